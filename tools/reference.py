@@ -17,6 +17,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HEADERS = ("chakra/chakra.h", "chakra/options.h", "chakra/trace.h", "chakra/base/result.h")

@@ -6,6 +6,7 @@
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/host_tree.h"
 #include "chakra/analyze/moments.h"
+#include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {
 namespace {

@@ -9,6 +9,7 @@
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
 #include "chakra/analyze/moments.h"
+#include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {
 namespace {

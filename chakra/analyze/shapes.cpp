@@ -9,6 +9,7 @@
 
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/host_tree.h"
+#include "chakra/analyze/rows.h"
 #include "chakra/device/device.h"
 
 namespace chakra::analyze {

@@ -9,6 +9,7 @@
 #include "chakra/analyze/analyze.h"
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
+#include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {
 namespace {
@@ -374,10 +375,6 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
 }
 
 }  // namespace
-
-// Analyses that have a file of their own.
-using Analysis = Result<std::vector<NamedTable>>(const Job& job, Findings& findings);
-Analysis kernels, operators, launches, queues, bandwidth, work, idle_causes, copies, shapes, modules, sequences;
 
 constexpr AnalysisRow kAnalysisRows[] = {
     {"critical_path", "the chain of nodes that ends last, and what bounds it", critical_paths},

@@ -4,6 +4,7 @@
 
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
+#include "chakra/analyze/rows.h"
 #include "chakra/device/device.h"
 
 namespace chakra::analyze {

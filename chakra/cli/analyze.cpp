@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {

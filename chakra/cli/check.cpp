@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 #include "chakra/job/job.h"
 
 namespace chakra::cli {

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 #include "chakra/view/view.h"
 
 namespace chakra::cli {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 #include "chakra/pack/pack.h"
 
 namespace chakra::cli {

@@ -1,5 +1,6 @@
 // chakra gen
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {

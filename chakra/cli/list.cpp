@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {

@@ -1,5 +1,6 @@
 // chakra pack, chakra unpack
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
