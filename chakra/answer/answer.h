@@ -280,8 +280,8 @@ class Builder {
 };
 
 /// The answer as JSON, in pieces that end with a line: objects by the dots of keys, tables as lists of objects (or what
-/// Table says), `findings` last. Cost: O(cells), memory for a piece. Errors: those of
-/// `write`.
+/// Table says), `findings` last. A table without a key, which is alone, is all of it. Cost: O(cells), memory for a
+/// piece. Errors: those of `write`.
 Result<void> write_json(const Answer& answer, const std::function<Result<void>(std::string_view piece)>& write);
 
 /// All of it as one text. Cost: memory for it.

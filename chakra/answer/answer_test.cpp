@@ -160,6 +160,12 @@ TEST(Answer, HasWordsForWhatIsMissing) {
 )");
 }
 
+TEST(Answer, OfATableAloneIsAList) {
+  Builder to("sizes");
+  to.table("", "all", std::vector<int64_t>{1, 2}, kSizes);
+  EXPECT_EQ(to_json_text(std::move(to).finish()), "[\n  1,\n  2\n]\n");
+}
+
 TEST(Answer, TakesColumnsThatAreFilled) {
   Series names({"name", Type::text, Unit::none, "its name"}), sizes({"size", Type::whole, Unit::bytes, "its size"});
   names.add(std::string("a"));

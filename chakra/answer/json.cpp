@@ -69,9 +69,11 @@ class Writer {
       else add_leaf(top, answer_.values()[parts[p].index].key, p, answer_.values()[parts[p].index].info);
     }
     if (answer_.has_findings()) add_leaf(top, "findings", parts.size());
-    object(
-        top, 0, [&](int leaf) { return part_state(leaf); },
-        [&](const Member& member, size_t indent) { part(member, indent); });
+    if (top.size() == 1 && top[0].key.empty()) part(top[0], 0);
+    else
+      object(
+          top, 0, [&](int leaf) { return part_state(leaf); },
+          [&](const Member& member, size_t indent) { part(member, indent); });
     out_ += '\n';
     flush(0);
     return std::move(done_);

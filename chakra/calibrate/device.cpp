@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/spec_json.h"
 #include "chakra/calibrate/calibrate.h"
 #include "chakra/calibrate/device_fit.h"
@@ -178,7 +179,11 @@ Table kernel_table(const FittedDevice& fitted) {
 }
 
 std::string to_device_file(const device::Device& device) {
-  const auto quoted = [](std::string_view text) { return result::Json(text).text(); };
+  const auto quoted = [](std::string_view text) {
+    std::string out;
+    answer::append_text(out, text);
+    return out;
+  };
   std::string peaks, names, kernels;
   for (size_t i = 0; i < device::kPeakTypes.size(); ++i)
     if (device.ops_per_s[i] > 0)

@@ -35,12 +35,6 @@ void print_error(std::string_view text) {
 
 int exit_code_of(int exit_code) { return output_lost ? report(*std::exchange(output_lost, std::nullopt)) : exit_code; }
 
-Result<void> write_json(const Json& json, const std::string& path) {
-  if (path != "-") return write_file(path, to_text(json));
-  print(to_text(json));
-  return {};
-}
-
 Result<void> print_json(const answer::Answer& answer) {
   return answer::write_json(answer, [](std::string_view piece) -> Result<void> {
     print(piece);

@@ -27,7 +27,6 @@ using job::job_files;
 using job::keep_apart;
 using job::to_text;
 using options::required;
-using result::Json;
 using view::to_text;
 
 /// What every subcommand takes.
@@ -111,9 +110,6 @@ void print_error(std::string_view text);
 /// The exit code of a command that would end with that one: 3, said on stderr, where standard output did not take all
 /// that was printed.
 int exit_code_of(int exit_code);
-/// To stdout for "-", else to a file that appears whole or not at all.
-Result<void> write_json(const Json& json, const std::string& path);
-
 /// An answer to stdout, in pieces.
 Result<void> print_json(const answer::Answer& answer);
 /// What a subcommand found: `files` and the file of `answer` appear together; then that answer goes to stdout for "-",

@@ -196,6 +196,34 @@ TEST(Kinds, AreTablesOfTextsByName) {
   }
 }
 
+/// A name of metadata that comes twice is one member, whatever it is called; numbers are exact.
+TEST(Answers, MetadataIsOneObject) {
+  JobSummary job{"a", false, 1, 0, {}};
+  job.traces.emplace_back().metadata = {
+      {"a.b", int64_t{1}}, {"most", UINT64_MAX}, {"a.b", std::string("two")}, {"", true}};
+  EXPECT_TRUE(contains(to_json_text(answer_of(job)), R"("metadata": {
+        "a.b": "two",
+        "most": 18446744073709551615,
+        "": true
+      },)"))
+      << to_json_text(answer_of(job));
+}
+
+/// Of one rank nothing is said about several; of several what they say together.
+TEST(Answers, OfARankAndOfSeveral) {
+  LinkedJob linked;
+  linked.ranks.resize(1);
+  EXPECT_FALSE(contains(to_json_text(answer_of(linked)), "\"job\""));
+  linked.ranks.resize(2);
+  linked.times.clocks = {{.rank = 1, .known = false}};
+  linked.mismatches = {{"check.comm.order", Severity::error, 1, 2, "differs", {{"index", int64_t{3}}}}};
+  const std::string text = to_json_text(answer_of(linked));
+  EXPECT_TRUE(contains(text, "\"job\": {\n    \"mismatches\": [")) << text;
+  EXPECT_TRUE(contains(text, "\"index\": 3")) << text;
+  EXPECT_TRUE(contains(text, "\"offset_ns\": null")) << text;
+  EXPECT_FALSE(contains(text, "\"measured\"")) << text;
+}
+
 /// Clauses, as --help has them: without a capital letter that begins them and without a full stop.
 TEST(Kinds, ResultsSayTheirMeaning) {
   const result::Table table = find_row(kKinds, "results")->table();

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/gen/gen.h"
 #include "chakra/options/options.h"
@@ -38,6 +39,8 @@ struct CaseOptions {
 options::Options rows_of(CaseOptions& options);
 /// Errors: cli.usage, base.file.*, those of io::write_et.
 Result<void> write_cases(const CaseOptions& options);
+/// What it wrote.
+answer::Answer answer_of(const CaseOptions& options);
 /// The first words of a generated job: "job: 16 ranks (SHAPE) in 4 classes, 30 to 40 nodes each".
 std::string to_text(const GeneratedJob& job, const std::string& shape);
 

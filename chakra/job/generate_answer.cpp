@@ -78,6 +78,16 @@ void add_memory(const Classes& classes, const std::array<answer::Column<typename
   to.values("", classes.empty() ? &none : &fullest(classes), columns);
 }
 
+// ---- cases ---------------------------------------------------------------------------------------------------
+
+struct WrittenCase {
+  std::string_view name, description;
+  int64_t ranks = 0;
+};
+constexpr std::array kCases{column<&WrittenCase::name>("case", Unit::none, "the name: files are CASE.RANK.et"),
+                            column<&WrittenCase::description>("description", Unit::none, "its contents"),
+                            column<&WrittenCase::ranks>("ranks", Unit::count, "its ranks")};
+
 // ---- steps ---------------------------------------------------------------------------------------------------
 
 template <class Get>
@@ -174,6 +184,14 @@ void add_ignored(const Findings& ignored, answer::Builder& to) {
 }
 
 }  // namespace
+
+answer::Answer answer_of(const CaseOptions& options) {
+  std::vector<WrittenCase> cases;
+  for (const gen::NamedCase& row : gen::cases()) cases.push_back({row.name, row.description, options.ranks});
+  answer::Builder to("gen cases");
+  to.table("", "the cases", cases, kCases);
+  return std::move(to).finish();
+}
 
 answer::Answer answer_of(const StepJob& job) {
   const StepStats& stats = job.stats;

@@ -25,6 +25,7 @@
 #include "chakra/job/link.h"
 #include "chakra/job/pack.h"
 #include "chakra/job/replay.h"
+#include "chakra/job/replay_outputs.h"
 #include "chakra/job/simulate.h"
 #include "chakra/job/summarize.h"
 #include "chakra/job/timing.h"
@@ -46,7 +47,7 @@ using result::Table;
 /// Without rows, all columns texts.
 Table columns(std::initializer_list<const char*> names) {
   Table table;
-  for (const char* name : names) table.columns.push_back({name, Table::Kind::text});
+  for (const char* name : names) table.columns.push_back({name, Table::Kind::text, name});
   return table;
 }
 
@@ -159,9 +160,9 @@ Table formats() {
 Table devices() {
   Table table = columns({"device"});
   for (const device::DType type : device::kPeakTypes)
-    table.columns.push_back({std::string(trace::name(type)), Table::Kind::text});
+    table.columns.push_back({std::string(trace::name(type)), Table::Kind::text, trace::name(type)});
   for (const char* column : {"GB/s", "GB", "also called", "source"})
-    table.columns.push_back({column, Table::Kind::text});
+    table.columns.push_back({column, Table::Kind::text, column});
   const auto number = [](double value) { return value > 0 ? fmt::format("{:g}", value) : std::string("-"); };
   for (const device::DeviceRow& row : device::kDevices) {
     std::vector<Table::Cell> cells{std::string(row.name)};
@@ -236,6 +237,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(CheckedInstallation()); },
     [] { return answer_of(ExaminedFiles()); },
     [] { return answer_of(RepairedContainer()); },
+    [] { return answer_of(CaseOptions()); },
     [] { return answer_of(ServeJob()); },
     [] { return answer_of(StepJob()); },
     [] { return answer_of(ImportedJob()); },
@@ -243,6 +245,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(ContainerStats()); },
     [] { return answer_of(LinkedJob()); },
     [] { return answer_of(ReplayedJob()); },
+    [] { return answer_of(replay::FlowSchedule()); },
     [] { return answer_of(SimulateResult()); },
     [] { return answer_of(Error(), {}); },
     [] { return answer_of(UnpackedJob()); },

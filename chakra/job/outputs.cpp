@@ -6,8 +6,6 @@
 
 namespace chakra::job {
 
-std::string to_text(const result::Json& json) { return json.text() + "\n"; }
-
 Result<void> add_text(Outputs& outputs, const std::string& path, std::string_view text) {
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
   CHAKRA_TRY(file.write(text));

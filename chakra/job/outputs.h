@@ -19,7 +19,5 @@ Result<void> add_text(Outputs& outputs, const std::string& path, std::string_vie
 Result<void> add_answer(Outputs& outputs, const std::string& path, const answer::Answer& answer);
 /// A file PREFIX.<name>.csv for each table; none for "".
 Result<void> add_csv(Outputs& outputs, const std::string& prefix, const std::vector<result::NamedTable>& tables);
-/// Text of a file of JSON.
-std::string to_text(const result::Json& json);
 
 }  // namespace chakra::job

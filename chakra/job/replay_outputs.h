@@ -28,6 +28,7 @@ Result<Outputs> made_outputs(const ReplayedJob& job, const ReplayOutputs& output
 
 /// The schedule as CSV, or as JSON to a name in .json. Errors: base.file.*.
 Result<void> write_flows(const replay::FlowSchedule& schedule, const std::string& path);
+answer::Answer answer_of(const replay::FlowSchedule& schedule);
 /// "flows.csv: 24 flows of 3 operations, 1.5 MiB", a line.
 std::string flows_line(const replay::FlowSchedule& schedule, const std::string& path);
 

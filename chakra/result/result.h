@@ -8,9 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "chakra/answer/answer.h"
+#include "chakra/answer/answer.h"  // IWYU pragma: export
 #include "chakra/base/base.h"
-#include "chakra/result/json.h"  // IWYU pragma: export
 
 namespace chakra::result {
 
@@ -89,8 +88,5 @@ Report::Rows first_rows(const Table& table, size_t most, std::string_view of);
 /// Requires: cells of the column's kind, or the text that its `missing` stands for.
 void add_table(answer::Builder& to, std::string key, const Table& table, bool present = true,
                std::string_view meaning = {});
-
-/// A list of objects by the keys of columns. Cost: O(cells).
-Json to_json(const Table& table);
 
 }  // namespace chakra::result

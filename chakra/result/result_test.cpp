@@ -19,16 +19,6 @@ TEST(Show, EveryKindHasItsUnit) {
   EXPECT_EQ(show(1234.5, Table::Kind::rate_ops_per_s), "1,234");
 }
 
-TEST(ToJson, ATableIsAListOfObjects) {
-  const Table t{"",
-                {{"exposed comm", Table::Kind::time_ps, "exposed_comm_ps"}, {"Size", Table::Kind::bytes, "size_bytes"}},
-                {{int64_t{1500}, 2048.0}, {int64_t{2000}, 1.0}}};
-  const Json expected{{{"exposed_comm_ps", 1500}, {"size_bytes", 2048.0}},
-                      {{"exposed_comm_ps", 2000}, {"size_bytes", 1.0}}};
-  EXPECT_EQ(to_json(t).text(), expected.text());
-  EXPECT_EQ(to_json(Table()).text(), "[]");
-}
-
 TEST(AddTable, MakesColumnsOfThoseWithAKey) {
   using Kind = Table::Kind;
   const Table t{"Ranks of a job",
