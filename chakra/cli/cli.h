@@ -119,6 +119,13 @@ Result<void> write_json(const Json& json, const std::string& path);
 
 /// An answer to stdout, in pieces.
 Result<void> print_json(const answer::Answer& answer);
+/// --all TABLE, of commands that print the text of an answer.
+options::Option all_option(std::string& table);
+/// Errors: cli.usage where no answer of this schema has such a table.
+Result<void> check_table(const std::string& table, const answer::Answer& schema);
+/// The text that these rows make, or where --all names one that table. Errors: cli.usage where this answer has none.
+Result<void> print_answer(const answer::Answer& answer, std::span<const view::Show> shows, std::string_view subject,
+                          const std::string& table);
 /// What `make` says, where --json asks for it: of a large result it takes several times the memory of the result.
 template <class Make>
 Json json_if_asked(const std::string& path, const Make& make) {

@@ -1,4 +1,7 @@
 // Two runs of the same ranks, in answers: a job against its own measurement, and what a change changes.
+#include <cmath>
+#include <map>
+
 #include "chakra/job/report_parts.h"
 
 namespace chakra::job {
@@ -51,6 +54,30 @@ constexpr auto kMeasuredSteps =
     joined(std::array{column<&JobReplay::Step::name>("name", Unit::none, "the name of the step")},
            compared<JobReplay::Step>());
 
+/// A step at the rank where it stands out most.
+struct WorstStep {
+  std::string name;
+  int64_t rank = 0;
+  Compared times;
+};
+constexpr auto kWorstSteps =
+    joined(std::array{column<&WorstStep::name>("name", Unit::none, "the name of the step"),
+                      column<&WorstStep::rank>("rank", Unit::id, "the rank where its run is off most")},
+           compared<WorstStep>());
+std::vector<WorstStep> worst_steps(const std::vector<JobReplay::Rank>& ranks) {
+  std::vector<WorstStep> worst;
+  std::map<std::string_view, size_t> known;
+  for (const JobReplay::Rank& rank : ranks)
+    for (const JobReplay::Step& step : rank.steps) {
+      if (step.times.measured_ps == 0 || step.name == "recording") continue;
+      const auto [at, added] = known.try_emplace(step.name, worst.size());
+      if (added) worst.push_back({step.name, rank.rank, step.times});
+      else if (badness(step.times) > badness(worst[at->second].times))
+        worst[at->second] = {step.name, rank.rank, step.times};
+    }
+  return worst;
+}
+
 template <class Row>
 constexpr std::array<answer::Column<Row>, 3> changed() {
   return {column<Row>("before_ps", Unit::ps, "without the change", [](const Row& r) { return r.change.before_ps; }),
@@ -66,6 +93,11 @@ struct ChangedRank {
   RunChange::Change change;
   std::vector<ChangedStep> steps;
 };
+struct MostChanged {
+  std::string name;
+  int64_t rank = 0;
+  RunChange::Change change;
+};
 struct Delayed {
   sim::DelayRule rule;
   int64_t nodes = 0;
@@ -76,12 +108,18 @@ constexpr auto kChangedRanks =
            std::array{rows<ChangedRank>("steps", "its training steps")});
 constexpr auto kChangedSteps =
     joined(std::array{column<&ChangedStep::name>("name", Unit::none, "the name of the step")}, changed<ChangedStep>());
+constexpr auto kMostChanged =
+    joined(std::array{column<&MostChanged::name>("name", Unit::none, "the name of the step"),
+                      column<&MostChanged::rank>("rank", Unit::id, "the rank where it changes most")},
+           changed<MostChanged>());
 constexpr std::array kDelays{
     column<Delayed>("rank", Unit::id, "the rank of the rule; null: all ranks",
                     [](const auto& d) { return d.rule.rank; }),
     column<Delayed>("pattern", Unit::none, "the names of nodes", [](const auto& d) { return d.rule.pattern; }),
     column<Delayed>("time_ps", Unit::ps, "the delay of each", [](const auto& d) { return d.rule.time_ps; }),
-    column<&Delayed::nodes>("nodes", Unit::count, "how many it delays")};
+    column<&Delayed::nodes>("nodes", Unit::count, "how many it delays"),
+    column<Delayed>("total_ps", Unit::ps, "all of these delays",
+                    [](const auto& d) { return multiply_saturated(d.rule.time_ps, d.nodes); })};
 
 std::vector<ChangedRank> changed_ranks(const RunChange& study) {
   std::vector<ChangedRank> ranks;
@@ -91,6 +129,20 @@ std::vector<ChangedRank> changed_ranks(const RunChange& study) {
       rank.steps.push_back({std::string(study.steps[i].names[s]), study.ranks[i].steps[s]});
   }
   return ranks;
+}
+
+std::vector<MostChanged> most_changed(const std::vector<ChangedRank>& ranks) {
+  std::vector<MostChanged> most;
+  std::map<std::string_view, size_t> known;
+  for (const ChangedRank& rank : ranks)
+    for (const ChangedStep& step : rank.steps) {
+      if (step.change.before_ps == 0 && step.change.after_ps == 0) continue;
+      const auto [at, added] = known.try_emplace(step.name, most.size());
+      if (added) most.push_back({step.name, rank.rank, step.change});
+      else if (std::abs(step.change.change()) > std::abs(most[at->second].change.change()))
+        most[at->second] = {step.name, rank.rank, step.change};
+    }
+  return most;
 }
 
 }  // namespace
@@ -103,6 +155,8 @@ void add_measured(const std::optional<JobReplay>& replay, answer::Builder& to) {
   to.table("measured.ranks", "ranks against their measurement", ranks, kMeasuredRanks, replay.has_value());
   to.children(
       "measured.ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; }, kMeasuredSteps);
+  to.table("measured.steps", "steps against their measurement, of each the rank whose run is off most",
+           worst_steps(ranks), kWorstSteps, replay.has_value());
 }
 
 void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to) {
@@ -112,6 +166,8 @@ void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to) {
   to.table("delays.ranks", "what the delays change of each rank's finish", ranks, kChangedRanks, study.has_value());
   to.children(
       "delays.ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; }, kChangedSteps);
+  to.table("delays.steps", "what the delays change of each step, at the rank where that is most", most_changed(ranks),
+           kMostChanged, study.has_value());
   std::vector<Delayed> rules;
   for (size_t r = 0; study && r < study->rules.size(); ++r) rules.push_back({study->rules[r], study->nodes[r]});
   to.table("delays.rules", "the rules of --delay", rules, kDelays, study.has_value());

@@ -10,34 +10,13 @@ namespace chakra::job {
 namespace {
 
 using result::Json;
-using result::Report;
 using result::Table;
-
-constexpr size_t kChangesShown = 24;
-
-std::string who(const sim::DelayRule& rule) {
-  return rule.rank ? fmt::format("rank {}: {}", *rule.rank, rule.pattern) : rule.pattern;
-}
 
 Json with_change(const RunChange::Change& change, Json json) {
   json["before_ps"] = change.before_ps;
   json["after_ps"] = change.after_ps;
   json["change_ps"] = change.change();
   return json;
-}
-
-Table rule_table(const DelayStudy& study) {
-  Table table{"",
-              {{"delayed", Table::Kind::text},
-               {"nodes", Table::Kind::count},
-               {"each", Table::Kind::time_ps},
-               {"added up", Table::Kind::time_ps}},
-              {}};
-  for (size_t r = 0; r < study.rules.size(); ++r) {
-    const double sum = static_cast<double>(study.rules[r].time_ps) * static_cast<double>(study.nodes[r]) / kPsPerSecond;
-    table.rows.push_back({who(study.rules[r]), study.nodes[r], study.rules[r].time_ps, picoseconds(sum)});
-  }
-  return table;
 }
 
 }  // namespace
@@ -94,14 +73,6 @@ result::Json to_json(const RunChange& study) {
   Json json = with_change(study.job, Json::object());
   json["ranks"] = std::move(ranks);
   return json;
-}
-
-void add_parts(const DelayStudy& study, Report& report) {
-  report.parts.emplace_back(fmt::format("\n  delayed: the job takes {} instead of {}, {}\n",
-                                        show_time(study.job.after_ps), show_time(study.job.before_ps),
-                                        signed_text(study.job.change(), study.job.before_ps)));
-  report.parts.emplace_back(result::first_rows(rule_table(study), kChangesShown, "rules"));
-  report.parts.emplace_back(result::first_rows(change_table(study), kChangesShown, "rows"));
 }
 
 }  // namespace chakra::job

@@ -25,14 +25,13 @@ Json compared_json(const Compared& times, Json json) {
   return json;
 }
 
-/// By how much the two kinds of runs are off; of those that there are the first that tests the graph.
+}  // namespace
+
 double badness(const Compared& times) {
   for (const TransferKind kind : kRuns)
     if (times.has(kind)) return std::abs(times.error(kind));
   return 0;
 }
-
-}  // namespace
 
 result::Json to_json(const JobReplay& replay) {
   Json ranks = Json::array();
