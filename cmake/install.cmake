@@ -1,58 +1,18 @@
 # What `cmake --install` puts where. All paths are relative to the prefix, so that it can be moved:
 #   bin/           the command, and the names that people type, as links to it
-#   lib/           a static library per room of the library; lib/cmake/chakra, lib/pkgconfig (component library)
-#   include/       their headers (component library)
+#   lib/chakra/    libchakra.so, which the command is
+#   lib/cmake/chakra, lib/pkgconfig, include/   for programs of one's own (component library): four headers, and those
+#                  of the classes of mlcommons/chakra, whose archives lie in lib/chakra/
 #   share/         documentation, manual pages, completion, examples and sources of plugins
-# `./dev package` adds lib/chakra/ with the shared libraries that the command needs, and makes a tarball of it; a wheel
+# `./dev package` adds the shared libraries that the command needs to lib/chakra/, and makes a tarball of it; a wheel
 # (tools/python_package.py) and `./dev deb` have the component command.
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME command)
 include(CMakePackageConfigHelpers)
 
-# The rooms for programs of one's own, and all that they stand on.
-set(library_rooms job feed io gen)
-set(installed_rooms)
-file(STRINGS ${CMAKE_SOURCE_DIR}/rooms.txt lines REGEX "^[a-z]+:")
-list(REVERSE lines)  # highest first: a room is needed by those before it
-foreach(line IN LISTS lines)
-  string(REGEX MATCH "^([a-z]+):(.*)$" _ "${line}")
-  set(room ${CMAKE_MATCH_1})
-  if(room IN_LIST library_rooms)
-    list(APPEND installed_rooms ${room})
-    separate_arguments(deps UNIX_COMMAND "${CMAKE_MATCH_2}")
-    list(APPEND library_rooms ${deps})
-  endif()
-endforeach()
-
-function(chakra_install_room room export)
-  set_target_properties(chakra_${room} PROPERTIES EXPORT_NAME ${room})
-  install(TARGETS chakra_${room} EXPORT ${export} ARCHIVE DESTINATION lib COMPONENT library)
-  install(DIRECTORY chakra/${room} DESTINATION include/chakra COMPONENT library FILES_MATCHING PATTERN "*.h"
-          PATTERN testing EXCLUDE PATTERN cases EXCLUDE)
-endfunction()
-
-set(pc_libs)
-foreach(room IN LISTS installed_rooms)
-  chakra_install_room(${room} chakra-targets)
-  string(APPEND pc_libs " -lchakra_${room}")
-endforeach()
-# All of them as one: chakra::chakra, <chakra/chakra.h>.
-add_library(chakra_all INTERFACE)
-target_link_libraries(chakra_all INTERFACE chakra_job chakra_feed chakra_io chakra_gen)
-set_target_properties(chakra_all PROPERTIES EXPORT_NAME chakra)
-install(TARGETS chakra_all EXPORT chakra-targets COMPONENT library)
-install(FILES cmake/chakra.h DESTINATION include/chakra COMPONENT library)
-
-# The feeder classes of mlcommons/chakra need libprotobuf, the rest does not.
-if(TARGET chakra_feeders)
-  chakra_install_room(feeders chakra-feeders-targets)
-  set_target_properties(et_def PROPERTIES OUTPUT_NAME chakra_et_def)
-  install(TARGETS et_def EXPORT chakra-feeders-targets ARCHIVE DESTINATION lib COMPONENT library)
-  install(FILES ${CMAKE_BINARY_DIR}/generated/et_def.pb.h DESTINATION include/chakra/feeders/include COMPONENT library)
-  install(EXPORT chakra-feeders-targets NAMESPACE chakra:: DESTINATION lib/cmake/chakra COMPONENT library)
-  configure_file(cmake/chakra-feeders.pc.in chakra-feeders.pc @ONLY)
-  install(FILES ${CMAKE_BINARY_DIR}/chakra-feeders.pc DESTINATION lib/pkgconfig COMPONENT library)
-endif()
-
+install(TARGETS chakra_shared EXPORT chakra-targets RUNTIME_DEPENDENCY_SET command
+        LIBRARY DESTINATION lib/chakra NAMELINK_COMPONENT library)
+install(FILES chakra/chakra.h chakra/options.h chakra/trace.h DESTINATION include/chakra COMPONENT library)
+install(FILES chakra/base/result.h DESTINATION include/chakra/base COMPONENT library)
 install(EXPORT chakra-targets NAMESPACE chakra:: DESTINATION lib/cmake/chakra COMPONENT library)
 configure_package_config_file(cmake/chakra-config.cmake.in chakra-config.cmake INSTALL_DESTINATION lib/cmake/chakra)
 write_basic_package_version_file(chakra-config-version.cmake COMPATIBILITY SameMinorVersion)
@@ -60,6 +20,33 @@ install(FILES ${CMAKE_BINARY_DIR}/chakra-config.cmake ${CMAKE_BINARY_DIR}/chakra
         DESTINATION lib/cmake/chakra COMPONENT library)
 configure_file(cmake/chakra.pc.in chakra.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/chakra.pc DESTINATION lib/pkgconfig COMPONENT library)
+
+# The feeder classes of mlcommons/chakra show libprotobuf's classes, so they are an archive beside the library, with the
+# archives of the rooms that they stand on. Their own headers are the only ones.
+if(TARGET chakra_feeders)
+  set(needed feeders)
+  file(STRINGS ${CMAKE_SOURCE_DIR}/rooms.txt lines REGEX "^[a-z_]+:")
+  list(REVERSE lines)  # highest first: a room is needed by those before it
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "^([a-z_]+):(.*)$" _ "${line}")
+    set(room ${CMAKE_MATCH_1})
+    if(room IN_LIST needed)
+      separate_arguments(deps UNIX_COMMAND "${CMAKE_MATCH_2}")
+      list(APPEND needed ${deps})
+      set_target_properties(chakra_${room} PROPERTIES EXPORT_NAME ${room})
+      install(TARGETS chakra_${room} EXPORT chakra-feeders-targets ARCHIVE DESTINATION lib/chakra COMPONENT library)
+      string(APPEND feeders_libs " -lchakra_${room}")
+    endif()
+  endforeach()
+  set_target_properties(et_def PROPERTIES OUTPUT_NAME chakra_et_def)
+  install(TARGETS et_def EXPORT chakra-feeders-targets ARCHIVE DESTINATION lib/chakra COMPONENT library)
+  install(FILES chakra/feeders/feeders.h DESTINATION include/chakra/feeders COMPONENT library)
+  install(DIRECTORY chakra/feeders/include DESTINATION include/chakra/feeders COMPONENT library)
+  install(FILES ${CMAKE_BINARY_DIR}/generated/et_def.pb.h DESTINATION include/chakra/feeders/include COMPONENT library)
+  install(EXPORT chakra-feeders-targets NAMESPACE chakra:: DESTINATION lib/cmake/chakra COMPONENT library)
+  configure_file(cmake/chakra-feeders.pc.in chakra-feeders.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/chakra-feeders.pc DESTINATION lib/pkgconfig COMPONENT library)
+endif()
 
 # ---- the command -------------------------------------------------------------------------------------
 # DT_RPATH, not DT_RUNPATH: it holds for what the libraries in lib/chakra need themselves, too.

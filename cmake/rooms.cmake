@@ -4,7 +4,7 @@
 #   *_fuzz.cpp   one binary <file> each (our own driver, or libFuzzer with CHAKRA_LIBFUZZER),
 #   *_bench.cpp  one Google Benchmark binary <room>_bench,
 #   NAME_plugin.cpp  one shared library libchakra_<room>_NAME.so where plugin_NAME names what it is linked with,
-# and for the room cli the command itself from main.cpp. Rooms with without_<room> set are left out; tests, fuzz targets,
+# A main.cpp is left to others (library.cmake). Rooms with without_<room> set are left out; tests, fuzz targets,
 # benchmarks and plugins below testing/ are built with BUILD_TESTING only.
 function(chakra_rooms file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
@@ -118,14 +118,6 @@ function(chakra_room room deps)
   target_compile_definitions(chakra_${room} PUBLIC ${defines_${room}})
   target_link_libraries(chakra_${room} PUBLIC ${deps} ${uses_${room}})
 
-  if(EXISTS ${folder}/main.cpp)
-    add_executable(chakra ${folder}/main.cpp)
-    target_link_libraries(chakra PRIVATE chakra_${room})
-    get_property(plugins GLOBAL PROPERTY chakra_plugins)
-    if(plugins)
-      add_dependencies(chakra ${plugins})  # it opens them, from the folder that it is in
-    endif()
-  endif()
   if(tests)
     add_executable(${room}_test ${tests})
     target_link_libraries(${room}_test PRIVATE chakra_${room} ${tests_use_${room}} GTest::gtest_main)

@@ -20,7 +20,7 @@ TRACE = """metadata rank=0
 3 COLL c comm_type=ALL_REDUCE comm_size:u64=1024 dur_us=9 deps=1
 4 COMP d dur_us=1 deps=2,3
 """
-STREAMED = "4 nodes, 1 of them communication, in 15.00 us"  # 5 us, then 7 beside 9, then 1
+STREAMED = "4 nodes, 1 of them communication, in 15 us"  # 5 us, then 7 beside 9, then 1
 FREE = "a 0\nb 0, c 1024\nd 0\n"  # what is free at each step, with the bytes of collectives
 PEER = "4 nodes issued, 22 us, 1024 bytes in collectives"
 
@@ -64,13 +64,23 @@ def main():
 
         # the whole library: recordings are linked and simulated
         examples = where("moved", "share", "chakra", "examples")
-        run("cmake", "-S", os.path.join(examples, "job"), "-B", where("job"), f"-DCMAKE_PREFIX_PATH={where('moved')}")
+        run("cmake", "-S", os.path.join(examples, "job"), "-B", where("job"), f"-DCMAKE_PREFIX_PATH={where('moved')}",
+            "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wconversion -Wno-sign-conversion -Werror")
         run("cmake", "--build", where("job"), "-j", "2")
         with open(where("net.yml"), "w", encoding="utf-8") as file:
             file.write("topology: [Switch]\nnpus_count: [2]\nbandwidth: [1]\nlatency: [1000]\n")
         said = run(where("job", "link_and_simulate"), os.path.join(examples, "traces", "ddp_gloo_2ranks"), where("traces"), where("net.yml"))
         for wanted in ("rank 0: ", "rank 1: ", "  self-replay    ", ": 2 ranks on a ", "finished after "):
             expect(said, wanted, "link_and_simulate")
+        asked = subprocess.run([where("job", "ask"), where("traces"), where("net.yml")], text=True, capture_output=True, check=False)
+        for wanted in ("2 ranks", "makespan ", "a rank ends after "):
+            expect(asked.stdout, wanted, "ask")
+        expect(asked.stderr, "did you mean fluid? [cli.usage]", "ask")
+        if asked.returncode != 2:
+            sys.exit(f"ask ended with {asked.returncode}, not with 2\n{asked.stdout}{asked.stderr}")
+        headers = sorted(name for at, _, names in os.walk(where("moved", "include", "chakra")) if "feeders" not in at for name in names)
+        if headers != ["chakra.h", "options.h", "result.h", "trace.h"]:
+            sys.exit(f"these headers are installed: {headers}")
 
         # pkg-config
         environment = dict(os.environ, PKG_CONFIG_PATH=where("moved", "lib", "pkgconfig"))

@@ -20,7 +20,7 @@ import sys
 import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-API_ROOMS = ("job", "options", "answer", "feed", "io", "trace", "gen", "base")
+HEADERS = ("chakra/chakra.h", "chakra/options.h", "chakra/trace.h", "chakra/base/result.h")
 MADE = "`tools/reference.py` writes this page; do not edit it."
 
 
@@ -72,61 +72,12 @@ def tables(chakra):
     return "\n".join(text)
 
 
-def declarations(source):
-    """(comment, declaration) of everything public that a header documents with ///."""
-    lines, at = source.splitlines(), 0
-    while at < len(lines):
-        if lines[at].strip() == "private:":
-            end = lines[at][: len(lines[at]) - len(lines[at].lstrip()) - 1] + "};"
-            while at < len(lines) and not lines[at].startswith(end):
-                at += 1
-            continue
-        comment = []
-        while at < len(lines) and (found := re.match(r"\s*/// ?(.*)", lines[at])):
-            comment.append(found[1])
-            at += 1
-        if not comment:
-            at += 1
-            continue
-        declaration = []
-        while at < len(lines) and lines[at].strip() and not re.match(r"\s*///", lines[at]):
-            line = lines[at].rstrip()
-            declaration.append(re.sub(r"\s*///?<?.*", "", line))
-            at += 1
-            if re.search(r"[;{}]\s*$", declaration[-1]):
-                break
-        if declaration:
-            declaration[-1] = re.sub(r"\s*\{(.*\})?$", ";", declaration[-1])
-            indent = len(declaration[0]) - len(declaration[0].lstrip())
-            above = re.findall(r"^(?:class|struct) (\w+)", "\n".join(lines[:at]), re.MULTILINE) if indent else []
-            member = [f"// of {above[-1]}"] if above else []
-            yield " ".join(comment), "\n".join(member + [line[indent:] for line in declaration])
-
-
-def wrapped(text):
-    return textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False)
-
-
-def headers(room):
-    """The public header of a room and the headers of the room that it includes."""
-    first = f"chakra/{room}/{room}.h"
-    with open(os.path.join(ROOT, first), encoding="utf-8") as file:
-        return [first, *re.findall(rf'^#include "(chakra/{room}/[a-z_]+\.h)"', file.read(), re.MULTILINE)]
-
-
 def cpp_api(_):
-    text = ["# C++ API", "", MADE, "The headers say more: fields, rows of tables, what is private.",
-            "`<chakra/chakra.h>` includes all of them; [installing](../how-to/installing.md) says how to link.", ""]
-    for room in API_ROOMS:
-        text += [f"## {room}", ""]
-        for path in headers(room):
-            with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-                source = file.read()
-            opening = re.match(r"(?://.*\n)+", source)
-            about = " ".join(line.removeprefix("//").strip() for line in opening[0].splitlines()) if opening else ""
-            text += [f"### {path}", "", *wrapped(about), ""]
-            for comment, declaration in declarations(source):
-                text += ["```cpp", declaration, "```", "", *wrapped(comment), ""]
+    text = ["# C++ API", "", MADE, "[Use the library](../how-to/library.md) explains the parts;",
+            "[installing](../how-to/installing.md) says how to link. These headers are all that is installed.", ""]
+    for path in HEADERS:
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            text += [f"## {path}", "", "```cpp", file.read().rstrip(), "```", ""]
     return "\n".join(text)
 
 

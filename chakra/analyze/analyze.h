@@ -248,6 +248,8 @@ struct AnalysisRow {
   Result<std::vector<NamedTable>> (*run)(const Job& job, Findings& findings);
 };
 extern const std::span<const AnalysisRow> kAnalyses;
+/// All tables that they give, in their order, without rows.
+std::vector<NamedTable> empty_tables();
 
 /// Findings that say the same of several ranks as one of none. Cost: O(findings log findings).
 void join_ranks(Findings& findings);

@@ -9,10 +9,12 @@
 
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
+#include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {
 namespace {
 
+using answer::Missing;
 using result::Table;
 using trace::CommType;
 using Kind = Table::Kind;
@@ -124,13 +126,13 @@ Table messages(const Job& job, Findings& findings) {
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
   Table table{"Bandwidth of measured messages, by the own time of each end",
-              {{"type", Kind::text},
-               {"from", Kind::text},
-               {"to", Kind::text},
-               {"size", Kind::bytes},
-               {"count", Kind::count},
-               {"time", Kind::time_ps},
-               {"bandwidth", Kind::rate_bytes_per_s}},
+              {{"type", Kind::text, "type", "SEND or RECV, whose end it is"},
+               {"from", Kind::plain, "from", "the sender", Missing::unknown},
+               {"to", Kind::plain, "to", "the receiver", Missing::unknown},
+               {"size", Kind::bytes, "size_bytes", "bytes of one"},
+               {"count", Kind::count, "count", "how many there are"},
+               {"time", Kind::time_ps, "time_ps", "sum of their times"},
+               {"bandwidth", Kind::rate_bytes_per_s, "bandwidth", "bytes of all divided by time"}},
               {}};
   const auto rank = [](int64_t number) -> Table::Cell {
     return number < 0 ? Table::Cell(std::string("unknown")) : Table::Cell(number);
@@ -147,15 +149,16 @@ Table messages(const Job& job, Findings& findings) {
 
 Result<std::vector<NamedTable>> bandwidth(const Job& job, Findings& findings) {
   Table table{"Bandwidth of measured collectives",
-              {{"type", Kind::text},
-               {"group", Kind::text},
-               {"size", Kind::bytes},
-               {"members", Kind::text},
-               {"count", Kind::count},
-               {"time", Kind::time_ps},
-               {"algorithm", Kind::rate_bytes_per_s},
-               {"bus", Kind::rate_bytes_per_s},
-               {"time is", Kind::text}},
+              {{"type", Kind::text, "type", "the operation"},
+               {"group", Kind::text, "group", "the process group"},
+               {"size", Kind::bytes, "size_bytes", "bytes of one"},
+               {"members", Kind::plain, "members", "ranks of the group", Missing::unknown},
+               {"count", Kind::count, "count", "how many there are"},
+               {"time", Kind::time_ps, "time_ps", "sum of their times"},
+               {"algorithm", Kind::rate_bytes_per_s, "algorithm", "bytes of all divided by time", Missing::unknown},
+               {"bus", Kind::rate_bytes_per_s, "bus", "as nccl-tests defines it: comparable with the rate of a link",
+                Missing::unknown},
+               {"time is", Kind::text, "time_is", "how the time was taken"}},
               {}};
   const JobTimes times = job_times(job.traces, job.matching);
   std::vector<Row> rows;

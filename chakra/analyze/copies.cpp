@@ -6,10 +6,12 @@
 
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
+#include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {
 namespace {
 
+using answer::Missing;
 using result::Table;
 using trace::NodeId;
 using trace::Trace;
@@ -48,15 +50,15 @@ int64_t bytes_of(const Trace& t, NodeId n, StringId name) {
 // `analyze.copy.size` (finding): copies whose size is not recorded; they are counted without bytes and time.
 Result<std::vector<NamedTable>> copies(const Job& job, Findings& findings) {
   Table table{"Copies of memory by direction",
-              {{"rank", Kind::count},
-               {"direction", Kind::text},
-               {"copy", Kind::text},
-               {"count", Kind::count},
-               {"bytes", Kind::bytes},
-               {"time", Kind::time_ps},
-               {"bandwidth", Kind::rate_bytes_per_s},
-               {"slowest", Kind::rate_bytes_per_s},
-               {"fastest", Kind::rate_bytes_per_s}},
+              {{"rank", Kind::id, "rank", "the rank"},
+               {"direction", Kind::text, "direction", "from where to where"},
+               {"copy", Kind::text, "copy", "name of the copy"},
+               {"count", Kind::count, "count", "how many there are"},
+               {"bytes", Kind::bytes, "bytes", "what they copied"},
+               {"time", Kind::time_ps, "time_ps", "sum of their times"},
+               {"bandwidth", Kind::rate_bytes_per_s, "bandwidth", "bytes divided by time", Missing::unknown},
+               {"slowest", Kind::rate_bytes_per_s, "slowest", "that of the slowest copy", Missing::unknown},
+               {"fastest", Kind::rate_bytes_per_s, "fastest", "that of the fastest copy", Missing::unknown}},
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];

@@ -6,6 +6,7 @@
 
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
+#include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {
 namespace {
@@ -45,13 +46,13 @@ Gaps gaps_of(const DeviceWork& work, std::vector<const DeviceOperation*>& stream
 
 Result<std::vector<NamedTable>> idle_causes(const Job& job, Findings&) {
   Table table{"Idle time of streams between operations, by cause",
-              {{"rank", Kind::count},
-               {"device", Kind::text},
-               {"stream", Kind::text},
-               {"cause", Kind::text},
-               {"gaps", Kind::count},
-               {"time", Kind::time_ps},
-               {"share", Kind::share}},
+              {{"rank", Kind::id, "rank", "the rank"},
+               {"device", Kind::plain, "device", "the device; -1: not said"},
+               {"stream", Kind::plain, "stream", "the stream; -1: not said"},
+               {"cause", Kind::text, "cause", "why nothing ran: host wait, kernel wait or other"},
+               {"gaps", Kind::count, "gaps", "gaps between operations"},
+               {"time", Kind::time_ps, "time_ps", "sum of these gaps"},
+               {"share", Kind::share, "share", "its share of the stream's gaps"}},
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const trace::Trace& t = job.traces.ranks[r];

@@ -9,6 +9,7 @@
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
 #include "chakra/analyze/moments.h"
+#include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {
 namespace {
@@ -58,31 +59,31 @@ std::string mask_name(size_t mask) {
 
 struct Tables {
   Table kernels{"Kernels, copies and memsets by total time",
-                {{"rank", Kind::count},
-                 {"name", Kind::text},
-                 {"kind", Kind::text},
-                 {"count", Kind::count},
-                 {"sum", Kind::time_ps},
-                 {"mean", Kind::time_ps},
-                 {"min", Kind::time_ps},
-                 {"max", Kind::time_ps},
-                 {"std", Kind::time_ps},
-                 {"share", Kind::share}},
+                {{"rank", Kind::id, "rank", "the rank"},
+                 {"name", Kind::text, "name", "name of the kernel, copy or memset"},
+                 {"kind", Kind::text, "kind", "communication, memory or computation"},
+                 {"count", Kind::count, "count", "how many there are"},
+                 {"sum", Kind::time_ps, "sum_ps", "sum of their times"},
+                 {"mean", Kind::time_ps, "mean_ps", "mean of their times"},
+                 {"min", Kind::time_ps, "min_ps", "shortest of them"},
+                 {"max", Kind::time_ps, "max_ps", "longest of them"},
+                 {"std", Kind::time_ps, "std_ps", "standard deviation of a sample"},
+                 {"share", Kind::share, "share", "its share of the device time"}},
                 {}};
   Table kinds{"Busy time of devices: each moment once",
-              {{"rank", Kind::count},
-               {"device", Kind::text},
-               {"kind", Kind::text},
-               {"time", Kind::time_ps},
-               {"share", Kind::share}},
+              {{"rank", Kind::id, "rank", "the rank"},
+               {"device", Kind::text, "device", "the device, or any of several"},
+               {"kind", Kind::text, "kind", "the kinds that run at the same time"},
+               {"time", Kind::time_ps, "time_ps", "how long"},
+               {"share", Kind::share, "share", "its share of the busy time"}},
               {}};
   Table idle{"Devices from their first start to their last end",
-             {{"rank", Kind::count},
-              {"device", Kind::text},
-              {"span", Kind::time_ps},
-              {"busy", Kind::time_ps},
-              {"idle", Kind::time_ps},
-              {"busy share", Kind::share}},
+             {{"rank", Kind::id, "rank", "the rank"},
+              {"device", Kind::text, "device", "the device, or any of several"},
+              {"span", Kind::time_ps, "span_ps", "from the first start to the last end"},
+              {"busy", Kind::time_ps, "busy_ps", "time in which something runs"},
+              {"idle", Kind::time_ps, "idle_ps", "time in which nothing runs"},
+              {"busy share", Kind::share, "busy_share", "busy / span"}},
              {}};
 };
 

@@ -8,6 +8,7 @@
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
 #include "chakra/analyze/moments.h"
+#include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {
 namespace {
@@ -94,28 +95,29 @@ void add_each(const Trace& t, const DeviceWork& work, Table& each) {
 
 Result<std::vector<NamedTable>> launches(const Job& job, Findings& findings) {
   Table by_call{"Launches: the call, what it launched, and how late that started",
-                {{"rank", Kind::count},
-                 {"call", Kind::text},
-                 {"launches", Kind::count},
-                 {"operations", Kind::count},
-                 {"call mean", Kind::time_ps},
-                 {"call max", Kind::time_ps},
-                 {"operation mean", Kind::time_ps},
-                 {"delay mean", Kind::time_ps},
-                 {"delay max", Kind::time_ps},
-                 {"short", Kind::count},
-                 {"slow calls", Kind::count},
-                 {"late", Kind::count},
-                 {"early", Kind::count}},
+                {{"rank", Kind::id, "rank", "the rank"},
+                 {"call", Kind::text, "call", "the runtime call"},
+                 {"launches", Kind::count, "launches", "calls"},
+                 {"operations", Kind::count, "operations", "operations that they launched"},
+                 {"call mean", Kind::time_ps, "call_mean_ps", "mean time of a call"},
+                 {"call max", Kind::time_ps, "call_max_ps", "longest call"},
+                 {"operation mean", Kind::time_ps, "operation_mean_ps", "mean time of an operation"},
+                 {"delay mean", Kind::time_ps, "delay_mean_ps",
+                  "mean time from the end of the call to the start of the operation"},
+                 {"delay max", Kind::time_ps, "delay_max_ps", "longest such time"},
+                 {"short", Kind::count, "short", "calls of at most 50 us that take longer than the operation"},
+                 {"slow calls", Kind::count, "slow_calls", "calls of more than 50 us"},
+                 {"late", Kind::count, "late", "operations that start more than 100 us after the call"},
+                 {"early", Kind::count, "early", "operations that start before the call ends"}},
                 {}};
   Table each{"Launches, one by one",
-             {{"rank", Kind::count},
-              {"correlation", Kind::count},
-              {"call", Kind::text},
-              {"node", Kind::count},
-              {"call duration", Kind::time_ps},
-              {"operation duration", Kind::time_ps},
-              {"delay", Kind::time_ps}},
+             {{"rank", Kind::id, "rank", "the rank"},
+              {"correlation", Kind::id, "correlation", "what the profiler joins call and operation by"},
+              {"call", Kind::text, "call", "the runtime call"},
+              {"node", Kind::id, "node", "the operation's node in the trace of the rank"},
+              {"call duration", Kind::time_ps, "call_duration_ps", "time of the call"},
+              {"operation duration", Kind::time_ps, "operation_duration_ps", "time of the operation"},
+              {"delay", Kind::time_ps, "delay_ps", "from the end of the call to the start of the operation"}},
              {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];

@@ -6,6 +6,7 @@
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/host_tree.h"
 #include "chakra/analyze/moments.h"
+#include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {
 namespace {
@@ -74,22 +75,22 @@ Spans annotations_of(const Trace& t, const Schedule& s, const DeviceWork& work) 
 
 Result<std::vector<NamedTable>> modules(const Job& job, Findings&) {
   Table by_module{"Device time by nn.Module",
-                  {{"rank", Kind::count},
-                   {"module", Kind::text},
-                   {"operations", Kind::count},
-                   {"device", Kind::time_ps},
-                   {"share", Kind::share},
-                   {"device inclusive", Kind::time_ps}},
+                  {{"rank", Kind::id, "rank", "the rank"},
+                   {"module", Kind::text, "module", "path of the modules that were open at the launch"},
+                   {"operations", Kind::count, "operations", "operations launched right in it"},
+                   {"device", Kind::time_ps, "device_ps", "their time"},
+                   {"share", Kind::share, "share", "its share of the device time"},
+                   {"device inclusive", Kind::time_ps, "device_inclusive_ps", "the same with the modules inside"}},
                   {}};
   Table by_annotation{"Annotations on devices: first start to last end, a stream each",
-                      {{"rank", Kind::count},
-                       {"annotation", Kind::text},
-                       {"count", Kind::count},
-                       {"sum", Kind::time_ps},
-                       {"mean", Kind::time_ps},
-                       {"min", Kind::time_ps},
-                       {"max", Kind::time_ps},
-                       {"std", Kind::time_ps}},
+                      {{"rank", Kind::id, "rank", "the rank"},
+                       {"annotation", Kind::text, "annotation", "name of the annotation"},
+                       {"count", Kind::count, "count", "spans on streams"},
+                       {"sum", Kind::time_ps, "sum_ps", "sum of their times"},
+                       {"mean", Kind::time_ps, "mean_ps", "mean of their times"},
+                       {"min", Kind::time_ps, "min_ps", "shortest of them"},
+                       {"max", Kind::time_ps, "max_ps", "longest of them"},
+                       {"std", Kind::time_ps, "std_ps", "standard deviation of a sample"}},
                       {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];

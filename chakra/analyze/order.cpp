@@ -152,12 +152,14 @@ OrderDifference order_difference(std::span<const Picoseconds> was, std::span<con
 Table order_timing(const trace::TraceSet& recorded, std::span<const trace::TraceSet> replayed, Findings& findings) {
   CHAKRA_ASSERT(!replayed.empty());
   Table t{"order of starts",
-          {{"rank", Table::Kind::count},
-           {"of", Table::Kind::text},
-           {"count", Table::Kind::count},
-           {"neighbours swapped", Table::Kind::share},
-           {"pairs swapped", Table::Kind::share},
-           {"first in another order", Table::Kind::text}},
+          {{"rank", Table::Kind::id, "rank", "the rank"},
+           {"of", Table::Kind::text, "of", "nodes or communication"},
+           {"count", Table::Kind::count, "count", "how many are compared"},
+           {"neighbours swapped", Table::Kind::share, "neighbours_swapped",
+            "share of neighbours that start in the other order"},
+           {"pairs swapped", Table::Kind::share, "pairs_swapped", "share of pairs that start in the other order"},
+           {"first in another order", Table::Kind::text, "first_in_another_order",
+            "the first place where the orders differ"}},
           {}};
   for (const Trace& was : recorded.ranks) {
     OrderRow nodes, communication;

@@ -9,6 +9,7 @@
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
 #include "chakra/analyze/moments.h"
+#include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {
 namespace {
@@ -78,26 +79,26 @@ std::vector<Table::Cell> summary(int64_t rank, int64_t device, int64_t stream, c
 // `analyze.graph_launch` (finding): device operations that graphs launched: queue lengths leave them out.
 Result<std::vector<NamedTable>> queues(const Job& job, Findings& findings) {
   Table lengths{"Queue lengths: launched operations that have not begun, at each change",
-                {{"rank", Kind::count},
-                 {"device", Kind::text},
-                 {"stream", Kind::text},
-                 {"changes", Kind::count},
-                 {"mean", Kind::text},
-                 {"std", Kind::text},
-                 {"min", Kind::count},
-                 {"p25", Kind::text},
-                 {"p50", Kind::text},
-                 {"p75", Kind::text},
-                 {"max", Kind::count},
-                 {"mean over time", Kind::text},
-                 {"full", Kind::time_ps}},
+                {{"rank", Kind::id, "rank", "the rank"},
+                 {"device", Kind::plain, "device", "the device; -1: not said"},
+                 {"stream", Kind::plain, "stream", "the stream; -1: not said"},
+                 {"changes", Kind::count, "changes", "changes of the length"},
+                 {"mean", Kind::real, "mean", "mean of the length, over changes"},
+                 {"std", Kind::real, "std", "standard deviation, over changes"},
+                 {"min", Kind::count, "min", "least length"},
+                 {"p25", Kind::real, "p25", "quartile, over changes"},
+                 {"p50", Kind::real, "p50", "median, over changes"},
+                 {"p75", Kind::real, "p75", "quartile, over changes"},
+                 {"max", Kind::count, "max", "largest length"},
+                 {"mean over time", Kind::real, "mean_over_time", "mean of the length, over time"},
+                 {"full", Kind::time_ps, "full_ps", "time with a length of 1,024 or more"}},
                 {}};
   Table over{"Queue lengths over time",
-             {{"rank", Kind::count},
-              {"device", Kind::text},
-              {"stream", Kind::text},
-              {"from", Kind::time_ps},
-              {"length", Kind::count}},
+             {{"rank", Kind::id, "rank", "the rank"},
+              {"device", Kind::plain, "device", "the device; -1: not said"},
+              {"stream", Kind::plain, "stream", "the stream; -1: not said"},
+              {"from", Kind::time_ps, "from_ps", "since the rank's first start"},
+              {"length", Kind::count, "length", "length from then on"}},
              {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];

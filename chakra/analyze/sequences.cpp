@@ -6,6 +6,7 @@
 
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/host_tree.h"
+#include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {
 namespace {
@@ -55,13 +56,13 @@ std::map<Sequence, SequenceSums> sequences_of(const Trace& t, const Schedule& s,
 
 Result<std::vector<NamedTable>> sequences(const Job& job, Findings&) {
   Table table{"Sequences of 3 to 32 device operations that an operator launched more than once",
-              {{"rank", Kind::count},
-               {"operator", Kind::text},
-               {"count", Kind::count},
-               {"operations", Kind::count},
-               {"device", Kind::time_ps},
-               {"host", Kind::time_ps},
-               {"sequence", Kind::text}},
+              {{"rank", Kind::id, "rank", "the rank"},
+               {"operator", Kind::text, "operator", "name of the operator"},
+               {"count", Kind::count, "count", "how often it launched the sequence"},
+               {"operations", Kind::count, "operations", "operations of the sequence"},
+               {"device", Kind::time_ps, "device_ps", "sum of the device times"},
+               {"host", Kind::time_ps, "host_ps", "sum of the operator's times"},
+               {"sequence", Kind::text, "sequence", "names of the operations, in order"}},
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];

@@ -9,11 +9,13 @@
 
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/host_tree.h"
+#include "chakra/analyze/rows.h"
 #include "chakra/device/device.h"
 
 namespace chakra::analyze {
 namespace {
 
+using answer::Missing;
 using result::Table;
 using trace::kNoNode;
 using trace::NodeId;
@@ -101,17 +103,18 @@ std::pair<std::string, std::string> bound_of_row(const ShapeSums& sums, bool dev
 
 Result<std::vector<NamedTable>> shapes(const Job& job, Findings&) {
   Table table{"Operators by the shapes of their arguments",
-              {{"rank", Kind::count},
-               {"operator", Kind::text},
-               {"shapes", Kind::text},
-               {"count", Kind::count},
-               {"operations", Kind::count},
-               {"time", Kind::time_ps},
-               {"mean", Kind::time_ps},
-               {"FLOP/s", Kind::count},
-               {"bytes/s", Kind::rate_bytes_per_s},
-               {"bound", Kind::text},
-               {"of the roofline", Kind::text}},
+              {{"rank", Kind::id, "rank", "the rank"},
+               {"operator", Kind::text, "operator", "name of the operator"},
+               {"shapes", Kind::text, "shapes", "shapes of its arguments"},
+               {"count", Kind::count, "count", "how many there are"},
+               {"operations", Kind::count, "operations", "device operations launched right under them"},
+               {"time", Kind::time_ps, "time_ps", "their time"},
+               {"mean", Kind::time_ps, "mean_ps", "time / count"},
+               {"FLOP/s", Kind::count, "flop_s", "operations per second, over the time of nodes that say their work",
+                Missing::unknown},
+               {"bytes/s", Kind::rate_bytes_per_s, "bytes_s", "bytes per second, likewise", Missing::unknown},
+               {"bound", Kind::text, "bound", "compute or memory, whichever needs longer at the device's peaks"},
+               {"of the roofline", Kind::text, "of_the_roofline", "that time by the measured one"}},
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
+#include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {
 namespace {
@@ -59,30 +61,34 @@ PathSums sums_of(const CriticalPath& path, const Trace& t) {
 
 Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
   Table bounds{"Critical path: what bounds it",
-               {{"rank", Kind::count},
-                {"bound", Kind::text},
-                {"pieces", Kind::count},
-                {"time", Kind::time_ps},
-                {"share", Kind::share}},
+               {{"rank", Kind::id, "rank", "the rank"},
+                {"bound", Kind::text, "bound", "what the time is spent on"},
+                {"pieces", Kind::count, "pieces", "pieces of the path"},
+                {"time", Kind::time_ps, "time_ps", "their time"},
+                {"share", Kind::share, "share", "their share of the path"}},
                {}};
   Table edges{"Critical path: by which edges nodes wait",
-              {{"rank", Kind::count},
-               {"edge", Kind::text},
-               {"edges", Kind::count},
-               {"lag", Kind::time_ps},
-               {"unexplained", Kind::time_ps}},
+              {{"rank", Kind::id, "rank", "the rank"},
+               {"edge", Kind::text, "edge", "the kind of edge"},
+               {"edges", Kind::count, "edges", "edges of the path"},
+               {"lag", Kind::time_ps, "lag_ps", "lags of these edges"},
+               {"unexplained", Kind::time_ps, "unexplained_ps", "waits behind these edges that nothing explains"}},
               {}};
   Table names{"Critical path: which nodes",
-              {{"rank", Kind::count},
-               {"bound", Kind::text},
-               {"name", Kind::text},
-               {"pieces", Kind::count},
-               {"time", Kind::time_ps},
-               {"share", Kind::share}},
+              {{"rank", Kind::id, "rank", "the rank"},
+               {"bound", Kind::text, "bound", "what the time is spent on"},
+               {"name", Kind::text, "name", "name of the node, or the kind of edge"},
+               {"pieces", Kind::count, "pieces", "pieces of the path"},
+               {"time", Kind::time_ps, "time_ps", "their time"},
+               {"share", Kind::share, "share", "their share of the path"}},
               {}};
-  Table lengths{"Critical path",
-                {{"rank", Kind::count}, {"measured", Kind::text}, {"length", Kind::time_ps}, {"replay", Kind::time_ps}},
-                {}};
+  Table lengths{
+      "Critical path",
+      {{"rank", Kind::id, "rank", "the rank"},
+       {"measured", Kind::text, "measured", "yes, or no where starts were not measured"},
+       {"length", Kind::time_ps, "length_ps", "from the first start to the last end"},
+       {"replay", Kind::time_ps, "replay_ps", "longest path over durations and lags: what the graph alone explains"}},
+      {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
     CHAKRA_ASSIGN(const CriticalPath path, critical_path(t, job.schedules[r]));
@@ -128,21 +134,24 @@ std::string cause(const TimeBudget::Idle& idle) {
 
 Result<std::vector<NamedTable>> times(const Job& job, Findings&) {
   Table budget{"Time: each moment once",
-               {{"rank", Kind::count}, {"what runs", Kind::text}, {"time", Kind::time_ps}, {"share", Kind::share}},
+               {{"rank", Kind::id, "rank", "the rank"},
+                {"what runs", Kind::text, "what_runs", "what runs, or why nothing runs"},
+                {"time", Kind::time_ps, "time_ps", "how long"},
+                {"share", Kind::share, "share", "share of the rank's time"}},
                {}};
   Table overlap{"Overlap of communication and compute",
-                {{"rank", Kind::count},
-                 {"communication", Kind::time_ps},
-                 {"overlapped", Kind::time_ps},
-                 {"exposed", Kind::time_ps},
-                 {"overlap", Kind::share}},
+                {{"rank", Kind::id, "rank", "the rank"},
+                 {"communication", Kind::time_ps, "communication_ps", "communication"},
+                 {"overlapped", Kind::time_ps, "overlapped_ps", "communication beside which something computes"},
+                 {"exposed", Kind::time_ps, "exposed_ps", "communication beside which nothing computes"},
+                 {"overlap", Kind::share, "overlap", "overlapped / communication"}},
                 {}};
   Table exposed{"Exposed communication",
-                {{"rank", Kind::count},
-                 {"type", Kind::text},
-                 {"group", Kind::text},
-                 {"time", Kind::time_ps},
-                 {"share", Kind::share}},
+                {{"rank", Kind::id, "rank", "the rank"},
+                 {"type", Kind::text, "type", "the operation, or messages"},
+                 {"group", Kind::text, "group", "the process group; empty for messages"},
+                 {"time", Kind::time_ps, "time_ps", "exposed communication"},
+                 {"share", Kind::share, "share", "its share of exposed communication"}},
                 {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
@@ -197,20 +206,20 @@ Result<std::vector<NamedTable>> bytes(const Job& job, Findings&) {
     }
   }
   Table by_type{"Bytes by type, all ranks",
-                {{"type", Kind::text},
-                 {"count", Kind::count},
-                 {"bytes", Kind::bytes},
-                 {"share", Kind::share},
-                 {"time", Kind::time_ps}},
+                {{"type", Kind::text, "type", "the operation"},
+                 {"count", Kind::count, "count", "how many there are"},
+                 {"bytes", Kind::bytes, "bytes", "sum of comm_size"},
+                 {"share", Kind::share, "share", "its share of all bytes"},
+                 {"time", Kind::time_ps, "time_ps", "sum of their times"}},
                 {}};
   Table by_size{"Bytes by type, group and size, all ranks",
-                {{"type", Kind::text},
-                 {"group", Kind::text},
-                 {"size", Kind::bytes},
-                 {"count", Kind::count},
-                 {"bytes", Kind::bytes},
-                 {"share", Kind::share},
-                 {"time", Kind::time_ps}},
+                {{"type", Kind::text, "type", "the operation"},
+                 {"group", Kind::text, "group", "the process group; empty for messages"},
+                 {"size", Kind::bytes, "size_bytes", "comm_size of one"},
+                 {"count", Kind::count, "count", "how many there are"},
+                 {"bytes", Kind::bytes, "bytes", "sum of comm_size"},
+                 {"share", Kind::share, "share", "its share of all bytes"},
+                 {"time", Kind::time_ps, "time_ps", "sum of their times"}},
                 {}};
   std::vector<uint64_t> parts;
   const auto whole = static_cast<double>(total);
@@ -234,34 +243,35 @@ Result<std::vector<NamedTable>> bytes(const Job& job, Findings&) {
 // ---- imbalance ----------------------------------------------------------------------------------------
 
 Result<std::vector<NamedTable>> imbalance(const Job& job, Findings&) {
-  Table kinds{"Imbalance of collective sizes across ranks",
-              {{"type", Kind::text},
-               {"group", Kind::text},
-               {"bytes", Kind::text},
-               {"members", Kind::count},
-               {"collectives", Kind::count},
-               {"unbalanced", Kind::count},
-               {"worst largest/mean", Kind::text},
-               {"most on rank", Kind::count},
-               {"most", Kind::bytes},
-               {"least on rank", Kind::count},
-               {"least", Kind::bytes}},
-              {}};
+  Table kinds{
+      "Imbalance of collective sizes across ranks",
+      {{"type", Kind::text, "type", "the operation"},
+       {"group", Kind::text, "group", "the process group"},
+       {"bytes", Kind::text, "bytes", "which bytes differ: put in or received"},
+       {"members", Kind::count, "members", "ranks of the group"},
+       {"collectives", Kind::count, "collectives", "collectives of the group and type"},
+       {"unbalanced", Kind::count, "unbalanced", "those whose sizes differ"},
+       {"worst largest/mean", Kind::real, "worst_largest_mean", "largest member by the mean, in the worst of them"},
+       {"most on rank", Kind::id, "most_on_rank", "rank with most bytes"},
+       {"most", Kind::bytes, "most_bytes", "its bytes"},
+       {"least on rank", Kind::id, "least_on_rank", "rank with least bytes"},
+       {"least", Kind::bytes, "least_bytes", "its bytes"}},
+      {}};
   Table ranks{"Bytes by rank of unbalanced collectives",
-              {{"type", Kind::text},
-               {"group", Kind::text},
-               {"bytes", Kind::text},
-               {"rank", Kind::count},
-               {"sum", Kind::bytes},
-               {"share", Kind::share}},
+              {{"type", Kind::text, "type", "the operation"},
+               {"group", Kind::text, "group", "the process group"},
+               {"bytes", Kind::text, "bytes", "which bytes differ: put in or received"},
+               {"rank", Kind::id, "rank", "the rank"},
+               {"sum", Kind::bytes, "sum_bytes", "its bytes"},
+               {"share", Kind::share, "share", "its share of the bytes of all ranks"}},
               {}};
   Table each{"Unbalanced collectives",
-             {{"type", Kind::text},
-              {"group", Kind::text},
-              {"bytes", Kind::text},
-              {"number", Kind::count},
-              {"rank", Kind::count},
-              {"size", Kind::bytes}},
+             {{"type", Kind::text, "type", "the operation"},
+              {"group", Kind::text, "group", "the process group"},
+              {"bytes", Kind::text, "bytes", "which bytes differ: put in or received"},
+              {"number", Kind::id, "number", "position among the collectives of the group"},
+              {"rank", Kind::id, "rank", "the rank"},
+              {"size", Kind::bytes, "size_bytes", "its bytes"}},
              {}};
   for (const Imbalance& i : imbalances(job.traces, job.matching)) {
     const std::string type(trace::name(i.type)), group = group_name(i.group),
@@ -292,16 +302,19 @@ Result<std::vector<NamedTable>> imbalance(const Job& job, Findings&) {
 // `analyze.no_tensors` (finding): nodes name no tensors: the bytes live are not known.
 Result<std::vector<NamedTable>> memory(const Job& job, Findings& findings) {
   Table peaks{"Bytes of tensors live",
-              {{"rank", Kind::count},
-               {"device", Kind::text},
-               {"storages", Kind::count},
-               {"at the start", Kind::bytes},
-               {"peak", Kind::bytes},
-               {"at", Kind::time_ps},
-               {"with", Kind::text}},
+              {{"rank", Kind::id, "rank", "the rank"},
+               {"device", Kind::text, "device", "the device"},
+               {"storages", Kind::count, "storages", "storages that are ever live"},
+               {"at the start", Kind::bytes, "at_the_start_bytes", "bytes live from the beginning"},
+               {"peak", Kind::bytes, "peak_bytes", "most bytes live"},
+               {"at", Kind::time_ps, "at_ps", "when that is, since the rank's first start"},
+               {"with", Kind::text, "with", "the node with which that begins"}},
               {}};
   Table over{"Bytes of tensors live over time",
-             {{"rank", Kind::count}, {"device", Kind::text}, {"from", Kind::time_ps}, {"live", Kind::bytes}},
+             {{"rank", Kind::id, "rank", "the rank"},
+              {"device", Kind::text, "device", "the device"},
+              {"from", Kind::time_ps, "from_ps", "since the rank's first start"},
+              {"live", Kind::bytes, "live_bytes", "bytes live from then on"}},
              {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
@@ -329,28 +342,30 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
     return static_cast<Picoseconds>(std::llround(std::clamp(ns, -1e15, 1e15) * static_cast<double>(kPsPerNs)));
   };
   Table late{"Stragglers: ranks that others waited for",
-             {{"rank", Kind::count}, {"came last to", Kind::count}, {"waited for", Kind::time_ps}},
+             {{"rank", Kind::id, "rank", "the rank"},
+              {"came last to", Kind::count, "came_last_to", "collectives to which it came last"},
+              {"waited for", Kind::time_ps, "waited_for_ps", "how long others waited for it"}},
              {}};
   for (const Straggler& s : found.stragglers) late.rows.push_back({s.rank, s.last_at, ps(s.waited_ns)});
   Table clocks{"Clocks",
-               {{"rank", Kind::count},
-                {"ahead", Kind::time_ps},
-                {"of rank", Kind::count},
-                {"drift (ppm)", Kind::text},
-                {"uncertainty", Kind::time_ps},
-                {"collectives", Kind::count}},
+               {{"rank", Kind::id, "rank", "the rank"},
+                {"ahead", Kind::time_ps, "ahead_ps", "how far its clock is ahead"},
+                {"of rank", Kind::id, "of_rank", "the rank whose clock it is compared with"},
+                {"drift (ppm)", Kind::real, "drift_ppm", "how much faster its clock runs, in parts of a million"},
+                {"uncertainty", Kind::time_ps, "uncertainty_ps", "how far the ends of collectives still differ"},
+                {"collectives", Kind::count, "collectives", "collectives that tell it"}},
                {}};
   for (const Clock& c : found.clocks)
     if (c.known && c.rank != c.reference)
       clocks.rows.push_back({c.rank, ps(c.offset_ns), c.reference, c.drift_ppm, ps(c.uncertainty_ns), c.collectives});
   Table waits{"Collectives: waiting for the last member, and transfer",
-              {{"type", Kind::text},
-               {"group", Kind::text},
-               {"size", Kind::bytes},
-               {"members", Kind::count},
-               {"count", Kind::count},
-               {"waiting", Kind::time_ps},
-               {"transfer", Kind::time_ps}},
+              {{"type", Kind::text, "type", "the operation"},
+               {"group", Kind::text, "group", "the process group"},
+               {"size", Kind::bytes, "size_bytes", "bytes of one"},
+               {"members", Kind::count, "members", "ranks of the group"},
+               {"count", Kind::count, "count", "how many there are"},
+               {"waiting", Kind::time_ps, "waiting_ps", "sum of waits for the last member, mean over members"},
+               {"transfer", Kind::time_ps, "transfer_ps", "sum of times from the last start to the last end"}},
               {}};
   for (const CollectiveTimes& c : found.collectives)
     waits.rows.push_back({std::string(trace::name(c.type)), group_name(c.group), cell(c.bytes), int64_t{c.members},
@@ -360,10 +375,6 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
 }
 
 }  // namespace
-
-// Analyses that have a file of their own.
-using Analysis = Result<std::vector<NamedTable>>(const Job& job, Findings& findings);
-Analysis kernels, operators, launches, queues, bandwidth, work, idle_causes, copies, shapes, modules, sequences;
 
 constexpr AnalysisRow kAnalysisRows[] = {
     {"critical_path", "the chain of nodes that ends last, and what bounds it", critical_paths},
@@ -385,6 +396,16 @@ constexpr AnalysisRow kAnalysisRows[] = {
     {"sequences", "sequences of kernels that operators launch repeatedly (measured traces)", sequences},
 };
 constinit const std::span<const AnalysisRow> kAnalyses = kAnalysisRows;
+
+std::vector<NamedTable> empty_tables() {
+  const trace::TraceSet none;
+  Findings findings;
+  std::vector<NamedTable> tables;
+  const Result<Job> job = prepare(none, {}, findings);
+  for (const AnalysisRow& row : kAnalyses)
+    if (auto some = row.run(*job, findings)) std::move(some->begin(), some->end(), std::back_inserter(tables));
+  return tables;
+}
 
 void join_ranks(Findings& findings) {
   std::map<std::pair<std::string, std::string>, std::pair<size_t, int64_t>> seen;  // first, how often

@@ -13,11 +13,12 @@
 namespace chakra::analyze {
 namespace {
 
+using answer::Missing;
 using result::Table;
 using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
-using TimingKind = Table::Kind;
+using Kind = Table::Kind;
 
 /// A figure of each repetition.
 struct Repeated {
@@ -145,15 +146,24 @@ double sum_of(std::span<const Picoseconds> times) {
 }
 
 Table operations_timing(const JobTiming& recorded, std::span<const JobTiming> replayed) {
-  Table t{"operations, waiting included", {}, {}};
-  for (const char* name : {"operation", "type"}) t.columns.push_back({name, TimingKind::text});
-  t.columns.push_back({"bytes", TimingKind::bytes});
-  for (const char* name : {"members", "count", "count replayed"}) t.columns.push_back({name, TimingKind::count});
-  for (const char* name : {"p50", "p50 replayed"}) t.columns.push_back({name, TimingKind::time_ps});
-  for (const char* name : {"ratio", "noise"}) t.columns.push_back({name, TimingKind::text});
-  for (const char* name : {"p95", "p95 replayed"}) t.columns.push_back({name, TimingKind::time_ps});
-  for (const char* name : {"bus bandwidth", "bus bandwidth replayed"})
-    t.columns.push_back({name, TimingKind::rate_bytes_per_s});
+  Table t{"operations, waiting included",
+          {{"operation", Kind::text, "operation", "the operation"},
+           {"type", Kind::text, "type", "the element type"},
+           {"bytes", Kind::bytes, "bytes", "bytes of one"},
+           {"members", Kind::count, "members", "ranks that take part"},
+           {"count", Kind::count, "count", "how many there are, of all members"},
+           {"count replayed", Kind::count, "count_replayed", "the same of the replay"},
+           {"p50", Kind::time_ps, "p50_ps", "median of their times", Missing::empty},
+           {"p50 replayed", Kind::time_ps, "p50_replayed_ps", "the same of the replay", Missing::empty},
+           {"ratio", Kind::real, "ratio", "p50 replayed / p50", Missing::empty},
+           {"noise", Kind::real, "noise", "half the range over repetitions / their middle", Missing::empty},
+           {"p95", Kind::time_ps, "p95_ps", "95th percentile of their times", Missing::empty},
+           {"p95 replayed", Kind::time_ps, "p95_replayed_ps", "the same of the replay", Missing::empty},
+           {"bus bandwidth", Kind::rate_bytes_per_s, "bus_bandwidth", "median over members, as nccl-tests defines it",
+            Missing::empty},
+           {"bus bandwidth replayed", Kind::rate_bytes_per_s, "bus_bandwidth_replayed", "the same of the replay",
+            Missing::empty}},
+          {}};
   std::map<OperationKey, bool> keys;
   for (const auto& [key, times] : recorded.operations) keys[key] = true;
   for (const JobTiming& repetition : replayed)
@@ -183,13 +193,20 @@ Table operations_timing(const JobTiming& recorded, std::span<const JobTiming> re
 }
 
 Table ranks_timing(const JobTiming& recorded, std::span<const JobTiming> replayed) {
-  Table t{"ranks", {{"rank", TimingKind::count}}, {}};
-  for (const char* name : {"span", "exposed", "overlap"}) {
-    t.columns.push_back({name, TimingKind::time_ps});
-    t.columns.push_back({fmt::format("{} replayed", name), TimingKind::time_ps});
-    t.columns.push_back({fmt::format("{} ratio", name), TimingKind::text});
-  }
-  t.columns.push_back({"span noise", TimingKind::text});
+  Table t{"ranks",
+          {{"rank", Kind::id, "rank", "the rank"},
+           {"span", Kind::time_ps, "span_ps", "from its first start to its last end"},
+           {"span replayed", Kind::time_ps, "span_replayed_ps", "the same of the replay", Missing::empty},
+           {"span ratio", Kind::real, "span_ratio", "span replayed / span", Missing::empty},
+           {"exposed", Kind::time_ps, "exposed_ps", "communication beside which nothing computes"},
+           {"exposed replayed", Kind::time_ps, "exposed_replayed_ps", "the same of the replay", Missing::empty},
+           {"exposed ratio", Kind::real, "exposed_ratio", "exposed replayed / exposed", Missing::empty},
+           {"overlap", Kind::time_ps, "overlap_ps", "communication beside which something computes"},
+           {"overlap replayed", Kind::time_ps, "overlap_replayed_ps", "the same of the replay", Missing::empty},
+           {"overlap ratio", Kind::real, "overlap_ratio", "overlap replayed / overlap", Missing::empty},
+           {"span noise", Kind::real, "span_noise", "half the range of spans over repetitions / their middle",
+            Missing::empty}},
+          {}};
   for (const JobTiming::Rank& was : recorded.ranks) {
     Repeated span, exposed, overlap;
     for (const JobTiming& repetition : replayed)
@@ -214,14 +231,16 @@ Table ranks_timing(const JobTiming& recorded, std::span<const JobTiming> replaye
 
 Table kinds_timing(const JobTiming& recorded, std::span<const JobTiming> replayed) {
   Table t{"kinds of nodes",
-          {{"kind", TimingKind::text},
-           {"count", TimingKind::count},
-           {"count replayed", TimingKind::count},
-           {"time", TimingKind::time_ps},
-           {"time replayed", TimingKind::time_ps},
-           {"ratio", TimingKind::text},
-           {"kolmogorov-smirnov", TimingKind::share},
-           {"wasserstein", TimingKind::time_ps}},
+          {{"kind", Kind::text, "kind", "the kind of node"},
+           {"count", Kind::count, "count", "how many there are"},
+           {"count replayed", Kind::count, "count_replayed", "the same of the replay"},
+           {"time", Kind::time_ps, "time_ps", "sum of their times", Missing::empty},
+           {"time replayed", Kind::time_ps, "time_replayed_ps", "the same of the replay", Missing::empty},
+           {"ratio", Kind::real, "ratio", "time replayed / time", Missing::empty},
+           {"kolmogorov-smirnov", Kind::share, "kolmogorov_smirnov",
+            "largest difference of the two distributions of times", Missing::empty},
+           {"wasserstein", Kind::time_ps, "wasserstein_ps", "mean shift from one distribution of times to the other",
+            Missing::empty}},
           {}};
   std::set<std::string> kinds;
   for (const auto& [kind, times] : recorded.kinds) kinds.insert(kind);

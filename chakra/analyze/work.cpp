@@ -4,6 +4,7 @@
 
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
+#include "chakra/analyze/rows.h"
 #include "chakra/device/device.h"
 
 namespace chakra::analyze {
@@ -66,16 +67,16 @@ Sums add_up(const Trace& t, const Schedule& s, const DeviceWork& work) {
 // `analyze.no_work` (finding): no node says how much work it is: operations per second are not known.
 Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
   Table table{"Work over the steps",
-              {{"rank", Kind::count},
-               {"time", Kind::time_ps},
-               {"nodes with work", Kind::count},
-               {"covered", Kind::share},
-               {"operations", Kind::count},
-               {"bytes", Kind::bytes},
-               {"operations per s", Kind::text},
-               {"rate", Kind::rate_bytes_per_s},
-               {"device", Kind::text},
-               {"MFU", Kind::text}},
+              {{"rank", Kind::id, "rank", "the rank"},
+               {"time", Kind::time_ps, "time_ps", "from the first step to the end of the last one"},
+               {"nodes with work", Kind::count, "nodes_with_work", "nodes that say their work"},
+               {"covered", Kind::share, "covered", "share of the computation's time whose nodes say it"},
+               {"operations", Kind::count, "operations", "operations of these nodes"},
+               {"bytes", Kind::bytes, "bytes", "bytes of these nodes"},
+               {"operations per s", Kind::real, "operations_per_s", "operations / time"},
+               {"rate", Kind::rate_bytes_per_s, "rate", "bytes / time"},
+               {"device", Kind::text, "device", "the recorded device"},
+               {"MFU", Kind::text, "mfu", "share of the device's peak"}},
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];

@@ -4,13 +4,19 @@
 
 namespace chakra::answer {
 
-void Series::reserve(size_t rows) { (info_.type == Type::real ? reals_.reserve(rows) : numbers_.reserve(rows)); }
+void Series::reserve(size_t rows) {
+  if (info_.type == Type::real) reals_.reserve(rows);
+  else if (info_.type == Type::any) cells_.reserve(rows);
+  else numbers_.reserve(rows);
+}
 
 void Series::add(const Cell& cell) {
   const bool missing = std::holds_alternative<std::monostate>(cell);
   if (missing && valid_.empty()) valid_.assign(size(), true);
   if (missing || !valid_.empty()) valid_.push_back(!missing);
-  if (info_.type == Type::real) {
+  if (info_.type == Type::any) {
+    cells_.push_back(cell);
+  } else if (info_.type == Type::real) {
     reals_.push_back(missing ? 0 : std::get<double>(cell));
   } else if (info_.type == Type::text) {
     if (!texts_) texts_.emplace();
@@ -37,21 +43,37 @@ const Value* Answer::value(std::string_view key) const {
   return at == values_.end() || !at->present ? nullptr : &*at;
 }
 
+std::string key_of_ns(std::string_view key) {
+  std::string of(key);
+  const size_t at = of.rfind("_ps");
+  CHAKRA_ASSERT(at != std::string::npos);
+  of[at + 1] = 'n';
+  return of;
+}
+
 namespace {
+
+void add_row(const std::string& key, const Info& info, std::vector<SchemaRow>& to) {
+  if (info.also_ns) to.push_back({key_of_ns(key), {info.key, Type::real, Unit::ns, info.meaning, info.missing}});
+  to.push_back({key, info});
+}
 
 void add_rows(const Answer& answer, size_t t, const std::string& key, std::vector<SchemaRow>& to) {
   const Table& table = answer.tables()[t];
-  to.push_back({key + "[]", {{}, Type::rows, Unit::none, table.meaning, Missing::left_out}});
+  const std::string at = key + (table.is_object() ? "{}" : "[]");
+  const bool values = !table.columns.empty() && table.columns.back().info().key.empty();
+  const Unit unit = values ? table.columns.back().info().unit : Unit::none;
+  to.push_back({at, {{}, Type::rows, unit, table.meaning, Missing::left_out}});
   for (const Series& series : table.columns) {
     const Info& info = series.info();
     if (info.type != Type::rows) {
-      if (!info.key.empty()) to.push_back({key + "[]." + std::string(info.key), info});
+      if (!info.key.empty()) add_row(at + "." + std::string(info.key), info, to);
       continue;
     }
     for (size_t child = 0; child < answer.tables().size(); ++child)
       if (answer.tables()[child].parent == static_cast<int>(t) &&
           answer.tables()[child].key == table.key + "." + std::string(info.key))
-        add_rows(answer, child, key + "[]." + std::string(info.key), to);
+        add_rows(answer, child, at + "." + std::string(info.key), to);
   }
 }
 
@@ -61,7 +83,7 @@ std::vector<SchemaRow> schema_of(const Answer& answer) {
   std::vector<SchemaRow> rows;
   for (const Answer::Part& part : answer.parts())
     if (part.is_table) add_rows(answer, part.index, answer.tables()[part.index].key, rows);
-    else rows.push_back({answer.values()[part.index].key, answer.values()[part.index].info});
+    else add_row(answer.values()[part.index].key, answer.values()[part.index].info, rows);
   return rows;
 }
 
@@ -80,6 +102,13 @@ Table& Builder::add_table(std::string key, std::string_view meaning, size_t rows
   return table;
 }
 
+void Builder::table(std::string key, std::string_view meaning, std::vector<Series> columns, bool present) {
+  Table& to = add_table(std::move(key), meaning, columns.empty() ? 0 : columns[0].size(), present);
+  answer_.parts_.push_back({true, answer_.tables_.size() - 1});
+  to.columns = std::move(columns);
+  for (const Series& column : to.columns) CHAKRA_ASSERT(column.size() == to.rows);
+}
+
 Table& Builder::add_child(std::string_view parent, std::string_view key) {
   const auto at =
       std::find_if(answer_.tables_.begin(), answer_.tables_.end(), [&](const Table& t) { return t.key == parent; });
@@ -93,9 +122,17 @@ Table& Builder::add_child(std::string_view parent, std::string_view key) {
   return table;
 }
 
+void Builder::findings(std::string key, std::string_view meaning, const Findings& findings, bool present) {
+  Table& to = add_table(std::move(key), meaning, findings.size(), present);
+  to.findings = findings;
+  answer_.parts_.push_back({true, answer_.tables_.size() - 1});
+}
+
 Answer Builder::finish(Findings findings) && {
   answer_.findings_ = std::move(findings);
+  answer_.has_findings_ = true;
   return std::move(answer_);
 }
+Answer Builder::finish() && { return std::move(answer_); }
 
 }  // namespace chakra::answer

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -21,12 +22,13 @@ namespace chakra::answer {
 enum class Unit : uint8_t { none, count, bytes, ps, ns, bytes_per_s, flop, flop_per_s, share, percent, id };
 inline constexpr std::array<std::string_view, 11> kUnitNames{"",     "count",  "bytes", "ps",      "ns", "bytes/s",
                                                              "FLOP", "FLOP/s", "share", "percent", "id"};
-/// `rows`: not a value, but the rows of another table that belong to this row.
-enum class Type : uint8_t { whole, natural, real, text, truth, rows };
-inline constexpr std::array<std::string_view, 6> kTypeNames{"whole number", "whole number",  "number",
-                                                            "text",         "true or false", "rows"};
-/// What JSON has where a value is missing.
-enum class Missing : uint8_t { null, left_out };
+/// `rows`: not a value, but the rows of another table that belong to this row. `any`: each value says its type.
+enum class Type : uint8_t { whole, natural, real, text, truth, rows, any };
+inline constexpr std::array<std::string_view, 7> kTypeNames{"whole number",  "whole number", "number",        "text",
+                                                            "true or false", "rows",         "number or text"};
+/// What JSON has where a value is missing: null, nothing, or a text.
+enum class Missing : uint8_t { null, left_out, unknown, empty };
+inline constexpr std::array<std::string_view, 4> kMissingNames{"null", "left out", "\"unknown\"", "\"\""};
 
 /// A value before there is one: its key, type, unit and meaning. Keys with dots are objects in objects.
 struct Info {
@@ -35,10 +37,11 @@ struct Info {
   Unit unit = Unit::none;
   std::string_view meaning;
   Missing missing = Missing::null;
+  bool also_ns = false;  ///< JSON has it twice: before it in nanoseconds, with _ns for the _ps of its key
 };
 
-/// Nothing: it is missing. A number that is not finite is null in JSON.
-using Cell = std::variant<std::monostate, bool, int64_t, double, std::string>;
+/// Nothing: it is missing. A number that is not finite is null in JSON. uint64_t: only of type `any`.
+using Cell = std::variant<std::monostate, bool, int64_t, double, std::string, uint64_t>;
 
 /// How a value comes from a row of a computation.
 template <class Row>
@@ -60,9 +63,15 @@ struct Plain<std::optional<T>> {
 };
 
 template <class T>
+inline constexpr bool kIsVariant = false;
+template <class... T>
+inline constexpr bool kIsVariant<std::variant<T...>> = true;
+
+template <class T>
 constexpr Type type_of() {
   using Value = typename Plain<std::remove_cvref_t<T>>::type;
-  if constexpr (std::same_as<Value, bool>) return Type::truth;
+  if constexpr (kIsVariant<Value>) return Type::any;
+  else if constexpr (std::same_as<Value, bool>) return Type::truth;
   else if constexpr (std::floating_point<Value>) return Type::real;
   else if constexpr (std::unsigned_integral<Value>) return Type::natural;
   else if constexpr (std::signed_integral<Value>) return Type::whole;
@@ -72,6 +81,7 @@ constexpr Type type_of() {
 template <class T>
 Cell to_cell(const T& value) {
   if constexpr (Plain<T>::optional) return value ? to_cell(*value) : Cell();
+  else if constexpr (kIsVariant<T>) return std::visit([](const auto& of_any) { return Cell(of_any); }, value);
   else if constexpr (std::same_as<T, bool>) return value;
   else if constexpr (std::integral<T>) return static_cast<int64_t>(value);
   else if constexpr (std::floating_point<T>) return static_cast<double>(value);
@@ -104,11 +114,16 @@ constexpr Column<Row> column(std::string_view key, Unit unit, std::string_view m
   return {{key, detail::type_of<Value>(), unit, meaning, missing},
           [](const Row& row) { return detail::to_cell(Get{}(row)); }};
 }
+/// Of picoseconds: JSON has them also in nanoseconds, as it had them at first.
+template <class Row>
+constexpr Column<Row> also_ns(Column<Row> column) {
+  column.also_ns = true;
+  return column;
+}
 /// The place of a table of rows that belong to this one (Builder::children). `has`: whether this row has such rows.
 template <class Row, class Has>
-constexpr Column<Row> rows(std::string_view key, std::string_view meaning, Has) {
-  return {{key, Type::rows, Unit::none, meaning, Missing::left_out},
-          [](const Row& row) { return Cell(bool(Has{}(row))); }};
+constexpr Column<Row> rows(std::string_view key, std::string_view meaning, Has, Missing missing = Missing::left_out) {
+  return {{key, Type::rows, Unit::none, meaning, missing}, [](const Row& row) { return Cell(bool(Has{}(row))); }};
 }
 template <class Row>
 constexpr Column<Row> rows(std::string_view key, std::string_view meaning) {
@@ -120,11 +135,14 @@ class Series {
  public:
   explicit Series(const Info& info) : info_(info) {}
   const Info& info() const { return info_; }
-  size_t size() const { return numbers_.size() + reals_.size(); }
+  size_t size() const { return numbers_.size() + reals_.size() + cells_.size(); }
   bool has(size_t row) const { return valid_.empty() || valid_[row]; }
   int64_t whole(size_t row) const { return numbers_[row]; }  ///< of natural: the bits of a uint64_t; of truth 0 or 1
   double real(size_t row) const { return reals_[row]; }
+  std::span<const int64_t> wholes() const { return numbers_; }  ///< empty where reals() has them
+  std::span<const double> reals() const { return reals_; }
   std::string_view text(size_t row) const { return (*texts_)[static_cast<StringId>(numbers_[row])]; }
+  const Cell& any(size_t row) const { return cells_[row]; }
   void add(const Cell& cell);
   void reserve(size_t rows);
 
@@ -132,10 +150,13 @@ class Series {
   Info info_;
   std::vector<int64_t> numbers_;  ///< texts: their ids
   std::vector<double> reals_;
+  std::vector<Cell> cells_;          ///< of any
   std::vector<bool> valid_;          ///< empty: all
   std::optional<StringPool> texts_;  ///< of texts
 };
 
+/// A list of rows. Where the first of several columns has no key, an object, by the texts of that column; where the
+/// only other one has none either, of its values. Where the only column has no key, a list of its values.
 struct Table {
   std::string key, meaning;
   size_t rows = 0;
@@ -143,7 +164,9 @@ struct Table {
   int parent = -1;            ///< a table; its column of type `rows` is the place of this one
   std::vector<size_t> begin;  ///< of the rows that belong to each row of the parent, and the end
   std::vector<Series> columns;
+  std::optional<Findings> findings;  ///< these are the rows, and there are no columns
 
+  bool is_object() const { return columns.size() > 1 && columns[0].info().key.empty(); }
   const Series* column(std::string_view name) const;
 };
 
@@ -167,7 +190,8 @@ class Answer {
   const std::vector<Table>& tables() const { return tables_; }
   const std::vector<Part>& parts() const { return parts_; }
   const Findings& findings() const { return findings_; }
-  const Table* table(std::string_view key) const;  ///< null where there is none
+  bool has_findings() const { return has_findings_; }  ///< false: none of its kind has, and JSON does not say it
+  const Table* table(std::string_view key) const;      ///< null where there is none
   const Value* value(std::string_view key) const;
 
  private:
@@ -177,6 +201,7 @@ class Answer {
   std::vector<Table> tables_;
   std::vector<Part> parts_;
   Findings findings_;
+  bool has_findings_ = false;
 };
 
 /// Fills an answer. All that an answer may have is said each time, also what is not there, so that an empty computation
@@ -200,6 +225,8 @@ class Builder {
     answer_.parts_.push_back({true, answer_.tables_.size() - 1});
     fill(to, rows, columns);
   }
+  /// The same of columns that are filled, each of them with as many rows.
+  void table(std::string key, std::string_view meaning, std::vector<Series> columns, bool present = true);
   /// The rows that belong to the rows of `parent`, which is the table that was added for `parents`. `of`: those of one.
   template <class Parents, class Of, class Row, size_t N>
   void children(std::string_view parent, std::string_view key, const Parents& parents, const Of& of,
@@ -215,7 +242,23 @@ class Builder {
     if (to.columns.empty()) declare(to, columns);
   }
 
+  /// Findings about a part of the answer, as a table; `finish` takes those about all of it.
+  void findings(std::string key, std::string_view meaning, const Findings& findings, bool present = true);
+  template <class Parents, class Of>
+  void child_findings(std::string_view parent, std::string_view key, const Parents& parents, const Of& of) {
+    Table& to = add_child(parent, key);
+    to.findings.emplace();
+    for (const auto& each : parents) {
+      const Findings& findings = of(each);
+      to.begin.push_back(to.rows);
+      to.findings->insert(to.findings->end(), findings.begin(), findings.end());
+      to.rows = to.findings->size();
+    }
+    to.begin.push_back(to.rows);
+  }
+
   Answer finish(Findings findings) &&;
+  Answer finish() &&;  ///< of a kind that has no findings
 
  private:
   void add_value(std::string key, const Info& info, Cell cell, bool present);
@@ -236,20 +279,22 @@ class Builder {
   Answer answer_;
 };
 
-/// The answer as JSON, in pieces that end with a line: objects by the dots of keys, tables as lists of objects, a
-/// column without a key as a list of values, `findings` last. Cost: O(cells), memory for a piece. Errors: those of
-/// `write`.
+/// The answer as JSON, in pieces that end with a line: objects by the dots of keys, tables as lists of objects (or what
+/// Table says), `findings` last. A table without a key, which is alone, is all of it. Cost: O(cells), memory for a
+/// piece. Errors: those of `write`.
 Result<void> write_json(const Answer& answer, const std::function<Result<void>(std::string_view piece)>& write);
 
 /// All of it as one text. Cost: memory for it.
 std::string to_json_text(const Answer& answer);
 
-/// Every value and every column that answers of a verb may have, by the keys of JSON: "ranks[].rank".
+/// Every value and every column that answers of a verb may have, by the keys of JSON: "ranks[].rank", "edges{}".
 struct SchemaRow {
   std::string key;
   Info info;
 };
 std::vector<SchemaRow> schema_of(const Answer& answer);
+/// "span_ns.a" of "span_ps.a" (Info::also_ns).
+std::string key_of_ns(std::string_view key);
 
 // ---- single values
 // -----------------------------------------------------------------------------------------------------

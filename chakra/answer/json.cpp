@@ -9,25 +9,25 @@ namespace {
 /// A member of an object: a leaf, or an object of the members whose keys begin with its key and a dot.
 struct Member {
   std::string key;
-  int leaf = -1;  ///< a number of the caller's
-  std::vector<Member> members;
+  int leaf = -1;    ///< a number of the caller's
+  bool ns = false;  ///< in nanoseconds
+  std::vector<Member> members = {};
 };
 
-/// Leaves by their keys with dots, in order. Those of one object follow each other.
-template <class Key>
-std::vector<Member> tree_of(size_t leaves, const Key& key_of) {
-  std::vector<Member> top;
-  for (size_t leaf = 0; leaf < leaves; ++leaf) {
-    std::string_view key = key_of(leaf);
-    std::vector<Member>* level = &top;
-    for (size_t dot; (dot = key.find('.')) != std::string_view::npos; key.remove_prefix(dot + 1)) {
-      const std::string_view part = key.substr(0, dot);
-      if (level->empty() || level->back().key != part) level->push_back({std::string(part), -1, {}});
-      level = &level->back().members;
-    }
-    level->push_back({std::string(key), static_cast<int>(leaf), {}});
+/// A leaf at the place that its key with dots says.
+void add_leaf(std::vector<Member>& top, std::string_view key, size_t leaf, bool ns = false) {
+  std::vector<Member>* level = &top;
+  for (size_t dot; (dot = key.find('.')) != std::string_view::npos; key.remove_prefix(dot + 1)) {
+    const std::string_view part = key.substr(0, dot);
+    auto at = std::find_if(level->begin(), level->end(), [&](const Member& m) { return m.leaf < 0 && m.key == part; });
+    if (at == level->end()) at = level->insert(at, {std::string(part)});
+    level = &at->members;
   }
-  return top;
+  level->push_back({std::string(key), static_cast<int>(leaf), ns});
+}
+void add_leaf(std::vector<Member>& top, std::string_view key, size_t leaf, const Info& info) {
+  if (info.also_ns) add_leaf(top, key_of_ns(key), leaf, true);
+  add_leaf(top, key, leaf);
 }
 
 enum class State : uint8_t { there, null, left_out };
@@ -51,7 +51,8 @@ class Writer {
       : answer_(answer), write_(write), children_(answer.tables().size()), rows_(answer.tables().size()) {
     for (size_t t = 0; t < answer.tables().size(); ++t) {
       const Table& table = answer.tables()[t];
-      rows_[t] = tree_of(table.columns.size(), [&](size_t c) { return table.columns[c].info().key; });
+      for (size_t c = table.is_object() ? 1 : 0; c < table.columns.size(); ++c)
+        add_leaf(rows_[t], table.columns[c].info().key, c, table.columns[c].info());
       if (table.parent < 0) continue;
       const Table& parent = answer.tables()[static_cast<size_t>(table.parent)];
       const std::string_view place = std::string_view(table.key).substr(parent.key.size() + 1);
@@ -62,12 +63,17 @@ class Writer {
 
   Result<void> run() {
     const auto& parts = answer_.parts();
-    std::vector<Member> top = tree_of(parts.size(), [&](size_t p) -> std::string_view {
-      return parts[p].is_table ? answer_.tables()[parts[p].index].key : answer_.values()[parts[p].index].key;
-    });
-    top.push_back({"findings", static_cast<int>(parts.size()), {}});
-    object(
-        top, 0, [&](int leaf) { return part_state(leaf); }, [&](int leaf, size_t indent) { part(leaf, indent); });
+    std::vector<Member> top;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      if (parts[p].is_table) add_leaf(top, answer_.tables()[parts[p].index].key, p);
+      else add_leaf(top, answer_.values()[parts[p].index].key, p, answer_.values()[parts[p].index].info);
+    }
+    if (answer_.has_findings()) add_leaf(top, "findings", parts.size());
+    if (top.size() == 1 && top[0].key.empty()) part(top[0], 0);
+    else
+      object(
+          top, 0, [&](int leaf) { return part_state(leaf); },
+          [&](const Member& member, size_t indent) { part(member, indent); });
     out_ += '\n';
     flush(0);
     return std::move(done_);
@@ -94,7 +100,7 @@ class Writer {
       append_text(out_, member.key);
       out_ += ": ";
       if (state == State::null) out_ += "null";
-      else if (member.leaf >= 0) print(member.leaf, indent + 2);
+      else if (member.leaf >= 0) print(member, indent + 2);
       else object(member.members, indent + 2, leaf_state, print);
     }
     end('}', first, indent);
@@ -116,58 +122,74 @@ class Writer {
     if (part.is_table) return answer_.tables()[part.index].present ? State::there : State::left_out;
     const Value& value = answer_.values()[part.index];
     if (!value.present) return State::left_out;
-    return std::holds_alternative<std::monostate>(value.cell) ? State::null : State::there;
+    return std::holds_alternative<std::monostate>(value.cell) ? state_without(value.info) : State::there;
   }
-  void part(int leaf, size_t indent) {
-    if (static_cast<size_t>(leaf) == answer_.parts().size()) return findings(indent);
-    const Answer::Part& part = answer_.parts()[static_cast<size_t>(leaf)];
-    if (!part.is_table) return cell(answer_.values()[part.index]);
+  static State state_without(const Info& info) {
+    if (info.missing == Missing::null) return State::null;
+    return info.missing == Missing::left_out ? State::left_out : State::there;
+  }
+  void part(const Member& member, size_t indent) {
+    const auto leaf = static_cast<size_t>(member.leaf);
+    if (leaf == answer_.parts().size()) return findings(answer_.findings(), 0, answer_.findings().size(), indent);
+    const Answer::Part& part = answer_.parts()[leaf];
+    if (!part.is_table) return cell(answer_.values()[part.index].info, answer_.values()[part.index].cell, member.ns);
     table(part.index, 0, answer_.tables()[part.index].rows, indent);
   }
 
-  void cell(const Value& value) {
-    if (const bool* truth = std::get_if<bool>(&value.cell)) out_ += *truth ? "true" : "false";
-    else if (const int64_t* whole_number = std::get_if<int64_t>(&value.cell)) whole(value.info, *whole_number);
-    else if (const double* real = std::get_if<double>(&value.cell)) append_real(out_, *real);
-    else append_text(out_, std::get<std::string>(value.cell));
+  void cell(const Info& info, const Cell& value, bool ns = false) {
+    if (const bool* truth = std::get_if<bool>(&value)) out_ += *truth ? "true" : "false";
+    else if (const int64_t* whole_number = std::get_if<int64_t>(&value)) whole(info, *whole_number, ns);
+    else if (const uint64_t* natural = std::get_if<uint64_t>(&value)) out_ += std::to_string(*natural);
+    else if (const double* real = std::get_if<double>(&value)) append_real(out_, *real);
+    else if (const std::string* text = std::get_if<std::string>(&value)) append_text(out_, *text);
+    else out_ += kMissingNames[static_cast<size_t>(info.missing)];
   }
-  void whole(const Info& info, int64_t number) {
-    out_ += info.type == Type::natural ? std::to_string(static_cast<uint64_t>(number)) : std::to_string(number);
+  void whole(const Info& info, int64_t number, bool ns) {
+    if (info.type == Type::natural) out_ += std::to_string(static_cast<uint64_t>(number));
+    else if (!ns) out_ += std::to_string(number);
+    else if (number % kPsPerNs == 0) out_ += std::to_string(number / kPsPerNs);
+    else append_real(out_, static_cast<double>(number) / static_cast<double>(kPsPerNs));
   }
-  void cell(const Series& series, size_t row) {
+  void cell(const Series& series, size_t row, bool ns = false) {
+    if (!series.has(row)) return cell(series.info(), Cell());
     switch (series.info().type) {
       case Type::real: return append_real(out_, series.real(row));
       case Type::text: return append_text(out_, series.text(row));
       case Type::truth: out_ += series.whole(row) ? "true" : "false"; return;
-      default: return whole(series.info(), series.whole(row));
+      case Type::any: return cell(series.info(), series.any(row));
+      default: return whole(series.info(), series.whole(row), ns);
     }
   }
 
   /// Rows of a table from `begin` until before `end`.
   void table(size_t t, size_t begin, size_t end_row, size_t indent) {
     const Table& table = answer_.tables()[t];
-    const bool values = table.columns.size() == 1 && table.columns[0].info().key.empty();
-    out_ += '[';
+    if (table.findings) return findings(*table.findings, begin, end_row, indent);
+    const bool by_key = table.is_object();
+    const bool values = table.columns.size() == (by_key ? 2 : 1) && table.columns.back().info().key.empty();
+    out_ += by_key ? '{' : '[';
     bool first = true;
     for (size_t row = begin; row < end_row; ++row) {
       next(first, indent);
-      if (values) cell(table.columns[0], row);
+      if (by_key) cell(table.columns[0], row), out_ += ": ";
+      if (values) cell(table.columns.back(), row);
       else
         object(
             rows_[t], indent + 2, [&](int c) { return cell_state(table, static_cast<size_t>(c), row); },
-            [&](int c, size_t deeper) { row_part(t, static_cast<size_t>(c), row, deeper); });
+            [&](const Member& member, size_t deeper) { row_part(t, member, row, deeper); });
     }
-    end(']', first, indent);
+    end(by_key ? '}' : ']', first, indent);
   }
   static State cell_state(const Table& table, size_t c, size_t row) {
     const Series& series = table.columns[c];
-    if (series.info().type == Type::rows) return series.whole(row) ? State::there : State::left_out;
+    if (series.info().type == Type::rows) return series.whole(row) ? State::there : state_without(series.info());
     if (series.has(row)) return State::there;
-    return series.info().missing == Missing::null ? State::null : State::left_out;
+    return state_without(series.info());
   }
-  void row_part(size_t t, size_t c, size_t row, size_t indent) {
+  void row_part(size_t t, const Member& member, size_t row, size_t indent) {
+    const auto c = static_cast<size_t>(member.leaf);
     const Series& series = answer_.tables()[t].columns[c];
-    if (series.info().type != Type::rows) return cell(series, row);
+    if (series.info().type != Type::rows) return cell(series, row, member.ns);
     for (const auto& [place, child] : children_[t])
       if (place == c) {
         const Table& rows = answer_.tables()[child];
@@ -175,10 +197,11 @@ class Writer {
       }
   }
 
-  void findings(size_t indent) {
+  void findings(const Findings& of, size_t begin, size_t end_row, size_t indent) {
     out_ += '[';
     bool first = true;
-    for (const Finding& finding : answer_.findings()) {
+    for (size_t i = begin; i < end_row; ++i) {
+      const Finding& finding = of[i];
       next(first, indent);
       std::vector<std::pair<std::string, std::string>> members;
       const auto add = [&](std::string_view key, std::string value) { members.emplace_back(key, std::move(value)); };

@@ -23,6 +23,7 @@ struct DeviceOptions {
   std::vector<trace::Trace> traces = {};  ///< linked: their measured nodes with a kernel's shape count, too
 };
 
+inline constexpr double kUndetermined = 0.5;  ///< a standard error, as a share of the constant
 /// How a kernel's table was made and judged.
 struct KernelFit {
   int64_t rows = 0;                  ///< measured
@@ -46,9 +47,6 @@ Result<FittedDevice> fit_device(const DeviceOptions& options);
 
 /// A row for each kernel: shapes, constants, range, errors.
 result::Table kernel_table(const FittedDevice& fitted);
-
-/// The same for programs, with numbers: shares where the table has percents, null where a kernel is not judged.
-result::Json to_json(const FittedDevice& fitted);
 
 /// The device file, in the form of docs/reference/formats/device.md.
 std::string to_device_file(const device::Device& device);

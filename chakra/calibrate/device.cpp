@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/spec_json.h"
 #include "chakra/calibrate/calibrate.h"
 #include "chakra/calibrate/device_fit.h"
@@ -13,8 +14,6 @@ namespace {
 
 using device::KernelTable;
 using result::Table;
-
-constexpr double kUndetermined = 0.5;  ///< a standard error, as a share of the constant
 
 Result<device::Device> measured_device(const DeviceOptions& options, const MeasuredRows& rows) {
   if (!options.device.empty()) return device::find_or_load(options.device);
@@ -179,47 +178,12 @@ Table kernel_table(const FittedDevice& fitted) {
   return table;
 }
 
-result::Json to_json(const FittedDevice& fitted) {
-  using result::Json;
-  Json kernels = Json::array();
-  for (size_t i = 0; i < fitted.device.kernels.size(); ++i) {
-    const KernelTable& k = fitted.device.kernels[i];
-    const KernelFit& fit = fitted.fits[i];
-    const auto constant = [](double value, double error) {
-      return Json::object({{"value", value}, {"error", error < kUndetermined ? Json(error) : Json()}});
-    };
-    const bool multiplies = k.kind().ops(k.measured()[0].sizes) > 0;
-    Json bytes_time = Json::array();
-    for (size_t t = 0; t < k.kind().tensor_count(); ++t)
-      bytes_time.push_back(constant(k.constants().bytes_time[t], fit.accuracy.bytes_time[t]));
-    Json row = Json::object(
-        {{"kernel", k.name()},
-         {"type", trace::name(k.type())},
-         {"rows", fit.rows},
-         {"shapes", k.measured().size()},
-         {"ops_time", multiplies ? constant(k.constants().ops_time, fit.accuracy.ops_time) : Json()},
-         {"bytes_time", std::move(bytes_time)},
-         {"fixed_us", constant(k.constants().fixed_s * 1e6, fit.accuracy.fixed_s)},
-         {"step_ns", k.constants().step_s > 0 ? constant(k.constants().step_s * 1e9, fit.accuracy.step_s) : Json()},
-         {"overlap", k.constants().overlap},
-         {"judged", Json()}});
-    if (k.error)
-      row["judged"] = Json::object({{"random", k.error->random},
-                                    {"random_95", fit.random_95},
-                                    {"block", k.error->block},
-                                    {"worst", k.error->worst},
-                                    {"worst_of", k.error->worst_of},
-                                    {"extrapolated", fit.extrapolated},
-                                    {"roofline", k.error->roofline}});
-    kernels.push_back(std::move(row));
-  }
-  return Json::object({{"device", fitted.device.name},
-                       {"kernels", std::move(kernels)},
-                       {"findings", result::to_json(fitted.findings)}});
-}
-
 std::string to_device_file(const device::Device& device) {
-  const auto quoted = [](std::string_view text) { return result::Json(text).text(); };
+  const auto quoted = [](std::string_view text) {
+    std::string out;
+    answer::append_text(out, text);
+    return out;
+  };
   std::string peaks, names, kernels;
   for (size_t i = 0; i < device::kPeakTypes.size(); ++i)
     if (device.ops_per_s[i] > 0)

@@ -37,14 +37,14 @@ std::string show_ranks(const net::CollectiveFit& fit) {
 
 Table parameter_table(const std::vector<FittedOperation>& operations) {
   Table table{"",
-              {{"operation", Table::Kind::text},
-               {"algorithm", Table::Kind::text},
-               {"protocol", Table::Kind::text},
-               {"ranks", Table::Kind::text},
-               {"per operation", Table::Kind::text},
-               {"per step", Table::Kind::text},
-               {"wire", Table::Kind::text},
-               {"local", Table::Kind::text}},
+              {{"operation", Table::Kind::text, "operation", "the operation"},
+               {"algorithm", Table::Kind::text, "algorithm", "the algorithm"},
+               {"protocol", Table::Kind::text, "protocol", "for which sizes: small, middle or large"},
+               {"ranks", Table::Kind::text, "ranks", "numbers of ranks that were measured"},
+               {"per operation", Table::Kind::text, "per_operation", "what each operation takes"},
+               {"per step", Table::Kind::text, "per_step", "what each step takes"},
+               {"wire", Table::Kind::text, "wire", "the rate of the wire"},
+               {"local", Table::Kind::text, "local", "the rate within a rank"}},
               {}};
   for (const FittedOperation& o : operations)
     for (size_t k = 0; k < o.parameters.size(); ++k) {

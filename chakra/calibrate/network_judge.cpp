@@ -64,13 +64,13 @@ Result<void> judge_on_files(const NetworkOptions& options, const std::vector<Col
   }
   fitted.judged = error_of(all);
   fitted.judged_table = {"",
-                         {{"operation", Table::Kind::text},
-                          {"ranks", Table::Kind::text},
-                          {"points", Table::Kind::count},
-                          {"error", Table::Kind::share},
-                          {"quantile 95", Table::Kind::share},
-                          {"worst", Table::Kind::share},
-                          {"of", Table::Kind::text}},
+                         {{"operation", Table::Kind::text, "operation", "the operation"},
+                          {"ranks", Table::Kind::text, "ranks", "the number of ranks"},
+                          {"points", Table::Kind::count, "points", "measurements"},
+                          {"error", Table::Kind::share, "error", "mean error on them"},
+                          {"quantile 95", Table::Kind::share, "quantile_95", "what 95 % of errors do not exceed"},
+                          {"worst", Table::Kind::share, "worst", "the worst error"},
+                          {"of", Table::Kind::text, "of", "the measurement where that is"}},
                          {}};
   for (const auto& [key, list] : groups) {
     std::vector<double> values;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "chakra/check/proof.h"
+#include "chakra/check/rows.h"
 
 namespace chakra::check {
 namespace {
@@ -111,10 +112,6 @@ void collectives_agree(const trace::TraceSet&, const match::Matching& matching, 
 }
 
 }  // namespace
-
-// Rules that have a file of their own.
-using RuleOfJob = void(const trace::TraceSet& job, const match::Matching& matching, Findings& findings);
-RuleOfJob waits_refer_back, no_deadlock;
 
 constexpr RuleRow kRuleRows[] = {
     {"ids", "every id is used once", ids_unique, nullptr},

@@ -7,6 +7,7 @@
 
 #include "chakra/check/job_graph.h"
 #include "chakra/check/proof.h"
+#include "chakra/check/rows.h"
 
 namespace chakra::check {
 namespace {

@@ -473,9 +473,11 @@ int rounds() {
 }
 template <class T>
 T fact(const Finding& finding, std::string_view name, T otherwise) {
-  for (const auto& [key, value] : finding.facts)
-    if (key == name)
-      if (const T* known = std::get_if<T>(&value)) return *known;
+  for (const Fact& known : finding.facts)
+    if (known.name == name) {
+      if constexpr (std::same_as<T, std::string>) return known.number ? otherwise : known.text;
+      else return static_cast<T>(known.number.value_or(otherwise));
+    }
   return otherwise;
 }
 std::string show(const Findings& findings) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "chakra/check/proof.h"
+#include "chakra/check/rows.h"
 
 namespace chakra::check {
 

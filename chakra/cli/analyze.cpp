@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
@@ -18,16 +19,6 @@ options::Options rows_of(AnalyzeOptions& o) {
   return rows;
 }
 
-/// PREFIX.<table>.csv, the picture and the JSON: all of them or none.
-Result<void> write_files(const AnalyzeOptions& o, const job::AnalyzedJob& job, const Json& json,
-                         const std::string& json_path) {
-  job::Outputs files;
-  CHAKRA_TRY(add_csv(files, o.csv, job.tables));
-  if (!o.svg.empty()) CHAKRA_TRY(add_text(files, o.svg, view::to_heat_map(job::picture_of(job.imbalances))));
-  CHAKRA_TRY(add_json(files, json_path, json));
-  return files.commit();
-}
-
 Result<int> run_analyze(const AnalyzeOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.call.path));
   files.push_back(o.call.groups);
@@ -39,9 +30,11 @@ Result<int> run_analyze(const AnalyzeOptions& o, const Globals& globals) {
   if (!o.csv.empty())
     for (const result::NamedTable& t : job.tables) outputs.push_back(fmt::format("{}.{}.csv", o.csv, t.name));
   CHAKRA_TRY(keep_apart(files, outputs, globals.json));
-  const Json json = json_if_asked(globals.json, [&] { return to_json(job); });
-  CHAKRA_TRY(write_files(o, job, json, globals.json));
-  print(globals.json == "-" ? to_text(json) : view::to_text(report_of(job)));
+  job::Outputs made;
+  CHAKRA_TRY(add_csv(made, o.csv, job.tables));
+  if (!o.svg.empty()) CHAKRA_TRY(add_text(made, o.svg, view::to_heat_map(job::picture_of(job.imbalances))));
+  CHAKRA_TRY(show(
+      globals.json, [&] { return answer_of(job); }, [&] { return view::to_text(report_of(job)); }, std::move(made)));
   return 0;
 }
 

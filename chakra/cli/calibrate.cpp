@@ -1,5 +1,6 @@
 // chakra calibrate
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
@@ -7,8 +8,8 @@ namespace {
 Result<int> run_device(const job::CalibrateDeviceOptions& o, const Globals& globals) {
   CHAKRA_TRY(keep_apart(o.from, {o.output}, globals.json));
   CHAKRA_ASSIGN(const job::CalibratedDevice device, job::calibrate_device(o));
-  if (!globals.json.empty()) CHAKRA_TRY(write_json(calibrate::to_json(device.fitted), globals.json));
-  if (globals.json != "-") print(to_text(report_of(device)));
+  CHAKRA_TRY(show(
+      globals.json, [&] { return answer_of(device); }, [&] { return to_text(report_of(device)); }));
   return 0;
 }
 
@@ -17,8 +18,8 @@ Result<int> run_network(const job::CalibrateNetworkOptions& o, const Globals& gl
   inputs.insert(inputs.end(), o.fit.judge.begin(), o.fit.judge.end());
   CHAKRA_TRY(keep_apart(inputs, {o.output}, globals.json));
   CHAKRA_ASSIGN(const calibrate::FittedNetwork fitted, job::calibrate_network(o));
-  if (!globals.json.empty()) CHAKRA_TRY(write_json(job::to_json(fitted), globals.json));
-  if (globals.json != "-") print(view::to_text(fitted.report));
+  CHAKRA_TRY(show(
+      globals.json, [&] { return job::answer_of(fitted); }, [&] { return view::to_text(fitted.report); }));
   print_error(view::to_text(fitted.findings));
   return 0;
 }

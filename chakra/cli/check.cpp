@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 #include "chakra/job/job.h"
 
 namespace chakra::cli {
@@ -69,11 +70,14 @@ Result<int> run_check(const CheckOptions& o, const Globals& globals) {
     CHAKRA_ASSIGN(job::CheckedJob job, job::check_dumps(paths));
     jobs.push_back(std::move(job));
   }
-  std::string text;
-  for (const job::CheckedJob& job : jobs) text += view::to_text(report_of(job));
+  const auto text = [&] {
+    std::string all;
+    for (const job::CheckedJob& job : jobs) all += view::to_text(report_of(job));
+    return all;
+  };
+  CHAKRA_TRY(show(
+      globals.json, [&] { return job::answer_of(jobs); }, text));
   const bool ok = std::all_of(jobs.begin(), jobs.end(), [](const job::CheckedJob& job) { return job.ok(); });
-  if (!globals.json.empty()) CHAKRA_TRY(write_json(job::to_json(jobs), globals.json));
-  if (globals.json != "-") print(text);
   return ok ? 0 : static_cast<int>(Code::bad_input);
 }
 

@@ -35,17 +35,22 @@ void print_error(std::string_view text) {
 
 int exit_code_of(int exit_code) { return output_lost ? report(*std::exchange(output_lost, std::nullopt)) : exit_code; }
 
-Result<void> write_json(const Json& json, const std::string& path) {
-  if (path != "-") return write_file(path, to_text(json));
-  print(to_text(json));
-  return {};
-}
-
 Result<void> print_json(const answer::Answer& answer) {
   return answer::write_json(answer, [](std::string_view piece) -> Result<void> {
     print(piece);
     return {};
   });
+}
+
+Result<void> show(const std::string& json_path, const std::function<answer::Answer()>& make,
+                  const std::function<std::string()>& text, job::Outputs files) {
+  std::optional<answer::Answer> answer;
+  if (!json_path.empty()) answer = make();
+  if (answer) CHAKRA_TRY(add_answer(files, json_path, *answer));
+  CHAKRA_TRY(files.commit());
+  if (json_path == "-") return print_json(*answer);
+  print(text());
+  return {};
 }
 
 namespace {

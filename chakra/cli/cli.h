@@ -22,15 +22,11 @@ namespace chakra::cli {
 
 using job::add_answer;
 using job::add_csv;
-using job::add_json;
 using job::add_text;
 using job::job_files;
 using job::keep_apart;
 using job::to_text;
 using options::required;
-using result::Json;
-using result::json_ns;
-using result::to_json;
 using view::to_text;
 
 /// What every subcommand takes.
@@ -114,9 +110,6 @@ void print_error(std::string_view text);
 /// The exit code of a command that would end with that one: 3, said on stderr, where standard output did not take all
 /// that was printed.
 int exit_code_of(int exit_code);
-/// To stdout for "-", else to a file that appears whole or not at all.
-Result<void> write_json(const Json& json, const std::string& path);
-
 /// An answer to stdout, in pieces.
 Result<void> print_json(const answer::Answer& answer);
 /// --all TABLE, of commands that print the text of an answer.
@@ -126,11 +119,10 @@ Result<void> check_table(const std::string& table, const answer::Answer& schema)
 /// The text that these rows make, or where --all names one that table. Errors: cli.usage where this answer has none.
 Result<void> print_answer(const answer::Answer& answer, std::span<const view::Show> shows, std::string_view subject,
                           const std::string& table);
-/// What `make` says, where --json asks for it: of a large result it takes several times the memory of the result.
-template <class Make>
-Json json_if_asked(const std::string& path, const Make& make) {
-  return path.empty() ? Json() : make();
-}
+/// What a subcommand found: `files` and the file of `answer` appear together; then that answer goes to stdout for "-",
+/// else what people read. Only what is asked for is made.
+Result<void> show(const std::string& json_path, const std::function<answer::Answer()>& answer,
+                  const std::function<std::string()>& text, job::Outputs files = {});
 /// "chakra sim", "chakra gen step" and so on: the words, and what each takes.
 struct Command {
   std::vector<std::string> words;

@@ -1,12 +1,8 @@
 // The subcommands, as rows.
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
-
-// Each has a file of its own.
-Syntax link_syntax(), check_syntax(), sim_syntax(), replay_syntax(), view_syntax(), import_syntax(), analyze_syntax(),
-    diff_syntax(), gen_syntax(), calibrate_syntax(), info_syntax(), convert_syntax(), pack_syntax(), unpack_syntax(),
-    list_syntax(), doctor_syntax(), whatif_syntax(), completion_syntax(), manual_syntax();
 
 constexpr CommandRow kCommandRows[] = {
     {"link", "Turn PyTorch recordings into traces that are checked against their measurement",

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
@@ -157,10 +158,21 @@ Options rows_of(CompletionOptions& o) {
   return {required({"shell", &o.shell, "The shell", "SHELL", options::one_of(options::names(kShells))})};
 }
 
+struct Completion {
+  std::string shell, script;
+};
+constexpr std::array kCompletion{answer::column<&Completion::shell>("shell", answer::Unit::none, "the shell"),
+                                 answer::column<&Completion::script>("script", answer::Unit::none, "what it reads")};
+
 Result<int> run_completion(const CompletionOptions& o, const Globals& globals) {
   const std::string script = find_row(kShells, o.shell)->script();
-  if (!globals.json.empty()) CHAKRA_TRY(write_json({{"shell", o.shell}, {"script", script}}, globals.json));
-  if (globals.json != "-") print(script);
+  const auto answer = [&] {
+    const Completion made{o.shell, script};
+    answer::Builder to("completion");
+    to.values("", &made, kCompletion);
+    return std::move(to).finish();
+  };
+  CHAKRA_TRY(show(globals.json, answer, [&] { return script; }));
   return 0;
 }
 

@@ -1,5 +1,6 @@
 // chakra convert
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
@@ -7,8 +8,8 @@ namespace {
 Result<int> run_convert(const job::ConvertOptions& o, const Globals& globals) {
   CHAKRA_TRY(keep_apart(o.paths, {o.output}, globals.json));
   CHAKRA_ASSIGN(const job::ConvertedJob converted, job::convert_job(o));
-  if (!globals.json.empty()) CHAKRA_TRY(write_json(to_json(converted), globals.json));
-  if (globals.json != "-") print(to_text(converted));
+  CHAKRA_TRY(show(
+      globals.json, [&] { return answer_of(converted); }, [&] { return to_text(converted); }));
   return 0;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 #include "chakra/view/view.h"
 
 namespace chakra::cli {
@@ -23,13 +24,14 @@ Result<int> run_timing(const DiffOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(const job::TimesCompared compared, job::compare_times(o.call.a, o.call.b));
   job::Outputs files;
   CHAKRA_TRY(add_csv(files, o.csv, compared.tables));
-  const Json json = json_if_asked(globals.json, [&] { return to_json(compared); });
-  CHAKRA_TRY(add_json(files, globals.json, json));
-  CHAKRA_TRY(files.commit());
-  result::Report report;
-  report.parts.emplace_back(fmt::format("recorded: {}\nreplayed: {}\n", o.call.a, o.call.b));
-  add_parts(compared, report);
-  print(globals.json == "-" ? to_text(json) : view::to_text(report));
+  const auto text = [&] {
+    result::Report report;
+    report.parts.emplace_back(fmt::format("recorded: {}\nreplayed: {}\n", o.call.a, o.call.b));
+    add_parts(compared, report);
+    return view::to_text(report);
+  };
+  CHAKRA_TRY(show(
+      globals.json, [&] { return answer_of(compared); }, text, std::move(files)));
   return 0;
 }
 
@@ -40,12 +42,10 @@ Result<int> run_diff(const DiffOptions& o, const Globals& globals) {
   CHAKRA_TRY(keep_apart(files, {o.csv}, globals.json));
   if (o.call.timing) return run_timing(o, globals);
   CHAKRA_ASSIGN(const job::JobsDiff diff, job::diff_jobs(o.call));
-  const Json json = json_if_asked(globals.json, [&] { return to_json(diff); });
   job::Outputs outputs;
-  CHAKRA_TRY(add_json(outputs, globals.json, json));
   if (!o.csv.empty()) CHAKRA_TRY(add_text(outputs, o.csv, view::to_csv(diff.rows(true))));
-  CHAKRA_TRY(outputs.commit());
-  print(globals.json == "-" ? to_text(json) : to_text(diff));
+  CHAKRA_TRY(show(
+      globals.json, [&] { return answer_of(diff); }, [&] { return to_text(diff); }, std::move(outputs)));
   return diff.exceeding.empty() ? 0 : static_cast<int>(Code::bad_input);
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 #include "chakra/pack/pack.h"
 
 namespace chakra::cli {
@@ -25,9 +26,9 @@ options::Options rows_of(DoctorOptions& o) {
 
 /// Writes what was found; the exit code.
 template <class Found>
-Result<int> show(const Found& found, const std::string& json_path) {
-  if (!json_path.empty()) CHAKRA_TRY(write_json(to_json(found), json_path));
-  if (json_path != "-") print(to_text(found));
+Result<int> show_found(const Found& found, const std::string& json_path) {
+  CHAKRA_TRY(show(
+      json_path, [&] { return answer_of(found); }, [&] { return to_text(found); }));
   return found.ok() ? 0 : static_cast<int>(Code::bad_input);
 }
 
@@ -39,31 +40,23 @@ job::Installation own_installation() {
 }
 
 Result<int> run_doctor(const std::string& path, const std::string& json_path) {
-  if (path.empty()) return show(job::check_installation(own_installation()), json_path);
+  if (path.empty()) return show_found(job::check_installation(own_installation()), json_path);
   CHAKRA_TRY(keep_apart({path}, {}, json_path));
   CHAKRA_ASSIGN(const job::ExaminedFiles files, job::examine_files(path));
-  return show(files, json_path);
+  return show_found(files, json_path);
 }
 
 Result<int> run_plugins(const std::string& path, const std::string& json_path) {
   if (!path.empty()) return fail(Code::usage, "cli.usage", "--plugins looks at the installation: leave out the path");
-  return show(job::check_plugins(own_installation()), json_path);
+  return show_found(job::check_plugins(own_installation()), json_path);
 }
 
 Result<int> run_repair(const std::string& path, const std::string& json_path) {
   if (path.empty()) return fail(Code::usage, "cli.usage", "which container is to be repaired?");
   CHAKRA_TRY(keep_apart({path}, {}, json_path));
-  CHAKRA_ASSIGN(const pack::Repaired repaired, pack::repair_container(path));
-  const std::string now = fmt::format("{} rank{}, {} bytes, all of which can be read", show_count(repaired.ranks),
-                                      repaired.ranks == 1 ? "" : "s", show_count(repaired.bytes));
-  if (!json_path.empty())
-    CHAKRA_TRY(
-        write_json({{"path", path}, {"ranks", repaired.ranks}, {"bytes", repaired.bytes}, {"cut_bytes", repaired.cut}},
-                   json_path));
-  if (json_path != "-")
-    print(repaired.cut > 0 ? fmt::format("{}: {} bytes behind the last index were cut off; it holds {}\n", path,
-                                         show_count(repaired.cut), now)
-                           : fmt::format("{}: nothing to repair; it holds {}\n", path, now));
+  CHAKRA_ASSIGN(const job::RepairedContainer repaired, job::repair_container(path));
+  CHAKRA_TRY(show(
+      json_path, [&] { return answer_of(repaired); }, [&] { return to_text(repaired); }));
   return 0;
 }
 

@@ -1,18 +1,18 @@
 // chakra gen
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
 
 /// Writes and prints a job that was made, and the findings, also where it failed.
 template <class Made>
-Result<int> show(const Result<Made>& made, const Findings& findings, bool stats, const std::string& json) {
+Result<int> show_made(const Result<Made>& made, const Findings& findings, bool stats, const std::string& json) {
   if (!findings.empty()) print_error(to_text(findings, ""));
   if (!made) return Failure(made.error());
-  if (!json.empty()) CHAKRA_TRY(write_json(to_json(*made), json));
-  if (json == "-") return 0;
-  print(to_text(*made));
-  if (stats) print(memory_text_of(*made));
+  const auto text = [&] { return to_text(*made) + (stats ? memory_text_of(*made) : ""); };
+  CHAKRA_TRY(show(
+      json, [&] { return answer_of(*made); }, text));
   return 0;
 }
 
@@ -20,14 +20,14 @@ Result<int> run_step(job::GenerateStepOptions& o, const Globals& globals) {
   o.files.report = globals.json;
   Findings findings;
   const auto made = job::generate_step(o, findings);
-  return show(made, findings, o.stats, globals.json);
+  return show_made(made, findings, o.stats, globals.json);
 }
 
 Result<int> run_serve(job::GenerateServeOptions& o, const Globals& globals) {
   o.files.report = globals.json;
   Findings findings;
   const auto made = job::generate_serve(o, findings);
-  return show(made, findings, o.stats, globals.json);
+  return show_made(made, findings, o.stats, globals.json);
 }
 
 Syntax step_syntax() { return syntax_of<job::GenerateStepOptions>(run_step); }

@@ -8,11 +8,9 @@ namespace {
 
 Result<int> run_cases(const job::CaseOptions& o, const Globals& globals) {
   CHAKRA_TRY(job::write_cases(o));
-  Json json = Json::array();
-  for (const gen::NamedCase& row : gen::cases())
-    json.push_back({{"case", row.name}, {"description", row.description}, {"ranks", o.ranks}});
-  if (!globals.json.empty()) CHAKRA_TRY(write_json(json, globals.json));
-  if (globals.json != "-") print(fmt::format("{}: {} cases of {} ranks\n", o.output, gen::cases().size(), o.ranks));
+  const auto text = [&] { return fmt::format("{}: {} cases of {} ranks\n", o.output, gen::cases().size(), o.ranks); };
+  CHAKRA_TRY(show(
+      globals.json, [&] { return answer_of(o); }, text));
   return 0;
 }
 

@@ -1,5 +1,6 @@
 // chakra import
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
@@ -7,13 +8,13 @@ namespace {
 Result<int> run_import(job::ImportOptions& o, const Globals& globals) {
   o.report = globals.json;
   CHAKRA_ASSIGN(job::ImportedJob imported, job::import_job(o));
-  const Json json = json_if_asked(globals.json, [&] { return to_json(imported); });
+  const auto answer = [&] { return answer_of(imported); };
   if (imported.report) {
-    CHAKRA_TRY(imported.report->write(to_text(json)));
+    CHAKRA_TRY(answer::write_json(answer(), [&](std::string_view piece) { return imported.report->write(piece); }));
     CHAKRA_TRY(imported.files.add(std::move(*imported.report)));
   }
-  CHAKRA_TRY(imported.commit());
-  print(globals.json == "-" ? to_text(json) : to_text(imported));
+  CHAKRA_TRY(show(
+      globals.json == "-" ? "-" : "", answer, [&] { return to_text(imported); }, std::move(imported.files)));
   return 0;
 }
 

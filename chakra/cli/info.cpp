@@ -1,5 +1,6 @@
 // chakra info
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
@@ -16,8 +17,8 @@ Result<int> run_info(const InfoOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(const std::vector<std::string> inputs, job_files(o.path));
   CHAKRA_TRY(keep_apart(inputs, {}, globals.json));
   CHAKRA_ASSIGN(const job::JobSummary summary, job::summarize_job(o.path));
-  if (!globals.json.empty()) CHAKRA_TRY(write_json(to_json(summary), globals.json));
-  if (globals.json != "-") print(to_text(summary));
+  CHAKRA_TRY(show(
+      globals.json, [&] { return answer_of(summary); }, [&] { return to_text(summary); }));
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
@@ -20,7 +21,7 @@ options::Options rows_of(ListOptions& o) { return {{"kind", &o.kind, "What to li
 Table option_table() {
   Table table;
   for (const char* column : {"command", "option", "type", "value", "default", "accepted", "meaning", "more"})
-    table.columns.push_back({column, Table::Kind::text});
+    table.columns.push_back({column, Table::Kind::text, column});
   const auto add = [&](const std::string& command, const options::Options& rows) {
     for (const options::Option& row : rows) {
       if (row.hidden) continue;
@@ -57,18 +58,13 @@ Result<Table> table_of(const std::string& kind) {
 }
 
 Result<int> run_list(const ListOptions& o, const Globals& globals) {
-  const std::string& json_path = globals.json;
   CHAKRA_ASSIGN(const Table table, table_of(o.kind));
-  if (!json_path.empty()) {
-    Json json = Json::array();
-    for (const auto& row : table.rows) {
-      Json object;
-      for (size_t i = 0; i < row.size(); ++i) object[table.columns[i].name] = std::get<std::string>(row[i]);
-      json.push_back(object);
-    }
-    CHAKRA_TRY(write_json(json, json_path));
-  }
-  if (json_path != "-") print(view::to_text(table, SIZE_MAX));
+  const auto answer = [&] {
+    answer::Builder to("list");
+    result::add_table(to, "", table);
+    return std::move(to).finish();
+  };
+  CHAKRA_TRY(show(globals.json, answer, [&] { return view::to_text(table, SIZE_MAX); }));
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
@@ -99,15 +100,27 @@ Result<std::string> page(const std::vector<std::string>& words) {
               fmt::format("there is no command {}", quote(fmt::format("{}", fmt::join(words, " ")))));
 }
 
+/// An answer with one text.
+Result<void> show_text(const Globals& globals, std::string_view key, std::string_view meaning, const std::string& text,
+                       const std::string& for_people) {
+  const auto answer = [&] {
+    const std::array columns{
+        answer::column<std::string>(key, answer::Unit::none, meaning, [](const std::string& all) { return all; })};
+    answer::Builder to("manual");
+    to.values("", &text, columns);
+    return std::move(to).finish();
+  };
+  return show(globals.json, answer, [&] { return for_people; });
+}
+
 Result<int> run_manual(const ManualOptions& o, const Globals& globals) {
   if (!o.folder.empty()) {
     CHAKRA_TRY(write_pages(o.folder));
-    if (!globals.json.empty()) CHAKRA_TRY(write_json({{"output", o.folder}}, globals.json));
+    CHAKRA_TRY(show_text(globals, "output", "the folder", o.folder, ""));
     return 0;
   }
   CHAKRA_ASSIGN(const std::string text, page(o.words));
-  if (!globals.json.empty()) CHAKRA_TRY(write_json({{"page", text}}, globals.json));
-  if (globals.json != "-") print(text);
+  CHAKRA_TRY(show_text(globals, "page", "the page, for man", text, text));
   return 0;
 }
 

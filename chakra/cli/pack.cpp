@@ -1,14 +1,14 @@
 // chakra pack, chakra unpack
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
 
 Result<void> show_stats(const std::string& path, const std::string& json_path) {
   CHAKRA_ASSIGN(const job::ContainerStats stats, job::container_stats(path));
-  if (!json_path.empty()) CHAKRA_TRY(write_json(to_json(stats), json_path));
-  if (json_path != "-") print(to_text(stats));
-  return {};
+  return show(
+      json_path, [&] { return answer_of(stats); }, [&] { return to_text(stats); });
 }
 
 Result<void> run_pack(job::PackOptions& o, const Globals& globals) {
@@ -27,8 +27,8 @@ Result<void> run_pack(job::PackOptions& o, const Globals& globals) {
 Result<int> run_unpack(const job::UnpackOptions& o, const Globals& globals) {
   CHAKRA_TRY(keep_apart({o.path}, {}, globals.json));
   CHAKRA_ASSIGN(const job::UnpackedJob unpacked, job::unpack_job(o));
-  if (!globals.json.empty()) CHAKRA_TRY(write_json(to_json(unpacked), globals.json));
-  if (globals.json != "-") print(to_text(unpacked));
+  CHAKRA_TRY(show(
+      globals.json, [&] { return answer_of(unpacked); }, [&] { return to_text(unpacked); }));
   return 0;
 }
 

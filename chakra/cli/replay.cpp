@@ -1,5 +1,6 @@
 // chakra replay
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
@@ -61,10 +62,9 @@ Result<void> run_replay(ReplayOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(const job::ReplayOutputs outputs, job::replay_outputs(o.call, o.outputs));
   o.call.timeline = !outputs.timeline.empty();
   CHAKRA_ASSIGN(const job::ReplayedJob job, job::replay_job(o.call));
-  const Json json = json_if_asked(outputs.json, [&] { return to_json(job); });
-  CHAKRA_TRY(write_outputs(job, outputs, json));
-  print(outputs.json == "-" ? to_text(json) : view::to_text(report_of(job)));
-  return {};
+  CHAKRA_ASSIGN(job::Outputs made, job::made_outputs(job, outputs));
+  return show(
+      outputs.json, [&] { return answer_of(job); }, [&] { return view::to_text(report_of(job)); }, std::move(made));
 }
 
 }  // namespace

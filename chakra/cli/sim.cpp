@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
@@ -120,7 +121,8 @@ Result<void> run_sim(const SimOptions& o, const std::string& json_path) {
       o.call,
       {.begins = [] { std::signal(SIGINT, stop); }, .progress = progress_line(), .stop = &stop_asked, .waits = &waits});
   if (!run && !json_path.empty() && !waits.empty())
-    CHAKRA_TRY(write_json(job::waits_json(run.error(), waits), json_path));
+    CHAKRA_TRY(show(
+        json_path, [&] { return job::answer_of(run.error(), waits); }, [] { return std::string(); }));
   CHAKRA_ASSIGN(job::SimulateResult result, std::move(run));
   sim::SimReport& report = result.report;
   const Findings ignored = ignored_options(o, json_path);

@@ -1,5 +1,6 @@
 // chakra view
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
@@ -7,8 +8,8 @@ namespace {
 Result<int> run_view(const job::ViewOptions& o, const Globals& globals) {
   CHAKRA_TRY(keep_apart({o.path}, {o.output}, globals.json));
   CHAKRA_ASSIGN(const job::ViewedJob viewed, job::view_job(o));
-  if (!globals.json.empty()) CHAKRA_TRY(write_json(to_json(viewed), globals.json));
-  if (globals.json != "-") print(view::to_text(viewed.report));
+  CHAKRA_TRY(show(
+      globals.json, [&] { return answer_of(viewed); }, [&] { return view::to_text(viewed.report); }));
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
 
 namespace chakra::cli {
 namespace {
@@ -16,9 +17,8 @@ Result<int> run_whatif(const job::WhatIfOptions& o, const Globals& globals) {
   std::signal(SIGINT, [](int) { no_longer_wanted = true; });
   CHAKRA_ASSIGN(const job::WhatIf result, job::what_if(o, &no_longer_wanted));
   end_on_signals();
-  const Json json = json_if_asked(globals.json, [&] { return to_json(result); });
-  if (!globals.json.empty()) CHAKRA_TRY(write_json(json, globals.json));
-  if (globals.json != "-") print(view::to_text(report_of(result)));
+  CHAKRA_TRY(show(
+      globals.json, [&] { return answer_of(result); }, [&] { return view::to_text(report_of(result)); }));
   return 0;
 }
 

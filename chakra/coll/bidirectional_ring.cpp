@@ -1,5 +1,6 @@
 // Half of each block goes round the ring as in ring.cpp, the other half the other way round.
 #include "chakra/coll/algorithms.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 

@@ -1,4 +1,5 @@
 // One tree, the whole buffer in pieces; a parent serves its two children in turns.
+#include "chakra/coll/rows.h"
 #include "chakra/coll/tree_in_order.h"
 
 namespace chakra::coll {

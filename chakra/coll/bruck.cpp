@@ -1,5 +1,6 @@
 // What has to go on goes 1, 2, 4, ... places on (Bruck et al. 1997).
 #include "chakra/coll/algorithms.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 

@@ -1,5 +1,6 @@
 // From member to member, the data in pieces.
 #include "chakra/coll/algorithms.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 

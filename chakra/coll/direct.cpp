@@ -1,5 +1,6 @@
 // Each member sends to all others at once.
 #include "chakra/coll/algorithms.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 

@@ -1,5 +1,6 @@
 // The news goes 1, 2, 4, ... places on.
 #include "chakra/coll/algorithms.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 

@@ -1,5 +1,6 @@
 // Two trees, each with half of the buffer, such that a member inside one is a leaf of the other; the edges have two
 // colours such that no member receives twice or sends twice in a step (Sanders, Speck, Traeff 2009).
+#include "chakra/coll/rows.h"
 #include "chakra/coll/tree_in_order.h"
 
 namespace chakra::coll {

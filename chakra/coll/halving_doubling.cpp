@@ -1,5 +1,6 @@
 // Half of the rest goes to partners 1, 2, 4, ... away, and comes back.
 #include "chakra/coll/algorithms.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 namespace {

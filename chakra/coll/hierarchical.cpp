@@ -5,6 +5,7 @@
 
 #include "chakra/coll/algorithms.h"
 #include "chakra/coll/fares.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 namespace {

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "chakra/coll/algorithms.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 namespace {
@@ -177,8 +178,6 @@ std::optional<SwitchTraffic> switch_traffic(CommType type, const Place& place) {
   spread.routing.kind = net::Routing::spread;
   return Walk(place, spread).traffic(port, n);
 }
-
-Outline direct(const Operation& op, const Place& place);
 
 Outline in_network(const Operation& op, const Place& place) {
   Outline o = direct(op, place);

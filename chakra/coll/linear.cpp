@@ -1,5 +1,6 @@
 // The root with one member after the other.
 #include "chakra/coll/algorithms.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "chakra/coll/algorithms.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 namespace {

@@ -1,5 +1,6 @@
 // In round k each member sends to the one k places on.
 #include "chakra/coll/algorithms.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 

@@ -1,5 +1,6 @@
 // Round the ring: each member passes blocks on to the next one.
 #include "chakra/coll/algorithms.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 

@@ -1,5 +1,6 @@
 // Binomial trees: in each round twice as many have it.
 #include "chakra/coll/algorithms.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 

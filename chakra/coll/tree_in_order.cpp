@@ -1,5 +1,6 @@
 // Pipelined trees: piece j comes down an edge in step start + 2 j; upwards it is that backwards.
 #include "chakra/coll/tree_in_order.h"
+#include "chakra/coll/rows.h"
 
 namespace chakra::coll {
 

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "chakra/foreign/json_fields.h"
+#include "chakra/foreign/rows.h"
 #include "chakra/kind/kind.h"
 
 namespace chakra::foreign {

@@ -11,6 +11,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include "chakra/foreign/forms.h"
+#include "chakra/foreign/rows.h"
 #include "chakra/kind/kind.h"
 
 namespace chakra::foreign {

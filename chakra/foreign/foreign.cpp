@@ -5,18 +5,10 @@
 #include <map>
 
 #include "chakra/foreign/forms.h"
+#include "chakra/foreign/rows.h"
 #include "chakra/kind/kind.h"
 
 namespace chakra::foreign {
-
-// The functions of the rows: each form has a file of its own.
-using Matches = bool(std::string_view head);
-using Read = Result<trace::TraceSet>(ByteSource source, const Options& options, Findings& findings);
-using Write = Result<std::string>(const Job& job, Findings& findings);
-Matches is_text_form, is_flexflow, is_msccl, is_feeder_json, is_linked_json;
-Read read_text, read_flexflow, read_msccl, read_feeder_json, read_linked_json;
-Write write_text;
-Result<Job> read_text_job(ByteSource source, const Options& options, Findings& findings);
 
 constexpr FormRow kFormRows[] = {
     {"text", "*.txt", "ASTRA-sim 1.0 or SimAI workload: rows of compute times and collectives; read and written",

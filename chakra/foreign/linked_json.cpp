@@ -5,6 +5,7 @@
 #include "chakra/base/text_map.h"
 #include "chakra/foreign/json_fields.h"
 #include "chakra/foreign/linked_json.h"
+#include "chakra/foreign/rows.h"
 #include "chakra/kind/kind.h"
 
 namespace chakra::foreign {

@@ -1,6 +1,7 @@
 // MSCCL algorithms as jobs. Before anything is made of one, it is carried out on symbols and has to deliver what its
 // collective promises (docs/reference/formats/msccl.md).
 #include "chakra/foreign/msccl.h"
+#include "chakra/foreign/rows.h"
 #include "chakra/kind/kind.h"
 
 #include <fmt/core.h>

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "chakra/foreign/rows.h"
+
 namespace chakra::foreign {
 
 Result<int64_t> text_form::rank_count(const Options& options, int64_t said) {

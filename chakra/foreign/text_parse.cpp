@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "chakra/foreign/rows.h"
 #include "chakra/foreign/text.h"
 #include "chakra/kind/kind.h"
 

@@ -34,7 +34,7 @@ Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
   }
   AnalyzedJob analyzed;
   analyzed.path = o.path;
-  CHAKRA_ASSIGN(const trace::TraceSet traces, io::read_job(o.path, {.texts = true}));
+  CHAKRA_ASSIGN(const trace::TraceSet traces, read_job(o.path, o.loaded, {.texts = true}));
   analyzed.ranks = traces.ranks.size();
   if (!o.groups.empty()) analyzed.findings = groups_without_effect(groups, traces.ranks);
   CHAKRA_ASSIGN(analyze::Job job, analyze::prepare(traces, groups, analyzed.findings));
@@ -61,11 +61,19 @@ result::Report report_of(const AnalyzedJob& job) {
   return report;
 }
 
-result::Json to_json(const AnalyzedJob& job) {
-  result::Json json{{"path", job.path}, {"ranks", job.ranks}};
-  for (const result::NamedTable& t : job.tables) json[t.name] = result::to_json(t.table);
-  json["findings"] = result::to_json(job.findings);
-  return json;
+answer::Answer answer_of(const AnalyzedJob& job) {
+  constexpr std::array kJob{
+      answer::column<&AnalyzedJob::path>("path", answer::Unit::none, "the job, as it was asked for"),
+      answer::column<&AnalyzedJob::ranks>("ranks", answer::Unit::count, "ranks of it that were read")};
+  answer::Builder to("analyze");
+  to.values("", &job, kJob);
+  for (const result::NamedTable& none : analyze::empty_tables()) {
+    const auto made = std::find_if(job.tables.begin(), job.tables.end(),
+                                   [&](const result::NamedTable& t) { return t.name == none.name; });
+    const bool present = made != job.tables.end();
+    result::add_table(to, none.name, present ? made->table : none.table, present);
+  }
+  return std::move(to).finish(job.findings);
 }
 
 Table picture_of(const std::vector<analyze::Imbalance>& imbalances) {

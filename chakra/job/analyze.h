@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
+#include "chakra/job/loaded.h"
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
 
@@ -18,6 +20,7 @@ struct AnalyzeOptions {
   analyze::LaunchScope scope = {};
   bool details = false;     ///< also the tables that are too long for people
   bool imbalances = false;  ///< also AnalyzedJob::imbalances
+  LoadedPtr loaded = {};    ///< instead of what `path` names
 };
 options::Options rows_of(AnalyzeOptions& options);
 
@@ -35,8 +38,8 @@ Result<AnalyzedJob> analyze_job(const AnalyzeOptions& options);
 
 /// What people read: the first rows of each table that is for people, and the findings.
 result::Report report_of(const AnalyzedJob& job);
-/// Each table under its name; docs/reference/analysing.md has the keys. Cost: O(cells).
-result::Json to_json(const AnalyzedJob& job);
+/// What programs read: each table under its name. Cost: O(cells).
+answer::Answer answer_of(const AnalyzedJob& job);
 /// The most unbalanced group and type, for view::to_heat_map(): a row for each collective, a column for each rank.
 /// Where nothing is unbalanced it has no rows, and its title says so.
 result::Table picture_of(const std::vector<analyze::Imbalance>& imbalances);

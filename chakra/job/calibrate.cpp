@@ -9,20 +9,12 @@
 namespace chakra::job {
 namespace {
 
-using result::Json;
-
 /// A trace or a folder of traces; all else is a table.
 bool is_job(const std::string& path) {
   std::string name = std::filesystem::path(path).filename().string();
   for (const char* packed : {".gz", ".zst"})
     if (name.ends_with(packed)) name.resize(name.size() - std::string_view(packed).size());
   return name.ends_with(".et") || std::filesystem::is_directory(path);
-}
-
-/// null where nothing was judged.
-Json error_json(const calibrate::FitError& error) {
-  if (error.points == 0) return nullptr;
-  return {{"points", error.points}, {"error", error.mean}, {"worst", error.worst}};
 }
 
 }  // namespace
@@ -57,28 +49,6 @@ Result<calibrate::FittedNetwork> calibrate_network(const CalibrateNetworkOptions
   CHAKRA_ASSIGN(calibrate::FittedNetwork fitted, calibrate::fit_network(o.fit));
   CHAKRA_TRY(write_file(o.output, fitted.text));
   return fitted;
-}
-
-Json to_json(const calibrate::FittedNetwork& fitted) {
-  Json json{{"held_out", error_json(fitted.held_out)}};
-  json["scale"] = error_json(fitted.scale);
-  json["judged"] = error_json(fitted.judged);
-  if (fitted.judged.points > 0) {
-    json["judged"]["most_of_95"] = fitted.judged.most_of_95;
-    json["judged"]["groups"] = result::to_json(fitted.judged_table);
-  }
-  Json& operations = json["operations"] = Json::array();
-  for (const calibrate::FittedOperation& o : fitted.operations)
-    operations.push_back({{"operation", o.fit.form->operation},
-                          {"algorithm", o.fit.form->algorithm},
-                          {"ranks", o.fit.ranks},
-                          {"nodes", o.fit.across ? Json(o.fit.nodes) : Json(nullptr)},
-                          {"from_bytes", o.fit.from_bytes},
-                          {"to_bytes", o.fit.to_bytes},
-                          {"held_out", error_json(o.held_out)}});
-  json["parameters"] = result::to_json(fitted.table);
-  json["findings"] = result::to_json(fitted.findings);
-  return json;
 }
 
 }  // namespace chakra::job

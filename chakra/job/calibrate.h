@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/calibrate/calibrate.h"
 #include "chakra/options/options.h"
@@ -25,6 +26,8 @@ struct CalibratedDevice {
 /// Fits and writes the file. Errors: those of reading and calibrate::fit_device; base.file.*.
 Result<CalibratedDevice> calibrate_device(const CalibrateDeviceOptions& options);
 result::Report report_of(const CalibratedDevice& device);
+/// Shares where people read percents, null where a kernel is not judged.
+answer::Answer answer_of(const CalibratedDevice& device);
 
 struct CalibrateNetworkOptions {
   calibrate::NetworkOptions fit;
@@ -34,7 +37,6 @@ options::Options rows_of(CalibrateNetworkOptions& options);
 
 /// Fits and writes the file. Errors: those of calibrate::fit_network; base.file.*.
 Result<calibrate::FittedNetwork> calibrate_network(const CalibrateNetworkOptions& options);
-/// docs/reference/formats/results.md has the keys.
-result::Json to_json(const calibrate::FittedNetwork& fitted);
+answer::Answer answer_of(const calibrate::FittedNetwork& fitted);
 
 }  // namespace chakra::job

@@ -6,6 +6,7 @@
 
 #include "chakra/flight/flight.h"
 #include "chakra/io/io.h"
+#include "chakra/job/answer_rows.h"
 #include "chakra/job/no_effect.h"
 #include "chakra/job/ranks.h"
 
@@ -21,13 +22,13 @@ Result<CheckedJob> check_job(const CheckOptions& o) {
   checked.path = o.path;
   trace::TraceSet job;
   match::GroupTable all_groups = groups;
-  if (io::is_class_job(o.path)) {  // says who is in a group, whether the traces do or not
-    CHAKRA_ASSIGN(const trace::ClassJob classes, io::read_class_job(o.path));
+  if (is_class_job(o.path, o.loaded)) {  // says who is in a group, whether the traces do or not
+    CHAKRA_ASSIGN(const trace::ClassJob classes, read_class_job(o.path, o.loaded));
     for (const trace::ProcessGroup& group : classes.groups)
       if (!group.ranks.empty()) all_groups.try_emplace(group.name, group.ranks);
     CHAKRA_ASSIGN(job, io::expand(classes, o.path));
   } else {
-    CHAKRA_ASSIGN(job, io::read_job(o.path));
+    CHAKRA_ASSIGN(job, read_job(o.path, o.loaded));
   }
   if (!o.groups.empty()) checked.findings = groups_without_effect(groups, job.ranks);
   CHAKRA_TRY(expand_job(o.expand, job, all_groups, checked.findings));
@@ -66,15 +67,44 @@ result::Report report_of(const CheckedJob& job) {
   return report;
 }
 
-result::Json to_json(std::span<const CheckedJob> jobs) {
-  result::Json list = result::Json::array();
+// ---- as an answer ----------------------------------------------------------------------------------------------
+
+namespace {
+
+using answer::column;
+using answer::Unit;
+
+constexpr auto kOfDumps = [](const CheckedJob& job) { return job.dumps; };
+constexpr auto kOfTraces = [](const CheckedJob& job) { return !job.dumps; };
+constexpr auto kNodes = [](const CheckedJob& job) { return job.nodes; };
+constexpr std::array kAllOk{
+    column<bool>("ok", Unit::none, "no finding is an error", [](const bool& ok) { return ok; })};
+constexpr std::array kCheckedJobs{
+    column<&CheckedJob::path>("path", Unit::none, "the job, as it was asked for"),
+    column<&CheckedJob::ranks>("ranks", Unit::count, "its ranks"),
+    column_if<CheckedJob>(kOfTraces, "nodes", Unit::count, "nodes of all ranks", kNodes),
+    column_if<CheckedJob>(kOfDumps, "records", Unit::count, "of dumps instead: what they recorded", kNodes),
+    answer::rows<CheckedJob>("where", "of dumps: where each rank is", kOfDumps)};
+constexpr std::array kWhere{
+    cell<0, int64_t>("rank", Unit::id, "the rank"),
+    cell<1, int64_t>("records", Unit::count, "what its dump has"),
+    cell<2, std::string>("waits_in", Unit::none, "the call that it has not completed, or nothing"),
+    cell<3, std::string>("state", Unit::none, "scheduled or started; empty where it waits in nothing"),
+    cell<4, std::string>("since", Unit::none, "when that call was made, in UTC"),
+    cell<5, std::string>("completed_last", Unit::none, "the last call that it completed, or nothing")};
+
+}  // namespace
+
+answer::Answer answer_of(std::span<const CheckedJob> jobs) {
   Findings all;
-  for (const CheckedJob& job : jobs) {
-    list.push_back({{"path", job.path}, {"ranks", job.ranks}, {job.dumps ? "records" : "nodes", job.nodes}});
-    if (job.dumps) list.back()["where"] = result::to_json(job.where);
-    all.insert(all.end(), job.findings.begin(), job.findings.end());
-  }
-  return {{"ok", !check::any_error(all)}, {"jobs", std::move(list)}, {"findings", result::to_json(all)}};
+  for (const CheckedJob& job : jobs) all.insert(all.end(), job.findings.begin(), job.findings.end());
+  const bool ok = !check::any_error(all);
+  answer::Builder to("check");
+  to.values("", &ok, kAllOk);
+  to.table("jobs", "the jobs, as they were asked for", jobs, kCheckedJobs);
+  to.children(
+      "jobs", "where", jobs, [](const CheckedJob& job) -> const auto& { return job.where.rows; }, kWhere);
+  return std::move(to).finish(std::move(all));
 }
 
 }  // namespace chakra::job

@@ -5,17 +5,20 @@
 #include <string>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/check/check.h"
+#include "chakra/job/loaded.h"
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
 
 namespace chakra::job {
 
 struct CheckOptions {
-  std::string path;    ///< the job: a prefix, a folder, a container, one trace, or a ranks.json
-  std::string groups;  ///< a file; what it names goes before what the traces say
-  std::string expand;  ///< "N[:RANK]"
+  std::string path;       ///< the job: a prefix, a folder, a container, one trace, or a ranks.json
+  std::string groups;     ///< a file; what it names goes before what the traces say
+  std::string expand;     ///< "N[:RANK]"
+  LoadedPtr loaded = {};  ///< instead of what `path` names
 };
 options::Options rows_of(CheckOptions& options);
 
@@ -42,6 +45,7 @@ bool is_dump_path(const std::string& path);
 /// What people read: a line of how much was looked at, and the findings.
 result::Report report_of(const CheckedJob& job);
 /// `ok` (no error in any of the jobs), `jobs[]`, and the findings of all. Cost: O(findings).
-result::Json to_json(std::span<const CheckedJob> jobs);
+answer::Answer answer_of(std::span<const CheckedJob> jobs);
+inline answer::Answer answer_of(const CheckedJob& job) { return answer_of(std::span(&job, 1)); }
 
 }  // namespace chakra::job

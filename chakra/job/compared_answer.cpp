@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 
+#include "chakra/job/answer_rows.h"
 #include "chakra/job/report_parts.h"
 
 namespace chakra::job {
@@ -25,34 +26,30 @@ constexpr auto run_error(std::string_view key) {
     return r.times.has(kKind) ? std::optional(r.times.error(kKind)) : std::nullopt;
   });
 }
-template <class Row>
+template <class Row, bool kNs>
 constexpr std::array<answer::Column<Row>, 5> compared() {
   using enum TransferKind;
-  return {column<Row>("measured_ps", Unit::ps, "its measured time", [](const Row& r) { return r.times.measured_ps; }),
-          run_time<Row, recorded>("recorded_transfers.time_ps"), run_error<Row, recorded>("recorded_transfers.error"),
-          run_time<Row, simulated>("simulated_transfers.time_ps"),
-          run_error<Row, simulated>("simulated_transfers.error")};
-}
-/// One array of two.
-template <class Row, size_t A, size_t B>
-constexpr std::array<answer::Column<Row>, A + B> joined(const std::array<answer::Column<Row>, A>& a,
-                                                        const std::array<answer::Column<Row>, B>& b) {
-  std::array<answer::Column<Row>, A + B> all{};
-  for (size_t i = 0; i < A; ++i) all[i] = a[i];
-  for (size_t i = 0; i < B; ++i) all[A + i] = b[i];
-  return all;
+  std::array<answer::Column<Row>, 5> columns{
+      column<Row>("measured_ps", Unit::ps, "its measured time", [](const Row& r) { return r.times.measured_ps; }),
+      run_time<Row, recorded>("recorded_transfers.time_ps"), run_error<Row, recorded>("recorded_transfers.error"),
+      run_time<Row, simulated>("simulated_transfers.time_ps"), run_error<Row, simulated>("simulated_transfers.error")};
+  for (answer::Column<Row>& each : columns) each.also_ns = kNs && each.unit == Unit::ps;
+  return columns;
 }
 
 struct Whole {
   Compared times;
 };
-constexpr auto kMeasured = compared<Whole>();
-constexpr auto kMeasuredRanks = joined(
-    joined(std::array{column<&JobReplay::Rank::rank>("rank", Unit::id, "the rank")}, compared<JobReplay::Rank>()),
-    std::array{rows<JobReplay::Rank>("steps", "its training steps")});
-constexpr auto kMeasuredSteps =
-    joined(std::array{column<&JobReplay::Step::name>("name", Unit::none, "the name of the step")},
-           compared<JobReplay::Step>());
+template <bool kNs>
+constexpr auto kMeasured = compared<Whole, kNs>();
+template <bool kNs>
+constexpr auto kMeasuredRanks = joined(joined(std::array{column<&JobReplay::Rank::rank>("rank", Unit::id, "the rank")},
+                                              compared<JobReplay::Rank, kNs>()),
+                                       std::array{rows<JobReplay::Rank>("steps", "its training steps")});
+template <bool kNs>
+constexpr auto kMeasuredSteps = joined(std::array{column<&JobReplay::Step::name>("name", Unit::none,
+                                                                                 "the name of the step")},
+                                       compared<JobReplay::Step, kNs>());
 
 /// A step at the rank where it stands out most.
 struct WorstStep {
@@ -63,7 +60,7 @@ struct WorstStep {
 constexpr auto kWorstSteps =
     joined(std::array{column<&WorstStep::name>("name", Unit::none, "the name of the step"),
                       column<&WorstStep::rank>("rank", Unit::id, "the rank where its run is off most")},
-           compared<WorstStep>());
+           compared<WorstStep, false>());
 std::vector<WorstStep> worst_steps(const std::vector<JobReplay::Rank>& ranks) {
   std::vector<WorstStep> worst;
   std::map<std::string_view, size_t> known;
@@ -76,6 +73,21 @@ std::vector<WorstStep> worst_steps(const std::vector<JobReplay::Rank>& ranks) {
         worst[at->second] = {step.name, rank.rank, step.times};
     }
   return worst;
+}
+
+template <bool kNs>
+void add_measured(const std::string& prefix, const std::optional<JobReplay>& replay, answer::Builder& to) {
+  const Whole whole{replay ? replay->job() : Compared{}};
+  to.values(prefix, replay ? &whole : nullptr, kMeasured<kNs>);
+  const std::vector<JobReplay::Rank> none;
+  const std::vector<JobReplay::Rank>& ranks = replay ? replay->ranks() : none;
+  to.table(prefix + "ranks", "ranks against their measurement", ranks, kMeasuredRanks<kNs>, replay.has_value());
+  to.children(
+      prefix + "ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; },
+      kMeasuredSteps<kNs>);
+  if constexpr (!kNs)
+    to.table(prefix + "steps", "steps against their measurement, of each the rank whose run is off most",
+             worst_steps(ranks), kWorstSteps, replay.has_value());
 }
 
 template <class Row>
@@ -147,27 +159,25 @@ std::vector<MostChanged> most_changed(const std::vector<ChangedRank>& ranks) {
 
 }  // namespace
 
-void add_measured(const std::optional<JobReplay>& replay, answer::Builder& to) {
-  const Whole whole{replay ? replay->job() : Compared{}};
-  to.values("measured.", replay ? &whole : nullptr, kMeasured);
-  const std::vector<JobReplay::Rank> none;
-  const std::vector<JobReplay::Rank>& ranks = replay ? replay->ranks() : none;
-  to.table("measured.ranks", "ranks against their measurement", ranks, kMeasuredRanks, replay.has_value());
+void add_measured(const std::string& prefix, const std::optional<JobReplay>& replay, answer::Builder& to,
+                  bool with_ns) {
+  if (with_ns) add_measured<true>(prefix, replay, to);
+  else add_measured<false>(prefix, replay, to);
+}
+
+void add_change(const std::string& prefix, const RunChange* change, answer::Builder& to) {
+  const ChangedRank whole{0, change ? change->job : RunChange::Change{}, {}};
+  to.values(prefix, change ? &whole : nullptr, kChanged);
+  const std::vector<ChangedRank> ranks = change ? changed_ranks(*change) : std::vector<ChangedRank>();
+  to.table(prefix + "ranks", "what changes of each rank's finish", ranks, kChangedRanks, change != nullptr);
   to.children(
-      "measured.ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; }, kMeasuredSteps);
-  to.table("measured.steps", "steps against their measurement, of each the rank whose run is off most",
-           worst_steps(ranks), kWorstSteps, replay.has_value());
+      prefix + "ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; }, kChangedSteps);
 }
 
 void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to) {
-  const ChangedRank whole{0, study ? study->job : RunChange::Change{}, {}};
-  to.values("delays.", study ? &whole : nullptr, kChanged);
-  const std::vector<ChangedRank> ranks = study ? changed_ranks(*study) : std::vector<ChangedRank>();
-  to.table("delays.ranks", "what the delays change of each rank's finish", ranks, kChangedRanks, study.has_value());
-  to.children(
-      "delays.ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; }, kChangedSteps);
-  to.table("delays.steps", "what the delays change of each step, at the rank where that is most", most_changed(ranks),
-           kMostChanged, study.has_value());
+  add_change("delays.", study ? &*study : nullptr, to);
+  to.table("delays.steps", "what the delays change of each step, at the rank where that is most",
+           study ? most_changed(changed_ranks(*study)) : std::vector<MostChanged>(), kMostChanged, study.has_value());
   std::vector<Delayed> rules;
   for (size_t r = 0; study && r < study->rules.size(); ++r) rules.push_back({study->rules[r], study->nodes[r]});
   to.table("delays.rules", "the rules of --delay", rules, kDelays, study.has_value());

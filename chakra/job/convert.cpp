@@ -7,12 +7,16 @@
 
 #include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
+#include "chakra/job/answer_rows.h"
 #include "chakra/job/paths.h"
 #include "chakra/kind/kind.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
 namespace {
+
+using answer::column;
+using answer::Unit;
 
 /// "gz" or "zst" of a name that ends so, with the dot.
 std::string_view packing_of(std::string_view path) {
@@ -211,11 +215,17 @@ std::string to_text(const ConvertedJob& job) {
          view::to_text(job.findings);
 }
 
-result::Json to_json(const ConvertedJob& job) {
-  result::Json json{{"output", job.output}, {"outputs", job.outputs}, {"ranks", job.ranks}};
-  if (job.nodes) json["nodes"] = *job.nodes;
-  json["findings"] = result::to_json(job.findings);
-  return json;
+answer::Answer answer_of(const ConvertedJob& job) {
+  constexpr std::array kOutput{
+      column<&ConvertedJob::output>("output", Unit::none, "the file, the prefix or the folder")};
+  constexpr std::array kSums{column<&ConvertedJob::ranks>("ranks", Unit::count, "ranks of the job"),
+                             column<&ConvertedJob::nodes>("nodes", Unit::count, "nodes; not of another tool's form",
+                                                          answer::Missing::left_out)};
+  answer::Builder to("convert");
+  to.values("", &job, kOutput);
+  to.table("outputs", "the files: by rank, or one with the whole job", job.outputs, kTextRows);
+  to.values("", &job, kSums);
+  return std::move(to).finish(job.findings);
 }
 
 }  // namespace chakra::job

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/options/options.h"
-#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -33,8 +33,7 @@ struct ConvertedJob {
 /// Cost: O(files). Records go from file to file one by one; another tool's form is in memory as a whole.
 Result<ConvertedJob> convert_job(const ConvertOptions& options);
 std::string to_text(const ConvertedJob& job);
-/// `output`, `outputs[]`, `ranks`, `nodes` (absent where they are not counted), `findings[]`.
-result::Json to_json(const ConvertedJob& job);
+answer::Answer answer_of(const ConvertedJob& job);
 
 /// The names of the forms that traces can be written in, or read from, with commas between them.
 std::string known_forms(bool written);

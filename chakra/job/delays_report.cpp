@@ -1,4 +1,4 @@
-// What delays change, as tables and as JSON.
+// What delays change, as tables.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -7,19 +7,8 @@
 #include "chakra/job/report_parts.h"
 
 namespace chakra::job {
-namespace {
 
-using result::Json;
 using result::Table;
-
-Json with_change(const RunChange::Change& change, Json json) {
-  json["before_ps"] = change.before_ps;
-  json["after_ps"] = change.after_ps;
-  json["change_ps"] = change.change();
-  return json;
-}
-
-}  // namespace
 
 std::string signed_text(Picoseconds change, Picoseconds before) {
   const std::string time = fmt::format("{}{}", change > 0 ? "+" : "", show_time(change));
@@ -58,21 +47,6 @@ Table change_table(const RunChange& study) {
   for (const std::string_view name : names)
     add(fmt::format("{} (most: rank {})", name, most[name].rank), *most[name].change);
   return table;
-}
-
-result::Json to_json(const RunChange& study) {
-  Json ranks = Json::array();
-  for (size_t i = 0; i < study.ranks.size(); ++i) {
-    Json steps = Json::array();
-    for (size_t s = 0; s < study.ranks[i].steps.size(); ++s)
-      steps.push_back(with_change(study.ranks[i].steps[s], {{"name", study.steps[i].names[s]}}));
-    Json rank = with_change(study.ranks[i].finish, {{"rank", study.ranks[i].rank}});
-    rank["steps"] = std::move(steps);
-    ranks.push_back(std::move(rank));
-  }
-  Json json = with_change(study.job, Json::object());
-  json["ranks"] = std::move(ranks);
-  return json;
 }
 
 }  // namespace chakra::job

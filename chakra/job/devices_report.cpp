@@ -3,7 +3,6 @@
 
 namespace chakra::job {
 
-using result::Json;
 using result::Table;
 
 namespace {
@@ -53,19 +52,6 @@ Throughput throughput_of(const SimulateResult& result) {
   }
   if (ops > 0) of.mfu = used / ops * of.model_ops_per_s;
   return of;
-}
-
-Json devices_json(const sim::SimReport& report) {
-  Json rows = Json::array();
-  for (const sim::ScaledTime& row : report.devices)
-    rows.push_back({{"from", row.from},
-                    {"to", row.to},
-                    {"how", sim::kScalings[static_cast<size_t>(row.how)].name},
-                    {"nodes", row.nodes},
-                    {"before_ps", row.before_ps},
-                    {"after_ps", row.after_ps},
-                    {"error", row.error() > 0 ? Json(row.error()) : Json(nullptr)}});
-  return rows;
 }
 
 }  // namespace chakra::job

@@ -5,20 +5,19 @@
 #include <algorithm>
 
 #include "chakra/io/io.h"
+#include "chakra/job/answer_rows.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
 
 using analyze::DiffRow;
-using result::Json;
-using result::json_ns;
 using result::Table;
 using Kind = Table::Kind;
 
 Result<JobsDiff> diff_jobs(const DiffOptions& o) {
   CHAKRA_TRY(options::check_call(o));
-  CHAKRA_ASSIGN(const trace::TraceSet a, io::read_job(o.a, {.texts = true}));
-  CHAKRA_ASSIGN(const trace::TraceSet b, io::read_job(o.b, {.texts = true}));
+  CHAKRA_ASSIGN(const trace::TraceSet a, read_job(o.a, o.loaded_a, {.texts = true}));
+  CHAKRA_ASSIGN(const trace::TraceSet b, read_job(o.b, o.loaded_b, {.texts = true}));
   JobsDiff d{o.a, o.b, a.ranks.size(), b.ranks.size(), {}, o.threshold, {}, {}};
   CHAKRA_ASSIGN(d.diff, analyze::diff(a, b, d.findings));
   analyze::join_ranks(d.findings);
@@ -88,7 +87,7 @@ Table JobsDiff::rows(bool all) const {
   return t;
 }
 
-// ---- as text and as JSON -------------------------------------------------------------------------------------
+// ---- as text --------------------------------------------------------------------------------------------------
 
 std::string to_text(const JobsDiff& d) {
   const analyze::Diff& all = d.diff;
@@ -112,26 +111,64 @@ std::string to_text(const JobsDiff& d) {
   return text + view::to_text(d.findings, "");
 }
 
-Json to_json(const JobsDiff& d) {
-  const analyze::Diff& all = d.diff;
-  const auto both = [](const auto& a, const auto& b) { return Json{{"a", a}, {"b", b}}; };
-  return {
-      {"a", d.a},
-      {"b", d.b},
-      {"ranks", both(d.ranks_a, d.ranks_b)},
-      {"span_ns", both(json_ns(all.span_a), json_ns(all.span_b))},
-      {"time_ns", both(json_ns(all.time_a), json_ns(all.time_b))},
-      {"nodes",
-       {{"a", all.nodes_a},
-        {"b", all.nodes_b},
-        {"added", all.added},
-        {"removed", all.removed},
-        {"changed", all.changed}}},
-      {"edges", {{"a", all.edges_a}, {"b", all.edges_b}, {"added", all.edges_added}, {"removed", all.edges_removed}}},
-      {"threshold_percent", d.threshold ? Json(*d.threshold) : Json(nullptr)},
-      {"exceeding", d.exceeding},
-      {"rows", result::to_json(d.rows(true))},
-      {"findings", result::to_json(d.findings)}};
+// ---- as an answer ----------------------------------------------------------------------------------------------
+
+namespace {
+
+using analyze::Diff;
+using answer::column;
+using answer::Unit;
+
+constexpr std::array kJobs{
+    column<&JobsDiff::a>("a", Unit::none, "one job"),
+    column<&JobsDiff::b>("b", Unit::none, "the other job"),
+    column<&JobsDiff::ranks_a>("ranks.a", Unit::count, "ranks of a"),
+    column<&JobsDiff::ranks_b>("ranks.b", Unit::count, "ranks of b"),
+};
+constexpr std::array kDiff{
+    time_column<&Diff::span_a>("span_ps.a", "of the longest rank of a, from its first start to its last end"),
+    time_column<&Diff::span_b>("span_ps.b", "of the longest rank of b"),
+    time_column<&Diff::time_a>("time_ps.a", "own times of all nodes of a"),
+    time_column<&Diff::time_b>("time_ps.b", "own times of all nodes of b"),
+    column<&Diff::nodes_a>("nodes.a", Unit::count, "nodes of a"),
+    column<&Diff::nodes_b>("nodes.b", Unit::count, "nodes of b"),
+    column<&Diff::added>("nodes.added", Unit::count, "nodes that only b has"),
+    column<&Diff::removed>("nodes.removed", Unit::count, "nodes that only a has"),
+    column<&Diff::changed>("nodes.changed", Unit::count, "nodes with other shapes, types or dependencies"),
+    column<&Diff::edges_a>("edges.a", Unit::count, "dependencies of a"),
+    column<&Diff::edges_b>("edges.b", Unit::count, "dependencies of b"),
+    column<&Diff::edges_added>("edges.added", Unit::count, "dependencies that only b has"),
+    column<&Diff::edges_removed>("edges.removed", Unit::count, "dependencies that only a has")};
+constexpr std::array kThreshold{
+    column<&JobsDiff::threshold>("threshold_percent", Unit::percent, "what may differ; null: all")};
+constexpr std::array kDiffRows{
+    column<DiffRow>("kind", Unit::none, "operator, kernel or communication",
+                    [](const DiffRow& row) { return analyze::kDiffKinds[static_cast<size_t>(row.kind)]; }),
+    column<&DiffRow::name>("name", Unit::none, "its name; of communication type, group and size"),
+    column<&DiffRow::count_a>("count_a", Unit::count, "nodes of a"),
+    column<&DiffRow::count_b>("count_b", Unit::count, "nodes of b"),
+    column<&DiffRow::changed>("changed", Unit::count, "nodes with other shapes, types or dependencies"),
+    time_column<&DiffRow::time_a>("time_a_ps", "own time of those of a"),
+    time_column<&DiffRow::time_b>("time_b_ps", "own time of those of b"),
+    column<DiffRow>("ratio", Unit::none, "time of b by time of a; or new, gone, or empty where both are 0",
+                    [](const DiffRow& row) { return ratio(row.time_a, row.time_b); }),
+    time_column<DiffRow>("mean_a_ps", "own time of one of a",
+                         [](const DiffRow& row) { return row.count_a ? row.time_a / row.count_a : 0; }),
+    time_column<DiffRow>("mean_b_ps", "own time of one of b",
+                         [](const DiffRow& row) { return row.count_b ? row.time_b / row.count_b : 0; }),
+    column<&DiffRow::bytes_a>("bytes_a", Unit::bytes, "what communication of a moves"),
+    column<&DiffRow::bytes_b>("bytes_b", Unit::bytes, "what communication of b moves")};
+
+}  // namespace
+
+answer::Answer answer_of(const JobsDiff& d) {
+  answer::Builder to("diff");
+  to.values("", &d, kJobs);
+  to.values("", &d.diff, kDiff);
+  to.values("", &d, kThreshold);
+  to.table("exceeding", "what differs by more than the threshold, in words", d.exceeding, kTextRows);
+  to.table("rows", "what the jobs do, the largest difference of time first", d.diff.rows, kDiffRows);
+  return std::move(to).finish(d.findings);
 }
 
 }  // namespace chakra::job

@@ -6,17 +6,20 @@
 #include <vector>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
+#include "chakra/job/loaded.h"
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
 
 namespace chakra::job {
 
 struct DiffOptions {
-  std::string a, b;                      ///< jobs of any form
-  std::optional<double> threshold = {};  ///< percent
-  double least_share = 1;                ///< percent of all time; smaller times do not count for the threshold
-  bool timing = false;                   ///< compare_times() is wanted instead
+  std::string a, b;                        ///< jobs of any form
+  std::optional<double> threshold = {};    ///< percent
+  double least_share = 1;                  ///< percent of all time; smaller times do not count for the threshold
+  bool timing = false;                     ///< compare_times() is wanted instead
+  LoadedPtr loaded_a = {}, loaded_b = {};  ///< instead of what `a` and `b` name
 };
 options::Options rows_of(DiffOptions& options);
 
@@ -36,6 +39,7 @@ struct JobsDiff {
 Result<JobsDiff> diff_jobs(const DiffOptions& options);
 /// A summary, the rows that differ most, and what exceeds the threshold.
 std::string to_text(const JobsDiff& diff);
-result::Json to_json(const JobsDiff& diff);
+/// Cost: O(rows + findings).
+answer::Answer answer_of(const JobsDiff& diff);
 
 }  // namespace chakra::job

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "chakra/io/io.h"
+#include "chakra/job/answer_rows.h"
 #include "chakra/job/workloads.h"
 #include "chakra/kind/kind.h"
 #include "chakra/recording/recording.h"
@@ -16,7 +17,8 @@ namespace chakra::job {
 namespace {
 
 namespace fs = std::filesystem;
-using result::Json;
+using answer::column;
+using answer::Unit;
 
 constexpr size_t kListed = 40;  ///< files without a problem that are listed
 
@@ -287,6 +289,8 @@ std::string describe(const ExaminedFile& file) {
   return text;
 }
 
+std::optional<int64_t> known(int64_t number) { return number < 0 ? std::nullopt : std::optional(number); }
+
 }  // namespace
 
 std::string to_text(const ExaminedFiles& folder) {
@@ -303,19 +307,27 @@ std::string to_text(const ExaminedFiles& folder) {
   return out;
 }
 
-Json to_json(const ExaminedFiles& folder) {
-  Json files = Json::array();
-  for (const ExaminedFile& file : folder.files)
-    files.push_back({{"name", file.name},
-                     {"kind", kExaminedKindNames[static_cast<size_t>(file.kind)]},
-                     {"version", file.version},
-                     {"packed", file.packed},
-                     {"ranks", file.ranks},
-                     {"rank", file.rank < 0 ? Json(nullptr) : Json(file.rank)},
-                     {"nodes", file.nodes < 0 ? Json(nullptr) : Json(file.nodes)},
-                     {"error", file.wrong ? Json(file.wrong->tag) : Json(nullptr)}});
-  return {
-      {"path", folder.path}, {"files", files}, {"findings", result::to_json(folder.findings)}, {"next", folder.next}};
+answer::Answer answer_of(const ExaminedFiles& folder) {
+  constexpr std::array kFolder{column<&ExaminedFiles::path>("path", Unit::none, "the file or folder")};
+  constexpr std::array kFiles{
+      column<&ExaminedFile::name>("name", Unit::none, "its name"),
+      column<ExaminedFile>("kind", Unit::none, "what it is",
+                           [](const auto& f) { return std::string(kExaminedKindNames[static_cast<size_t>(f.kind)]); }),
+      column<&ExaminedFile::version>("version", Unit::none, "version or form; empty where it has none"),
+      column<&ExaminedFile::packed>("packed", Unit::none, "gzip, zstd or empty"),
+      column<&ExaminedFile::ranks>("ranks", Unit::count, "ranks in it"),
+      column<ExaminedFile>("rank", Unit::id, "its rank; null where it is not known",
+                           [](const auto& f) { return known(f.rank); }),
+      column<ExaminedFile>("nodes", Unit::count, "its nodes; null where they are not known",
+                           [](const auto& f) { return known(f.nodes); }),
+      column<ExaminedFile>("error", Unit::none, "the tag of its error; null: none",
+                           [](const auto& f) { return f.wrong ? std::optional(f.wrong->tag) : std::nullopt; })};
+  answer::Builder to("doctor PATH");
+  to.values("", &folder, kFolder);
+  to.table("files", "files, by name", folder.files, kFiles);
+  to.findings("findings", "what was found", folder.findings);
+  to.table("next", "commands to run next", folder.next, kTextRows);
+  return std::move(to).finish();
 }
 
 }  // namespace chakra::job

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
-#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -46,6 +46,6 @@ struct ExaminedFiles {
 /// base.file.open. Cost: traces are read to their ends, recordings are unpacked.
 Result<ExaminedFiles> examine_files(const std::string& path);
 std::string to_text(const ExaminedFiles& files);
-result::Json to_json(const ExaminedFiles& files);
+answer::Answer answer_of(const ExaminedFiles& files);
 
 }  // namespace chakra::job

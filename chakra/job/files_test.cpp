@@ -77,7 +77,7 @@ TEST_F(Files, ArePackedAndUnpacked) {
   EXPECT_EQ(stats->nodes, packed->nodes + added->nodes);
   EXPECT_EQ(stats->bytes, static_cast<int64_t>(file_size(container)));
   EXPECT_LT(stats->ranks[1].touched_window, stats->ranks[1].touched);
-  EXPECT_TRUE(contains(to_json(*stats).text(), "\"touched_bytes_100_nodes\""));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*stats)), "\"touched_bytes_100_nodes\""));
 
   const auto unpacked = unpack_job({.path = container, .output = folder_.path("out"), .ranks = {1}});
   ASSERT_TRUE(unpacked) << unpacked.error().message();
@@ -105,7 +105,7 @@ TEST_F(Files, AreImported) {
   ASSERT_TRUE(trace) << trace.error().message();
   EXPECT_EQ(2 * trace->size(), imported->nodes);
   EXPECT_TRUE(contains(to_text(*imported), "2 ranks"));
-  EXPECT_TRUE(contains(to_json(*imported).text(), "\"outputs\""));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*imported)), "\"outputs\""));
   o.output = folder_.path("other/");
   o.report = folder_.path("work.txt/report.json");
   EXPECT_EQ(tag_of(import_job(o)), "base.file.create");
@@ -127,7 +127,7 @@ TEST_F(Files, AreSummarized) {
   ASSERT_TRUE(one.replay);
   EXPECT_GT(one.replay->measured_ps, 0);
   EXPECT_TRUE(contains(to_text(*summary), "trace.1.et: rank 1\n  nodes          "));
-  EXPECT_TRUE(contains(to_json(*summary).text(), "\"replayed_ns\""));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*summary)), "\"replayed_ns\""));
 }
 
 TEST_F(Files, AreCompared) {
@@ -142,7 +142,7 @@ TEST_F(Files, AreCompared) {
   EXPECT_EQ(diff->ranks_a, 2u);
   EXPECT_GT(diff->diff.removed, 0);
   EXPECT_FALSE(diff->exceeding.empty());
-  EXPECT_TRUE(contains(to_json(*diff).text(), "\"threshold_percent\": 5"));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*diff)), "\"threshold_percent\": 5"));
 }
 
 TEST_F(Files, AreExamined) {
@@ -181,7 +181,7 @@ TEST(Installation, IsCheckedByRows) {
   folder.write("bin/chakra_converter", "#!/bin/sh\nexec chakra\n");
   EXPECT_EQ(check("names").status, Checked::Status::note);
   EXPECT_EQ(check("examples").text, folder.path("share/chakra/examples"));
-  EXPECT_TRUE(contains(to_json(before).text(), "\"name\": \"temporary files\""));
+  EXPECT_TRUE(contains(to_json_text(answer_of(before)), "\"name\": \"temporary files\""));
 }
 
 TEST(Kinds, AreTablesOfTextsByName) {
@@ -192,6 +192,49 @@ TEST(Kinds, AreTablesOfTextsByName) {
     for (const auto& row : table.rows) {
       ASSERT_EQ(row.size(), table.columns.size());
       for (const result::Table::Cell& cell : row) EXPECT_TRUE(std::holds_alternative<std::string>(cell));
+    }
+  }
+}
+
+/// A name of metadata that comes twice is one member, whatever it is called; numbers are exact.
+TEST(Answers, MetadataIsOneObject) {
+  JobSummary job{"a", false, 1, 0, {}};
+  job.traces.emplace_back().metadata = {
+      {"a.b", int64_t{1}}, {"most", UINT64_MAX}, {"a.b", std::string("two")}, {"", true}};
+  EXPECT_TRUE(contains(to_json_text(answer_of(job)), R"("metadata": {
+        "a.b": "two",
+        "most": 18446744073709551615,
+        "": true
+      },)"))
+      << to_json_text(answer_of(job));
+}
+
+/// Of one rank nothing is said about several; of several what they say together.
+TEST(Answers, OfARankAndOfSeveral) {
+  LinkedJob linked;
+  linked.ranks.resize(1);
+  EXPECT_FALSE(contains(to_json_text(answer_of(linked)), "\"job\""));
+  linked.ranks.resize(2);
+  linked.times.clocks = {{.rank = 1, .known = false}};
+  linked.mismatches = {{"check.comm.order", Severity::error, 1, 2, "differs", {{"index", int64_t{3}}}}};
+  const std::string text = to_json_text(answer_of(linked));
+  EXPECT_TRUE(contains(text, "\"job\": {\n    \"mismatches\": [")) << text;
+  EXPECT_TRUE(contains(text, "\"index\": 3")) << text;
+  EXPECT_TRUE(contains(text, "\"offset_ns\": null")) << text;
+  EXPECT_FALSE(contains(text, "\"measured\"")) << text;
+}
+
+/// Clauses, as --help has them: without a capital letter that begins them and without a full stop.
+TEST(Kinds, ResultsSayTheirMeaning) {
+  const result::Table table = find_row(kKinds, "results")->table();
+  const auto text = [&](size_t row, size_t column) { return std::get<std::string>(table.rows[row][column]); };
+  for (size_t row = 0; row < table.rows.size(); ++row) {
+    const std::string key = text(row, 0) + " " + text(row, 1), meaning = text(row, 5);
+    ASSERT_FALSE(meaning.empty()) << key;
+    EXPECT_FALSE(meaning.ends_with('.')) << key;
+    EXPECT_FALSE(meaning[0] >= 'A' && meaning[0] <= 'Z' && meaning[1] >= 'a' && meaning[1] <= 'z') << key;
+    if (key.ends_with("_ns") && row + 1 < table.rows.size() && text(row + 1, 2) == "ps") {
+      EXPECT_EQ(text(row, 0) + " " + answer::key_of_ns(text(row + 1, 1)), key);
     }
   }
 }

@@ -78,12 +78,4 @@ std::string to_text(const GeneratedJob& job, const std::string& shape) {
                      show_count(static_cast<int64_t>(job.most_nodes)));
 }
 
-result::Json to_json(const GeneratedJob& job) {
-  result::Json json;
-  if (!job.folder.empty()) json["folder"] = job.folder;
-  json["classes"] = job.classes;
-  json["nodes_per_rank"] = {{"least", job.least_nodes}, {"most", job.most_nodes}};
-  return json;
-}
-
 }  // namespace chakra::job

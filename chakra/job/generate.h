@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/gen/gen.h"
 #include "chakra/options/options.h"
-#include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::job {
@@ -39,8 +39,9 @@ struct CaseOptions {
 options::Options rows_of(CaseOptions& options);
 /// Errors: cli.usage, base.file.*, those of io::write_et.
 Result<void> write_cases(const CaseOptions& options);
+/// What it wrote.
+answer::Answer answer_of(const CaseOptions& options);
 /// The first words of a generated job: "job: 16 ranks (SHAPE) in 4 classes, 30 to 40 nodes each".
 std::string to_text(const GeneratedJob& job, const std::string& shape);
-result::Json to_json(const GeneratedJob& job);
 
 }  // namespace chakra::job

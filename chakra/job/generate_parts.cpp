@@ -80,22 +80,4 @@ std::string rank_tables(const std::vector<RankSums>& classes) {
   return text;
 }
 
-result::Json communication_json(const std::vector<gen::Communication>& communication) {
-  result::Json json = result::Json::array();
-  for (const gen::Communication& c : communication)
-    json.push_back({{"group", c.group},
-                    {"type", c.type},
-                    {"count", c.count},
-                    {"bytes", whole(c.bytes)},
-                    {"wire_bytes", whole(c.wire_bytes)}});
-  return json;
-}
-
-result::Json storage_json(const std::vector<gen::StorageSum>& storage) {
-  result::Json json = result::Json::array();
-  for (const gen::StorageSum& io : storage)
-    json.push_back({{"tier", io.tier}, {"io_kind", io.kind}, {"count", io.count}, {"bytes", whole(io.bytes)}});
-  return json;
-}
-
 }  // namespace chakra::job

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -61,8 +63,9 @@ const auto& fullest(const Classes& classes) {
   return *most;
 }
 
-result::Json communication_json(const std::vector<gen::Communication>& communication);
-result::Json storage_json(const std::vector<gen::StorageSum>& storage);
+/// Options of a step that the command did not name, without "--": from the model, a preset, or by default.
+using TakenValue = std::variant<int64_t, std::string>;
+std::vector<std::pair<std::string, TakenValue>> taken_options(const StepJob& job);
 
 /// Options that changed nothing: a finding each (sim.option.no_effect).
 Findings options_without_effect(const StepJobOptions& options, const gen::StepStats& stats);

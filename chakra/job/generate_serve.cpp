@@ -17,20 +17,6 @@ std::string shape(const gen::ServeMesh& mesh) {
   return mesh.ep > 1 ? fmt::format("{}; ep {}", text, mesh.ep) : text;
 }
 
-result::Json phase_json(const gen::PhaseStats& phase) {
-  return {{"tokens", phase.tokens},
-          {"operations", phase.operations},
-          {"surplus", phase.surplus},
-          {"parameter_bytes", phase.parameter_bytes},
-          {"cache_bytes", phase.cache_bytes}};
-}
-result::Json serve_memory_json(const gen::ServeMemory& memory) {
-  return {{"parameters", whole(memory.parameters)},
-          {"cache", whole(memory.cache)},
-          {"expanded", whole(memory.expanded)},
-          {"activations", whole(memory.activations)}};
-}
-
 }  // namespace
 
 Result<ServeJob> generate_serve(const ServeJobOptions& o, Findings& findings) {
@@ -48,6 +34,7 @@ Result<ServeJob> generate_serve(const ServeJobOptions& o, Findings& findings) {
   files.name = "serve";
   CHAKRA_ASSIGN(made.files, generate_job(job, files));
   CHAKRA_ASSIGN(made.stats, gen::serve_stats(made.serve, job));
+  made.job = std::move(job);
   made.ignored = options_without_effect(o, made.serve, made.stats);
   findings.insert(findings.end(), made.ignored.begin(), made.ignored.end());
   return made;
@@ -96,37 +83,6 @@ std::string memory_text_of(const ServeJob& job) {
   lines.push_back({"activations", m.activations, "inputs and output of an operator, the most of them all"});
   text += memory_text(most.first_rank, lines, job.device_memory_gib);
   return text + tables_of_classes(stats.classes);
-}
-
-result::Json to_json(const ServeJob& job) {
-  const gen::ServeStats& stats = job.stats;
-  result::Json json = to_json(job.files);
-  if (!job.ignored.empty()) json["findings"] = result::to_json(job.ignored);
-  json["stack"] = job.stack;
-  json["parameters"] = stats.parameters;
-  json["active_parameters"] = stats.active_parameters;
-  json["kv_bytes_per_token"] = stats.kv_bytes_per_token;
-  json["prefill"] = phase_json(stats.prefill);
-  json["decode"] = phase_json(stats.decode);
-  json["operations"] = stats.prefill.operations + stats.decode.operations;
-  json["transfer_bytes"] = stats.transfer_bytes;
-  json["memory_per_rank"] = serve_memory_json(fullest(stats.classes).memory);
-  json["rank_count"] = job.files.ranks;
-  json["ranks"] = result::Json::array();
-  for (const gen::ServeClassStats& rank : stats.classes) {
-    json["ranks"].push_back({{"first_rank", rank.first_rank},
-                             {"count", rank.ranks},
-                             {"prefill", rank.prefill},
-                             {"decode", rank.decode},
-                             {"parameters", whole(rank.parameters)},
-                             {"operations", rank.operations},
-                             {"parameter_bytes", rank.parameter_bytes},
-                             {"cache_bytes", rank.cache_bytes},
-                             {"memory_per_rank", serve_memory_json(rank.memory)},
-                             {"communication", communication_json(rank.communication)}});
-    if (!rank.storage.empty()) json["ranks"].back()["storage"] = storage_json(rank.storage);
-  }
-  return json;
 }
 
 }  // namespace chakra::job

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/gen/gen.h"
 #include "chakra/job/generate.h"
 #include "chakra/job/generate_step.h"
-#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -24,6 +24,7 @@ struct ServeJobOptions {
 };
 
 struct ServeJob {
+  trace::ClassJob job;
   GeneratedJob files;
   gen::ServeOptions serve;
   gen::ServeStats stats;
@@ -40,7 +41,6 @@ Result<ServeJob> generate_serve(const ServeJobOptions& options, Findings& findin
 std::string to_text(const ServeJob& job);
 /// Parameters, cache, communication and memory, each with its formula, and whether it fits into the device.
 std::string memory_text_of(const ServeJob& job);
-/// docs/reference/serving.md has the keys.
-result::Json to_json(const ServeJob& job);
+answer::Answer answer_of(const ServeJob& job);
 
 }  // namespace chakra::job

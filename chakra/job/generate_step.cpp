@@ -12,21 +12,14 @@
 namespace chakra::job {
 namespace {
 
-result::Json memory_json(const gen::Memory& memory) {
-  return {{"parameters", whole(memory.parameters)}, {"gradients", whole(memory.gradients)},
-          {"optimizer", whole(memory.optimizer)},   {"activations_peak", whole(memory.activations_peak)},
-          {"working", whole(memory.working)},       {"allocator", whole(memory.allocator())}};
-}
-
 /// Options that decide what a step is, with their values.
-using Value = std::variant<int64_t, std::string>;
-std::vector<std::pair<std::string, Value>> deciding(const gen::StepOptions& o) {
-  return {{"--sequence", o.sequence > 0 ? o.sequence : o.model.sequence},
-          {"--micro-batch-size", o.micro_batch_size},
-          {"--micro-batches", o.micro_batches},
-          {"--zero", o.zero},
-          {"--optimizer", std::string(gen::kOptimizers[o.optimizer].name)},
-          {"--recompute", std::string(gen::kRecomputeNames[static_cast<size_t>(o.recompute)])}};
+std::vector<std::pair<std::string, TakenValue>> deciding(const gen::StepOptions& o) {
+  return {{"sequence", o.sequence > 0 ? o.sequence : o.model.sequence},
+          {"micro-batch-size", o.micro_batch_size},
+          {"micro-batches", o.micro_batches},
+          {"zero", o.zero},
+          {"optimizer", std::string(gen::kOptimizers[o.optimizer].name)},
+          {"recompute", std::string(gen::kRecomputeNames[static_cast<size_t>(o.recompute)])}};
 }
 
 /// Bytes of an element of a part of matrices alone.
@@ -49,15 +42,6 @@ std::string logits_text(const gen::StepOptions& o) {
   return logits ? fmt::format("; {:g} bytes a logit", gen::settled(o).framework.logit_bytes) : "";
 }
 
-/// Those that the command did not name: from the model, a preset, or by default.
-std::vector<std::pair<std::string, Value>> taken(const StepJob& job) {
-  std::vector<std::pair<std::string, Value>> options = deciding(job.step);
-  std::erase_if(options, [&](const auto& option) {
-    return std::find(job.given.begin(), job.given.end(), option.first) != job.given.end();
-  });
-  return options;
-}
-
 /// Options that mean something else to the framework of a stack.
 std::vector<std::string> by_framework(const gen::StepOptions& asked) {
   const gen::StepOptions o = gen::settled(asked);
@@ -74,9 +58,9 @@ std::vector<std::string> by_framework(const gen::StepOptions& asked) {
 
 std::string taken_line(const StepJob& job) {
   std::string line;
-  for (const auto& [option, value] : taken(job))
+  for (const auto& [option, value] : taken_options(job))
     std::visit(
-        [&, &name = option](const auto& v) { line += fmt::format("{}{} {}", line.empty() ? "" : ", ", name, v); },
+        [&, &name = option](const auto& v) { line += fmt::format("{}--{} {}", line.empty() ? "" : ", ", name, v); },
         value);
   std::string text = line.empty() ? "" : "not given, taken: " + line + "\n";
   if (!job.by_stack.empty()) text += fmt::format("stack {}: {}\n", job.stack, fmt::join(job.by_stack, "; "));
@@ -84,6 +68,14 @@ std::string taken_line(const StepJob& job) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, TakenValue>> taken_options(const StepJob& job) {
+  std::vector<std::pair<std::string, TakenValue>> options = deciding(job.step);
+  std::erase_if(options, [&](const auto& option) {
+    return std::find(job.given.begin(), job.given.end(), "--" + option.first) != job.given.end();
+  });
+  return options;
+}
 
 Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   StepJob made;
@@ -103,6 +95,7 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   files.name = "step";
   CHAKRA_ASSIGN(made.files, generate_job(job, files));
   CHAKRA_ASSIGN(made.stats, gen::stats(made.step, job));
+  made.job = std::move(job);
   made.ignored = options_without_effect(o, made.stats);
   findings.insert(findings.end(), made.ignored.begin(), made.ignored.end());
   return made;
@@ -148,41 +141,6 @@ std::string memory_text_of(const StepJob& job) {
        {"allocator", m.allocator(), "a twentieth: what it rounds up and leaves unused"}},
       job.device_memory_gib);
   return text + tables_of_classes(stats.classes);
-}
-
-result::Json to_json(const StepJob& job) {
-  const gen::StepStats& stats = job.stats;
-  result::Json json = to_json(job.files);
-  json["stack"] = job.stack;
-  if (!job.by_stack.empty()) json["by_stack"] = job.by_stack;
-  if (!job.ignored.empty()) json["findings"] = result::to_json(job.ignored);
-  for (const auto& [option, value] : taken(job))
-    std::visit([&, &name = option](const auto& v) { json["taken"][name.substr(2)] = v; }, value);
-  json["parameters"] = stats.parameters;
-  json["active_parameters"] = stats.active_parameters;
-  if (stats.trained_parameters > 0) json["trained_parameters"] = whole(stats.trained_parameters);
-  json["tokens"] = stats.tokens;
-  json["operations"] = stats.operations;
-  if (stats.fp8_operations > 0) json["fp8_operations"] = stats.fp8_operations;
-  json["ideal_bubble"] = stats.bubble;
-  const gen::Memory& most = fullest(stats.classes).memory;
-  json["memory_per_rank"] = memory_json(most);
-  json["memory_at_most"] = whole(most_bytes(most.sum()));
-  json["surplus"] = result::Json::array();
-  for (const gen::Surplus& row : stats.surplus)
-    json["surplus"].push_back({{"name", row.name}, {"operations", row.operations}});
-  json["rank_count"] = job.files.ranks;
-  for (const gen::ClassStats& rank : stats.classes) {
-    json["ranks"].push_back({{"first_rank", rank.first_rank},
-                             {"count", rank.ranks},
-                             {"parameters", whole(rank.parameters)},
-                             {"operations", rank.operations},
-                             {"memory_per_rank", memory_json(rank.memory)},
-                             {"communication", communication_json(rank.communication)}});
-    if (rank.fp8_operations > 0) json["ranks"].back()["fp8_operations"] = rank.fp8_operations;
-    if (!rank.storage.empty()) json["ranks"].back()["storage"] = storage_json(rank.storage);
-  }
-  return json;
 }
 
 }  // namespace chakra::job

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/gen/gen.h"
 #include "chakra/job/generate.h"
-#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -26,6 +26,7 @@ struct StepJobOptions {
 };
 
 struct StepJob {
+  trace::ClassJob job;
   GeneratedJob files;
   gen::StepOptions step;
   gen::StepStats stats;
@@ -45,7 +46,6 @@ Result<StepJob> generate_step(const StepJobOptions& options, Findings& findings)
 std::string to_text(const StepJob& job);
 /// Parameters, operations, communication and memory, each with its formula, and whether it fits into the device.
 std::string memory_text_of(const StepJob& job);
-/// docs/reference/generating.md has the keys.
-result::Json to_json(const StepJob& job);
+answer::Answer answer_of(const StepJob& job);
 
 }  // namespace chakra::job

@@ -55,7 +55,8 @@ TEST(Generate, StepIsCountedAndSaysWhatHadNoEffect) {
   const auto step = generate_step(o, findings);
   ASSERT_TRUE(step);
   EXPECT_EQ(step->files.ranks, 2U);
-  EXPECT_NE(to_json(*step).text().find(fmt::format("\"parameters\": {}", step->stats.parameters)), std::string::npos);
+  EXPECT_NE(to_json_text(answer_of(*step)).find(fmt::format("\"parameters\": {}", step->stats.parameters)),
+            std::string::npos);
   EXPECT_EQ(findings.size(), 3U);  // nothing is written, and cp is 1
   EXPECT_EQ(findings[0].tag, "sim.option.no_effect");
   EXPECT_NE(memory_text_of(*step).find("fits into the device"), std::string::npos);
@@ -78,7 +79,7 @@ TEST(Generate, ServeIsCounted) {
   const auto serve = generate_serve(o, findings);
   ASSERT_TRUE(serve);
   ASSERT_EQ(serve->ignored.size(), 1U);
-  EXPECT_NE(to_json(*serve).text().find("\"rank_count\": 1"), std::string::npos);
+  EXPECT_NE(to_json_text(answer_of(*serve)).find("\"rank_count\": 1"), std::string::npos);
   EXPECT_EQ(to_text(*serve).substr(0, 14), "serve: 1 ranks");
 }
 

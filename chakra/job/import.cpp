@@ -7,12 +7,16 @@
 #include <filesystem>
 
 #include "chakra/io/io.h"
+#include "chakra/job/answer_rows.h"
 #include "chakra/job/paths.h"
 #include "chakra/kind/kind.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
 namespace {
+
+using answer::column;
+using answer::Unit;
 
 /// Options and the forms that they are for.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFormsOfOptions{
@@ -115,12 +119,14 @@ std::string to_text(const ImportedJob& job) {
          view::to_text(job.findings);
 }
 
-result::Json to_json(const ImportedJob& job) {
-  return {{"file", job.input},
-          {"ranks", job.ranks},
-          {"nodes", job.nodes},
-          {"outputs", job.outputs},
-          {"findings", result::to_json(job.findings)}};
+answer::Answer answer_of(const ImportedJob& job) {
+  constexpr std::array kImported{column<&ImportedJob::input>("file", Unit::none, "the workload of another tool"),
+                                 column<&ImportedJob::ranks>("ranks", Unit::count, "ranks of the job"),
+                                 column<&ImportedJob::nodes>("nodes", Unit::count, "nodes of all ranks")};
+  answer::Builder to("import");
+  to.values("", &job, kImported);
+  to.table("outputs", "the traces, by rank", job.outputs, kTextRows);
+  return std::move(to).finish(job.findings);
 }
 
 }  // namespace chakra::job

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/options/options.h"
-#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -44,6 +44,6 @@ struct ImportedJob {
 /// foreign::read and io::write_et. Cost: that of foreign::read; the job is in memory.
 Result<ImportedJob> import_job(const ImportOptions& options);
 std::string to_text(const ImportedJob& job);
-result::Json to_json(const ImportedJob& job);
+answer::Answer answer_of(const ImportedJob& job);
 
 }  // namespace chakra::job

@@ -14,7 +14,8 @@ namespace chakra::job {
 namespace {
 
 namespace fs = std::filesystem;
-using result::Json;
+using answer::column;
+using answer::Unit;
 using Status = Checked::Status;
 
 constexpr uint64_t kLittleRoom = 1ULL << 30;  ///< bytes of disk or memory below which things are tight
@@ -142,7 +143,7 @@ CheckedInstallation check_installation(const Installation& installation) {
   return checked;
 }
 
-// ---- as text and as JSON -------------------------------------------------------------------------------------
+// ---- as text and as an answer -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -159,11 +160,20 @@ std::string to_text(const CheckedInstallation& checked) {
   return text;
 }
 
-Json to_json(const CheckedInstallation& checked) {
-  Json list = Json::array();
-  for (const auto& [name, check] : checked.rows)
-    list.push_back({{"name", name}, {"status", name_of(check.status)}, {"text", check.text}, {"advice", check.advice}});
-  return {{"version", CHAKRA_VERSION}, {"checks", std::move(list)}};
+answer::Answer answer_of(const CheckedInstallation& checked) {
+  using Row = CheckedInstallation::Row;
+  constexpr std::array kVersion{column<CheckedInstallation>("version", Unit::none, "the version of this program",
+                                                            [](const auto&) { return std::string(CHAKRA_VERSION); })};
+  constexpr std::array kChecks{
+      column<Row>("name", Unit::none, "what is checked", [](const Row& r) { return std::string(r.name); }),
+      column<Row>("status", Unit::none, "ok, note or wrong",
+                  [](const Row& r) { return std::string(name_of(r.checked.status)); }),
+      column<Row>("text", Unit::none, "what was found", [](const Row& r) { return r.checked.text; }),
+      column<Row>("advice", Unit::none, "what to do; empty: nothing", [](const Row& r) { return r.checked.advice; })};
+  answer::Builder to("doctor");
+  to.values("", &checked, kVersion);
+  to.table("checks", "the checks", checked.rows, kChecks);
+  return std::move(to).finish();
 }
 
 }  // namespace chakra::job

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
-#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -51,6 +51,6 @@ CheckedInstallation check_installation(const Installation& installation);
 /// that are there.
 CheckedInstallation check_plugins(const Installation& installation);
 std::string to_text(const CheckedInstallation& checked);
-result::Json to_json(const CheckedInstallation& checked);
+answer::Answer answer_of(const CheckedInstallation& checked);
 
 }  // namespace chakra::job

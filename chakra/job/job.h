@@ -20,6 +20,7 @@
 #include "chakra/job/job_replay.h"        // IWYU pragma: export
 #include "chakra/job/kinds.h"             // IWYU pragma: export
 #include "chakra/job/link.h"              // IWYU pragma: export
+#include "chakra/job/loaded.h"            // IWYU pragma: export
 #include "chakra/job/max_error.h"         // IWYU pragma: export
 #include "chakra/job/no_effect.h"         // IWYU pragma: export
 #include "chakra/job/outputs.h"           // IWYU pragma: export

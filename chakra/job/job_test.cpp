@@ -108,7 +108,7 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
   for (const char* line :
        {"rank 0: ", "\n  host ops       ", "\n  self-replay    ", "\njob\n  clock          rank 1: "})
     EXPECT_TRUE(contains(of_link, line)) << line << "\n" << of_link;
-  EXPECT_TRUE(contains(to_json(*linked).text(), "\"self_replay_error\": "));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*linked)), "\"self_replay_error\": "));
 
   const auto simulated = simulate_job(simulate());
   ASSERT_TRUE(simulated) << simulated.error().message();
@@ -122,12 +122,12 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
   const auto checked = check_job({.path = traces_, .groups = "", .expand = ""});
   ASSERT_TRUE(checked) << checked.error().message();
   EXPECT_TRUE(view::to_text(report_of(*checked)).starts_with(traces_ + ": 2 ranks, "));
-  EXPECT_TRUE(contains(to_json({&*checked, 1}).text(), "\"ok\": true"));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*checked)), "\"ok\": true"));
 
   const auto analyzed = analyze_job({.path = traces_, .groups = "", .only = {"time"}, .imbalances = true});
   ASSERT_TRUE(analyzed) << analyzed.error().message();
   EXPECT_TRUE(view::to_text(report_of(*analyzed)).starts_with(traces_ + ": 2 ranks\n"));
-  EXPECT_TRUE(contains(to_json(*analyzed).text(), "\"ranks\": 2"));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*analyzed)), "\"ranks\": 2"));
   EXPECT_TRUE(picture_of(analyzed->imbalances).rows.empty());
 }
 

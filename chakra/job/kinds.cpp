@@ -12,7 +12,25 @@
 #include "chakra/foreign/foreign.h"
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
+#include "chakra/job/analyze.h"
+#include "chakra/job/calibrate.h"
+#include "chakra/job/check.h"
+#include "chakra/job/convert.h"
+#include "chakra/job/diff.h"
+#include "chakra/job/examine.h"
+#include "chakra/job/generate_serve.h"
+#include "chakra/job/generate_step.h"
+#include "chakra/job/import.h"
+#include "chakra/job/installation.h"
+#include "chakra/job/link.h"
+#include "chakra/job/pack.h"
+#include "chakra/job/replay.h"
+#include "chakra/job/replay_outputs.h"
 #include "chakra/job/simulate.h"
+#include "chakra/job/summarize.h"
+#include "chakra/job/timing.h"
+#include "chakra/job/view.h"
+#include "chakra/job/what_if.h"
 #include "chakra/link/link.h"
 #include "chakra/net/net.h"
 #include "chakra/recording/recording.h"
@@ -29,7 +47,7 @@ using result::Table;
 /// Without rows, all columns texts.
 Table columns(std::initializer_list<const char*> names) {
   Table table;
-  for (const char* name : names) table.columns.push_back({name, Table::Kind::text});
+  for (const char* name : names) table.columns.push_back({name, Table::Kind::text, name});
   return table;
 }
 
@@ -142,9 +160,9 @@ Table formats() {
 Table devices() {
   Table table = columns({"device"});
   for (const device::DType type : device::kPeakTypes)
-    table.columns.push_back({std::string(trace::name(type)), Table::Kind::text});
+    table.columns.push_back({std::string(trace::name(type)), Table::Kind::text, trace::name(type)});
   for (const char* column : {"GB/s", "GB", "also called", "source"})
-    table.columns.push_back({column, Table::Kind::text});
+    table.columns.push_back({column, Table::Kind::text, column});
   const auto number = [](double value) { return value > 0 ? fmt::format("{:g}", value) : std::string("-"); };
   for (const device::DeviceRow& row : device::kDevices) {
     std::vector<Table::Cell> cells{std::string(row.name)};
@@ -207,19 +225,49 @@ Table work() {
   return table;
 }
 
-}  // namespace
+/// Answers of nothing, which have the whole schema of theirs.
+constexpr answer::Answer (*kAnswers[])() = {
+    [] { return answer_of(AnalyzedJob()); },
+    [] { return answer_of(CalibratedDevice()); },
+    [] { return answer_of(calibrate::FittedNetwork()); },
+    [] { return answer_of(std::span<const CheckedJob>()); },
+    [] { return answer_of(ConvertedJob()); },
+    [] { return answer_of(JobsDiff()); },
+    [] { return answer_of(TimesCompared()); },
+    [] { return answer_of(CheckedInstallation()); },
+    [] { return answer_of(ExaminedFiles()); },
+    [] { return answer_of(RepairedContainer()); },
+    [] { return answer_of(CaseOptions()); },
+    [] { return answer_of(ServeJob()); },
+    [] { return answer_of(StepJob()); },
+    [] { return answer_of(ImportedJob()); },
+    [] { return answer_of(JobSummary()); },
+    [] { return answer_of(ContainerStats()); },
+    [] { return answer_of(LinkedJob()); },
+    [] { return answer_of(ReplayedJob()); },
+    [] { return answer_of(replay::FlowSchedule()); },
+    [] { return answer_of(SimulateResult()); },
+    [] { return answer_of(Error(), {}); },
+    [] { return answer_of(UnpackedJob()); },
+    [] { return answer_of(ViewedJob()); },
+    [] { return answer_of(WhatIf()); },
+};
 
 /// What answers may have.
 Table results() {
   Table table = columns({"answer", "key", "unit", "type", "where it is missing", "meaning"});
-  const answer::Answer answer = answer_of(SimulateResult{});
-  for (const answer::SchemaRow& row : schema_of(answer))
-    table.rows.push_back({answer.verb(), row.key, std::string(answer::kUnitNames[static_cast<size_t>(row.info.unit)]),
-                          std::string(answer::kTypeNames[static_cast<size_t>(row.info.type)]),
-                          std::string(row.info.missing == answer::Missing::null ? "null" : "left out"),
-                          std::string(row.info.meaning)});
+  for (const auto& make : kAnswers) {
+    const answer::Answer answer = make();
+    for (const answer::SchemaRow& row : schema_of(answer))
+      table.rows.push_back({answer.verb(), row.key, std::string(answer::kUnitNames[static_cast<size_t>(row.info.unit)]),
+                            std::string(answer::kTypeNames[static_cast<size_t>(row.info.type)]),
+                            std::string(answer::kMissingNames[static_cast<size_t>(row.info.missing)]),
+                            std::string(row.info.meaning)});
+  }
   return table;
 }
+
+}  // namespace
 
 constexpr KindRow kKindRows[] = {
     {"analyses", "answers of 'chakra analyze'", analyses},

@@ -12,7 +12,7 @@ namespace chakra::job {
 struct KindRow {
   std::string_view name;
   std::string_view description;
-  result::Table (*table)();  ///< all cells are texts
+  result::Table (*table)();  ///< all cells are texts, and keys as headings
 };
 extern const std::span<const KindRow> kKinds;  ///< by name, ascending
 
@@ -20,7 +20,7 @@ extern const std::span<const KindRow> kKinds;  ///< by name, ascending
 template <class Rows>
 result::Table list_rows(const char* first, const Rows& rows) {
   using result::Table;
-  Table table{"", {{first, Table::Kind::text}, {"what it is", Table::Kind::text}}, {}};
+  Table table{"", {{first, Table::Kind::text, first}, {"what it is", Table::Kind::text, "what it is"}}, {}};
   for (const auto& row : rows) table.rows.push_back({std::string(row.name), std::string(row.description)});
   return table;
 }

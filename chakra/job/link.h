@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/job/job_replay.h"
 #include "chakra/job/max_error.h"
@@ -64,6 +65,6 @@ Result<LinkedJob> link_job(const LinkJobOptions& options);
 /// Cost: O(ranks + findings).
 result::Report report_of(const LinkedJob& linked);
 /// docs/reference/formats/results.md has the keys. Cost: O(ranks + steps + findings).
-result::Json to_json(const LinkedJob& linked);
+answer::Answer answer_of(const LinkedJob& linked);
 
 }  // namespace chakra::job

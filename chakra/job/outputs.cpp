@@ -6,17 +6,10 @@
 
 namespace chakra::job {
 
-std::string to_text(const result::Json& json) { return json.text() + "\n"; }
-
 Result<void> add_text(Outputs& outputs, const std::string& path, std::string_view text) {
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
   CHAKRA_TRY(file.write(text));
   return outputs.add(std::move(file));
-}
-
-Result<void> add_json(Outputs& outputs, const std::string& path, const result::Json& json) {
-  if (path.empty() || path == "-") return {};
-  return add_text(outputs, path, to_text(json));
 }
 
 Result<void> add_answer(Outputs& outputs, const std::string& path, const answer::Answer& answer) {

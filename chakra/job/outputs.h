@@ -15,9 +15,7 @@ using Outputs = FilesTogether<AtomicFile>;
 
 /// A file with this text. Errors: base.file.*, of these functions.
 Result<void> add_text(Outputs& outputs, const std::string& path, std::string_view text);
-/// A file with this JSON; none for "" and "-", which the caller prints.
-Result<void> add_json(Outputs& outputs, const std::string& path, const result::Json& json);
-/// The same of an answer, which is written in pieces.
+/// A file of this answer as JSON, written in pieces; none for "" and "-", which the caller prints.
 Result<void> add_answer(Outputs& outputs, const std::string& path, const answer::Answer& answer);
 /// A file PREFIX.<name>.csv for each table; none for "".
 Result<void> add_csv(Outputs& outputs, const std::string& prefix, const std::vector<result::NamedTable>& tables);
@@ -26,7 +24,5 @@ Result<void> add_csv(Outputs& outputs, const std::string& prefix, const std::vec
 Result<void> add_csv(Outputs& outputs, const std::string& prefix, const answer::Answer& answer);
 /// The files that it may write. `schema`: an answer of nothing.
 std::vector<std::string> csv_files(const std::string& prefix, const answer::Answer& schema);
-/// Text of a file of JSON.
-std::string to_text(const result::Json& json);
 
 }  // namespace chakra::job

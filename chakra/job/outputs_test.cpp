@@ -7,6 +7,7 @@
 #include "chakra/gen/gen.h"
 #include "chakra/job/generate.h"
 #include "chakra/job/replay_outputs.h"
+#include "chakra/job/view.h"
 
 namespace chakra::job {
 namespace {
@@ -18,8 +19,8 @@ TEST(Outputs, AppearWhenTheyAreCommitted) {
   const TemporaryFolder folder;
   Outputs outputs;
   ASSERT_TRUE(add_text(outputs, folder.path("a.svg"), "picture"));
-  ASSERT_TRUE(add_json(outputs, folder.path("b.json"), {{"ranks", 2}}));
-  ASSERT_TRUE(add_json(outputs, "-", {{"ranks", 2}}));
+  ASSERT_TRUE(add_answer(outputs, folder.path("b.json"), answer_of(ViewedJob())));
+  ASSERT_TRUE(add_answer(outputs, "-", answer_of(ViewedJob())));
   ASSERT_TRUE(add_csv(outputs, folder.path("c"), {{"ranks", {"", {{"rank"}}, {}}}}));
   EXPECT_FALSE(is_file(folder.path("a.svg")));
   ASSERT_TRUE(outputs.commit());

@@ -6,13 +6,15 @@
 #include <filesystem>
 
 #include "chakra/io/io.h"
+#include "chakra/job/answer_rows.h"
 #include "chakra/job/paths.h"
 
 namespace chakra::job {
 
+using answer::column;
+using answer::Unit;
 using pack::Container;
 using pack::ContainerPtr;
-using result::Json;
 
 // ---- packing -----------------------------------------------------------------------------------------------
 
@@ -98,16 +100,49 @@ std::string to_text(const ContainerStats& stats) {
                     ContainerStats::kWindow, show_count(most_window));
 }
 
-Json to_json(const ContainerStats& stats) {
-  Json ranks = Json::array();
-  for (const auto& [rank, info, touched, window] : stats.ranks)
-    ranks.push_back({{"rank", rank},
-                     {"nodes", info.nodes},
-                     {"bytes", info.bytes},
-                     {"master", info.master},
-                     {"touched_bytes", touched},
-                     {"touched_bytes_100_nodes", window}});
-  return {{"file", stats.path}, {"bytes", stats.bytes}, {"nodes", stats.nodes}, {"ranks", std::move(ranks)}};
+answer::Answer answer_of(const ContainerStats& stats) {
+  using Rank = ContainerStats::Rank;
+  constexpr std::array kContainer{column<&ContainerStats::path>("file", Unit::none, "the container"),
+                                  column<&ContainerStats::bytes>("bytes", Unit::bytes, "its size"),
+                                  column<&ContainerStats::nodes>("nodes", Unit::count, "nodes of all ranks")};
+  constexpr std::array kRanks{
+      column<&Rank::rank>("rank", Unit::id, "the rank"),
+      column<Rank>("nodes", Unit::count, "its nodes", [](const Rank& r) { return r.info.nodes; }),
+      column<Rank>("bytes", Unit::bytes, "what it takes of its own", [](const Rank& r) { return r.info.bytes; }),
+      column<Rank>("master", Unit::id, "the rank from which it is stored as a difference; itself: none",
+                   [](const Rank& r) { return r.info.master; }),
+      column<&Rank::touched>("touched_bytes", Unit::bytes, "what a reader of it reads"),
+      column<&Rank::touched_window>("touched_bytes_100_nodes", Unit::bytes, "the same for 100 nodes in its middle")};
+  answer::Builder to("pack");
+  to.values("", &stats, kContainer);
+  to.table("ranks", "ranks, ascending", stats.ranks, kRanks);
+  return std::move(to).finish();
+}
+
+// ---- repairing -----------------------------------------------------------------------------------------------
+
+Result<RepairedContainer> repair_container(const std::string& path) {
+  CHAKRA_ASSIGN(const pack::Repaired repaired, pack::repair_container(path));
+  return RepairedContainer{path, repaired.ranks, repaired.bytes, repaired.cut};
+}
+
+std::string to_text(const RepairedContainer& container) {
+  const std::string now = fmt::format("{} rank{}, {} bytes, all of which can be read", show_count(container.ranks),
+                                      container.ranks == 1 ? "" : "s", show_count(container.bytes));
+  if (container.cut_bytes == 0) return fmt::format("{}: nothing to repair; it holds {}\n", container.path, now);
+  return fmt::format("{}: {} bytes behind the last index were cut off; it holds {}\n", container.path,
+                     show_count(container.cut_bytes), now);
+}
+
+answer::Answer answer_of(const RepairedContainer& container) {
+  constexpr std::array kRepaired{
+      column<&RepairedContainer::path>("path", Unit::none, "the container"),
+      column<&RepairedContainer::ranks>("ranks", Unit::count, "ranks that it holds"),
+      column<&RepairedContainer::bytes>("bytes", Unit::bytes, "its size"),
+      column<&RepairedContainer::cut_bytes>("cut_bytes", Unit::bytes, "what was cut off; 0: it was whole")};
+  answer::Builder to("doctor --repair");
+  to.values("", &container, kRepaired);
+  return std::move(to).finish();
 }
 
 // ---- unpacking -----------------------------------------------------------------------------------------------
@@ -183,8 +218,14 @@ std::string to_text(const UnpackedJob& job) {
                      show_count(job.nodes));
 }
 
-result::Json to_json(const UnpackedJob& job) {
-  return {{"output", job.output}, {"outputs", job.outputs}, {"nodes", job.nodes}};
+answer::Answer answer_of(const UnpackedJob& job) {
+  constexpr std::array kOutput{column<&UnpackedJob::output>("output", Unit::none, "the folder")};
+  constexpr std::array kNodes{column<&UnpackedJob::nodes>("nodes", Unit::count, "nodes of all ranks")};
+  answer::Builder to("unpack");
+  to.values("", &job, kOutput);
+  to.table("outputs", "the files, by rank", job.outputs, kTextRows);
+  to.values("", &job, kNodes);
+  return std::move(to).finish();
 }
 
 }  // namespace chakra::job

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/options/options.h"
 #include "chakra/pack/pack.h"
-#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -51,7 +51,18 @@ struct ContainerStats {
 /// Errors: those of pack::Container. Cost: reads all ranks.
 Result<ContainerStats> container_stats(const std::string& path);
 std::string to_text(const ContainerStats& stats);
-result::Json to_json(const ContainerStats& stats);
+answer::Answer answer_of(const ContainerStats& stats);
+
+/// A damaged container, as repairing left it.
+struct RepairedContainer {
+  std::string path;
+  int64_t ranks = 0, bytes = 0;
+  int64_t cut_bytes = 0;  ///< 0: it was whole
+};
+/// Cuts it behind its last index. Errors: those of pack::repair_container.
+Result<RepairedContainer> repair_container(const std::string& path);
+std::string to_text(const RepairedContainer& container);
+answer::Answer answer_of(const RepairedContainer& container);
 
 struct UnpackOptions {
   std::string path;                 ///< the container
@@ -72,7 +83,6 @@ struct UnpackedJob {
 /// that would replace the container, those of pack::Container and of writing. Cost: that of reading these nodes.
 Result<UnpackedJob> unpack_job(const UnpackOptions& options);
 std::string to_text(const UnpackedJob& job);
-/// `output`, `outputs[]`, `nodes`.
-result::Json to_json(const UnpackedJob& job);
+answer::Answer answer_of(const UnpackedJob& job);
 
 }  // namespace chakra::job

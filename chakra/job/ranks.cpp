@@ -48,11 +48,24 @@ Result<void> check_there(const std::string& text, const std::vector<Range>& rang
   return {};
 }
 
+/// The ranks of a job; of one that is in memory none has a file.
+Result<std::vector<io::RankFile>> ranks_of(const std::string& path, const LoadedPtr& loaded) {
+  if (!loaded) return io::find_ranks(path);
+  std::vector<io::RankFile> files;
+  std::visit(
+      [&](const auto& job) {
+        for (const auto& rank : job.ranks) files.push_back({rank.rank, path});
+      },
+      loaded->job);
+  return files;
+}
+
 /// `files` are of one job.
-Result<trace::TraceSet> read_files(const std::string& path, const std::vector<io::RankFile>& files) {
+Result<trace::TraceSet> read_files(const std::string& path, const LoadedPtr& loaded,
+                                   const std::vector<io::RankFile>& files) {
   trace::TraceSet job;
-  if (io::is_class_job(path)) {
-    CHAKRA_ASSIGN(trace::ClassJob classes, io::read_class_job(path));
+  if (is_class_job(path, loaded)) {
+    CHAKRA_ASSIGN(trace::ClassJob classes, read_class_job(path, loaded));
     size_t next = 0;  // both ascend
     std::erase_if(classes.ranks, [&](const trace::ClassJob::Rank& rank) {
       const bool wanted = next < files.size() && files[next].rank == rank.rank;
@@ -62,6 +75,10 @@ Result<trace::TraceSet> read_files(const std::string& path, const std::vector<io
     return io::expand(classes, path);
   }
   for (const io::RankFile& file : files) {
+    if (loaded) {
+      job.ranks.push_back(*std::get<trace::TraceSet>(loaded->job).find(file.rank));
+      continue;
+    }
     CHAKRA_ASSIGN(trace::Trace trace, io::read_rank(file));
     job.ranks.push_back(std::move(trace));
   }
@@ -70,11 +87,11 @@ Result<trace::TraceSet> read_files(const std::string& path, const std::vector<io
 
 }  // namespace
 
-Result<trace::TraceSet> read_ranks(const std::string& path, const std::string& text, int64_t first_of,
-                                   Findings& findings) {
-  CHAKRA_ASSIGN(std::vector<io::RankFile> files, io::find_ranks(path));
-  if (files.empty() || (text.empty() && first_of < 0)) return io::read_job(path);
-  if (text.empty() && (files.back().rank < first_of || files.front().rank >= first_of)) return io::read_job(path);
+Result<trace::TraceSet> read_ranks(const std::string& path, const LoadedPtr& loaded, const std::string& text,
+                                   int64_t first_of, Findings& findings) {
+  CHAKRA_ASSIGN(std::vector<io::RankFile> files, ranks_of(path, loaded));
+  if (files.empty() || (text.empty() && first_of < 0)) return read_job(path, loaded);
+  if (text.empty() && (files.back().rank < first_of || files.front().rank >= first_of)) return read_job(path, loaded);
   if (!text.empty()) {
     CHAKRA_ASSIGN(const std::vector<Range> ranges, parse(text));
     CHAKRA_TRY(check_there(text, ranges, files));
@@ -92,7 +109,7 @@ Result<trace::TraceSet> read_ranks(const std::string& path, const std::string& t
                      first_of, files.size(), beyond->rank)});
     files.erase(beyond, files.end());
   }
-  return read_files(path, files);
+  return read_files(path, loaded, files);
 }
 
 Result<void> expand_job(const std::string& text, trace::TraceSet& job, match::GroupTable& groups, Findings& findings) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "chakra/base/base.h"
+#include "chakra/job/loaded.h"
 #include "chakra/match/match.h"
 #include "chakra/trace/trace.h"
 
@@ -13,8 +14,8 @@ namespace chakra::job {
 /// between. Other ranks' files are not opened. `first_of`: of those the ones below this number, with a finding that
 /// says which others are left out; negative: all. Errors: cli.usage for a text of another form or a rank that the job
 /// lacks, those of io::find_ranks, io::read_job.
-Result<trace::TraceSet> read_ranks(const std::string& path, const std::string& text, int64_t first_of,
-                                   Findings& findings);
+Result<trace::TraceSet> read_ranks(const std::string& path, const LoadedPtr& loaded, const std::string& text,
+                                   int64_t first_of, Findings& findings);
 
 /// "N" or "N:RANK": a job of N ranks, where those without a trace are copies of RANK, else of the lowest there is.
 /// Nothing where `text` is empty. Errors: cli.usage, edit.expand.*

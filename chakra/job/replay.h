@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/job/timing.h"
 #include "chakra/options/options.h"
@@ -117,11 +118,10 @@ Picoseconds replay_span(const ReplayedJob& job, size_t r, const replay::NodeTime
 
 /// What people read: what ran, how long it took, operations by type and size, findings.
 result::Report report_of(const ReplayedJob& job);
-/// docs/reference/formats/results.md has the keys.
-result::Json to_json(const ReplayedJob& job);
-/// Of the operators that ran (--compute torch): a row per rank, the same with reasons as JSON, and findings.
+answer::Answer answer_of(const ReplayedJob& job);
+/// Of the operators that ran (--compute torch): a row per rank, the same with reasons for an answer, and findings.
 result::Table computed_table(const ReplayedJob& job);
-result::Json computed_json(const ReplayedJob& job);
+void add_computed(const ReplayedJob& job, answer::Builder& to);
 void add_computed_findings(ReplayedJob& job);
 /// Work that was done (--compute work): a row per rank; loads and stores in files (--files): one per rank and tier.
 result::Table work_table(const ReplayedJob& job);

@@ -11,18 +11,40 @@
 namespace chakra::job {
 namespace {
 
+using answer::column;
+using answer::Unit;
 using replay::OperatorsRun;
-using result::Json;
 using result::Table;
 
 constexpr size_t kReasonsShown = 8;
 
-Json reasons_json(const OperatorsRun::Reasons& reasons) {
-  Json list = Json::array();
-  for (const auto& [what, count] : reasons)
-    list.push_back({{"operator", what.first}, {"why", what.second}, {"count", count}});
-  return list;
+/// Operators of a rank.
+struct OperatorsOf {
+  int64_t rank = 0;
+  const OperatorsRun* run = nullptr;
+};
+template <auto Member>
+constexpr auto of_run(std::string_view key, Unit unit, std::string_view meaning) {
+  return column<OperatorsOf>(key, unit, meaning, [](const OperatorsOf& row) { return row.run->*Member; });
 }
+constexpr std::array kComputed{
+    column<&OperatorsOf::rank>("rank", Unit::id, "the rank"),
+    of_run<&OperatorsRun::operators>("operators", Unit::count, "operators at the top level"),
+    of_run<&OperatorsRun::ran>("ran", Unit::count, "those that ran"),
+    of_run<&OperatorsRun::same_shapes>("same_shapes", Unit::count, "those whose outputs have the recorded shapes"),
+    of_run<&OperatorsRun::substituted>("substituted", Unit::count, "those that another operator did"),
+    of_run<&OperatorsRun::in_float>("in_float", Unit::count, "those that ran in float32 instead"),
+    of_run<&OperatorsRun::unknown_inputs>("unknown_inputs", Unit::count, "recorded arguments that were left out"),
+    of_run<&OperatorsRun::live_bytes>("live_bytes", Unit::bytes, "the most that tensors need at a time"),
+    answer::rows<OperatorsOf>("not_run", "operators that could not run"),
+    answer::rows<OperatorsOf>("other_shapes", "operators that gave other shapes than were recorded")};
+using Reason = OperatorsRun::Reasons::value_type;
+constexpr std::array kReasons{
+    column<Reason>("operator", Unit::none, "the operator", [](const Reason& r) { return r.first.first; }),
+    column<Reason>("why", Unit::none, "the reason", [](const Reason& r) { return r.first.second; }),
+    column<Reason>("count", Unit::count, "how many", [](const Reason& r) { return r.second; })};
+constexpr std::array kNotComputed{column<ReplayedJob>("computed", Unit::none, "null where no operators ran",
+                                                      [](const ReplayedJob&) { return std::optional<bool>(); })};
 
 /// The most frequent first.
 std::string show_reasons(const OperatorsRun::Reasons& reasons) {
@@ -72,23 +94,17 @@ Table computed_table(const ReplayedJob& job) {
   return out;
 }
 
-Json computed_json(const ReplayedJob& job) {
-  Json ranks = Json::array();
-  for (size_t r = 0; r < job.runs.size(); ++r) {
-    if (!job.runs[r].computed.operators) continue;
-    const OperatorsRun& c = *job.runs[r].computed.operators;
-    ranks.push_back({{"rank", job.recorded.ranks[r].rank},
-                     {"operators", c.operators},
-                     {"ran", c.ran},
-                     {"same_shapes", c.same_shapes},
-                     {"substituted", c.substituted},
-                     {"in_float", c.in_float},
-                     {"unknown_inputs", c.unknown_inputs},
-                     {"live_bytes", c.live_bytes},
-                     {"not_run", reasons_json(c.not_run)},
-                     {"other_shapes", reasons_json(c.other_shapes)}});
-  }
-  return ranks.empty() ? Json(nullptr) : ranks;
+void add_computed(const ReplayedJob& job, answer::Builder& to) {
+  std::vector<OperatorsOf> ranks;
+  for (size_t r = 0; r < job.runs.size(); ++r)
+    if (const auto& run = job.runs[r].computed.operators) ranks.push_back({job.recorded.ranks[r].rank, &*run});
+  to.values("", ranks.empty() ? &job : nullptr, kNotComputed);
+  to.table("computed", "operators that ran (--compute torch)", ranks, kComputed, !ranks.empty());
+  to.children(
+      "computed", "not_run", ranks, [](const auto& row) -> const auto& { return row.run->not_run; }, kReasons);
+  to.children(
+      "computed", "other_shapes", ranks, [](const auto& row) -> const auto& { return row.run->other_shapes; },
+      kReasons);
 }
 
 void add_computed_findings(ReplayedJob& job) {

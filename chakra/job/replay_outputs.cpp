@@ -55,7 +55,7 @@ Result<ReplayOutputs> replay_outputs(const ReplayOptions& options, ReplayOutputs
   return outputs;
 }
 
-Result<void> write_outputs(const ReplayedJob& job, const ReplayOutputs& o, const result::Json& json) {
+Result<Outputs> made_outputs(const ReplayedJob& job, const ReplayOutputs& o) {
   CHAKRA_ASSERT(o.traces.empty() || !job.runs.empty());
   Outputs files;
   if (!o.traces.empty()) {
@@ -67,14 +67,21 @@ Result<void> write_outputs(const ReplayedJob& job, const ReplayOutputs& o, const
     }
   }
   if (!o.csv.empty()) CHAKRA_TRY(add_csv(files, o.csv, tables_of(job)));
-  CHAKRA_TRY(add_json(files, o.json, json));
   if (!o.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(job.timeline, o.timeline));
-  return files.commit();
+  return files;
 }
 
 Result<void> write_flows(const replay::FlowSchedule& schedule, const std::string& path) {
-  const result::Table table = replay::table_of(schedule);
-  return write_file(path, path.ends_with(".json") ? to_text(result::to_json(table)) : view::to_csv(table));
+  if (!path.ends_with(".json")) return write_file(path, view::to_csv(replay::table_of(schedule)));
+  Outputs files;
+  CHAKRA_TRY(add_answer(files, path, answer_of(schedule)));
+  return files.commit();
+}
+
+answer::Answer answer_of(const replay::FlowSchedule& schedule) {
+  answer::Builder to("replay --flows");
+  result::add_table(to, "", replay::table_of(schedule), true, "flows, each behind those that it waits for");
+  return std::move(to).finish();
 }
 
 std::string flows_line(const replay::FlowSchedule& schedule, const std::string& path) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "chakra/base/base.h"
+#include "chakra/job/outputs.h"
 #include "chakra/job/replay.h"
 #include "chakra/result/result.h"
 
@@ -21,12 +22,13 @@ struct ReplayOutputs {
 /// cli.usage where several ranks would write the same file, where {rank} has no meaning, and where an output would
 /// replace an input; those of replay_process() and io::find_ranks.
 Result<ReplayOutputs> replay_outputs(const ReplayOptions& options, ReplayOutputs outputs);
-/// Traces, tables, JSON and timeline: all of them or none. Requires: a job that ran, where there are traces.
-/// Errors: base.file.*, those of io::write_et and view::write_chrome_trace. Cost: O(nodes).
-Result<void> write_outputs(const ReplayedJob& job, const ReplayOutputs& outputs, const result::Json& json);
+/// Traces and tables, which appear with the caller's JSON, and the timeline. Requires: a job that ran, where there are
+/// traces. Errors: base.file.*, those of io::write_et and view::write_chrome_trace. Cost: O(nodes).
+Result<Outputs> made_outputs(const ReplayedJob& job, const ReplayOutputs& outputs);
 
 /// The schedule as CSV, or as JSON to a name in .json. Errors: base.file.*.
 Result<void> write_flows(const replay::FlowSchedule& schedule, const std::string& path);
+answer::Answer answer_of(const replay::FlowSchedule& schedule);
 /// "flows.csv: 24 flows of 3 operations, 1.5 MiB", a line.
 std::string flows_line(const replay::FlowSchedule& schedule, const std::string& path);
 

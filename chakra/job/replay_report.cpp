@@ -1,4 +1,4 @@
-// A job against its own measurement, as a table and as JSON.
+// A job against its own measurement, as a table.
 #include <fmt/core.h>
 
 #include <array>
@@ -10,20 +10,10 @@
 namespace chakra::job {
 namespace {
 
-using result::Json;
 using result::Table;
 
 constexpr std::array<TransferKind, 2> kRuns{TransferKind::recorded, TransferKind::simulated};
 constexpr size_t kReplaysShown = 16;
-
-Json compared_json(const Compared& times, Json json) {
-  json["measured_ns"] = result::json_ns(times.measured_ps);
-  for (const TransferKind kind : kRuns) {
-    Json& run = json[fmt::format("{}_transfers", kTransferKinds[static_cast<size_t>(kind)])];
-    if (times.has(kind)) run = {{"time_ns", result::json_ns(times.run(kind))}, {"error", times.error(kind)}};
-  }
-  return json;
-}
 
 }  // namespace
 
@@ -31,20 +21,6 @@ double badness(const Compared& times) {
   for (const TransferKind kind : kRuns)
     if (times.has(kind)) return std::abs(times.error(kind));
   return 0;
-}
-
-result::Json to_json(const JobReplay& replay) {
-  Json ranks = Json::array();
-  for (const JobReplay::Rank& rank : replay.ranks()) {
-    Json steps = Json::array();
-    for (const JobReplay::Step& step : rank.steps) steps.push_back(compared_json(step.times, {{"name", step.name}}));
-    Json json = compared_json(rank.times, {{"rank", rank.rank}});
-    json["steps"] = std::move(steps);
-    ranks.push_back(std::move(json));
-  }
-  Json json = compared_json(replay.job(), Json::object());
-  json["ranks"] = std::move(ranks);
-  return json;
 }
 
 result::Report::Rows rows_of(const JobReplay& replay) {

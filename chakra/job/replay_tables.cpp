@@ -11,6 +11,8 @@
 namespace chakra::job {
 namespace {
 
+using answer::column;
+using answer::Unit;
 using result::Report;
 using result::Table;
 using trace::NodeId;
@@ -18,6 +20,16 @@ using Kind = Table::Kind;
 
 constexpr size_t kReplayRowsShown = 24;
 
+constexpr std::array kReplayed{
+    column<&ReplayedJob::path>("path", Unit::none, "the job, as it was asked for"),
+    column<&ReplayedJob::backend>("backend", Unit::none, "what communicated"),
+    column<&ReplayedJob::compute>("compute", Unit::none, "what computed"),
+    column<&ReplayedJob::dry>("dry_run", Unit::none, "nothing ran"),
+    column<&ReplayedJob::repetitions>("repetitions", Unit::count, "how often it ran"),
+    column<ReplayedJob>("start", Unit::none, "recorded: ranks begin as far apart as recorded; or together",
+                        [](const auto& job) { return std::string(job.as_recorded ? "recorded" : "together"); }),
+    column<&ReplayedJob::ranks>("job_ranks", Unit::count, "ranks of the job that ran"),
+    column<&ReplayedJob::recorded_ranks>("recorded_ranks", Unit::count, "ranks of the job that was read")};
 /// Per rank and row of Trace::comms: the bytes of the operation's member that has most, so that all of its members here
 /// are in one row.
 std::vector<std::vector<uint64_t>> operation_bytes(const ReplayedJob& job) {
@@ -69,14 +81,16 @@ Table operations_table(const ReplayedJob& job) {
     }
   }
   Table out{"",
-            {{"operation", Kind::text},
-             {"type", Kind::text},
-             {"bytes", Kind::bytes},
-             {"members", Kind::count},
-             {"count", Kind::count}},
+            {{"operation", Kind::text, "operation", "the operation"},
+             {"type", Kind::text, "type", "the element type"},
+             {"bytes", Kind::bytes, "bytes", "bytes of one, of the member that has most"},
+             {"members", Kind::count, "members", "ranks that take part"},
+             {"count", Kind::count, "count", "how many ran, of all members, in a repetition"}},
             {}};
-  if (!job.dry)
-    for (const char* name : {"p50", "p95"}) out.columns.push_back({name, Kind::time_ps});
+  if (!job.dry) {
+    out.columns.push_back({"p50", Kind::time_ps, "p50_ps", "median of their times; not of a dry run"});
+    out.columns.push_back({"p95", Kind::time_ps, "p95_ps", "95th percentile of their times; not of a dry run"});
+  }
   for (auto& [key, row] : rows) {
     const auto& [name, dtype, bytes, members] = key;
     auto& cells = out.rows.emplace_back(std::vector<Table::Cell>{
@@ -91,10 +105,16 @@ Table operations_table(const ReplayedJob& job) {
 
 /// From the first start to the last end of a rank, median over repetitions; and what it did.
 Table ranks_table(const ReplayedJob& job) {
-  Table out{
-      "", {{"rank", Kind::count}, {"nodes", Kind::count}, {"collectives", Kind::count}, {"messages", Kind::count}}, {}};
-  if (!job.dry)
-    for (const char* name : {"span", "longest span"}) out.columns.push_back({name, Kind::time_ps});
+  Table out{"",
+            {{"rank", Kind::id, "rank", "the rank"},
+             {"nodes", Kind::count, "nodes", "nodes that ran, without metadata"},
+             {"collectives", Kind::count, "collectives", "those of them that are collectives"},
+             {"messages", Kind::count, "messages", "those of them that send or receive"}},
+            {}};
+  if (!job.dry) {
+    out.columns.push_back({"span", Kind::time_ps, "span_ps", "from the first start to the last end: median"});
+    out.columns.push_back({"longest span", Kind::time_ps, "longest_span_ps", "the longest repetition"});
+  }
   for (size_t r = 0; r < job.recorded.ranks.size(); ++r) {
     const trace::Trace& t = job.recorded.ranks[r];
     int64_t nodes = 0, collectives = 0, messages = 0;
@@ -133,22 +153,18 @@ Report report_of(const ReplayedJob& job) {
   return out;
 }
 
-result::Json to_json(const ReplayedJob& job) {
-  return {{"path", job.path},
-          {"backend", job.backend},
-          {"compute", job.compute},
-          {"dry_run", job.dry},
-          {"repetitions", job.repetitions},
-          {"start", job.as_recorded ? "recorded" : "together"},
-          {"job_ranks", job.ranks},
-          {"recorded_ranks", job.recorded_ranks},
-          {"ranks", result::to_json(ranks_table(job))},
-          {"operations", result::to_json(operations_table(job))},
-          {"computed", computed_json(job)},
-          {"work", result::to_json(work_table(job))},
-          {"files", result::to_json(files_table(job))},
-          {"compared", job.compared ? to_json(*job.compared) : result::Json(nullptr)},
-          {"findings", result::to_json(job.findings)}};
+answer::Answer answer_of(const ReplayedJob& job) {
+  answer::Builder to("replay");
+  to.values("", &job, kReplayed);
+  result::add_table(to, "ranks", ranks_table(job), true, "ranks that this process ran");
+  result::add_table(to, "operations", operations_table(job), true, "communication by type, element type and size");
+  add_computed(job, to);
+  result::add_table(to, "work", work_table(job), true, "work that was done (--compute work)");
+  result::add_table(to, "files", files_table(job), true, "loads and stores in files (--files)");
+  const TimesCompared* const compared = job.compared ? &*job.compared : nullptr;
+  add_times("compared.", compared, to);
+  to.findings("compared.findings", "what was found in comparing", compared ? compared->findings : Findings(), compared);
+  return std::move(to).finish(job.findings);
 }
 
 std::vector<result::NamedTable> tables_of(const ReplayedJob& job) {

@@ -10,6 +10,7 @@
 namespace chakra::job {
 namespace {
 
+using answer::Missing;
 using replay::FilesMoved;
 using replay::WorkDone;
 using result::Table;
@@ -75,19 +76,19 @@ void add_findings_of_work(const WorkDone& w, int64_t rank, Findings& findings) {
 Table work_table(const ReplayedJob& job) {
   using Kind = Table::Kind;
   Table out{"work", {}, {}};
-  const auto column = [&](const char* name, Kind kind, bool of_run = false) {
-    if (!of_run || !job.dry) out.columns.push_back({name, kind});
+  const auto column = [&](const char* name, Kind kind, const char* key, const char* meaning, bool of_run = false) {
+    if (!of_run || !job.dry) out.columns.push_back({name, kind, key, meaning, Missing::empty});
   };
-  column("rank", Kind::count);
-  column("nodes", Kind::count);
-  column("operations", Kind::count, true);
-  column("operations wanted", Kind::count);
-  column("operations per s", Kind::count, true);
-  column("bytes", Kind::bytes, true);
-  column("bytes wanted", Kind::bytes);
-  column("rate", Kind::rate_bytes_per_s, true);
-  column("by recorded time", Kind::count);
-  column("recorded time", Kind::time_ps);
+  column("rank", Kind::id, "rank", "the rank");
+  column("nodes", Kind::count, "nodes", "nodes that say their work");
+  column("operations", Kind::count, "operations", "operations that were done", true);
+  column("operations wanted", Kind::count, "operations_wanted", "what the nodes say");
+  column("operations per s", Kind::rate_ops_per_s, "operations_per_s", "over the time of products", true);
+  column("bytes", Kind::bytes, "bytes", "bytes that copies read and wrote", true);
+  column("bytes wanted", Kind::bytes, "bytes_wanted", "what the nodes say");
+  column("rate", Kind::rate_bytes_per_s, "rate", "over the time of copies", true);
+  column("by recorded time", Kind::count, "by_recorded_time", "nodes that took their recorded time");
+  column("recorded time", Kind::time_ps, "recorded_time_ps", "that time");
   for (size_t r = 0; r < std::max(job.runs.size(), job.asked.size()); ++r) {
     const std::optional<WorkDone> work = job.dry ? job.asked[r] : job.runs[r].computed.work;
     if (!work) continue;
@@ -106,16 +107,16 @@ Table work_table(const ReplayedJob& job) {
 Table files_table(const ReplayedJob& job) {
   using Kind = Table::Kind;
   Table out{"files",
-            {{"rank", Kind::count},
-             {"tier", Kind::text},
-             {"loads", Kind::count},
-             {"read", Kind::bytes},
-             {"read rate", Kind::rate_bytes_per_s},
-             {"stores", Kind::count},
-             {"written", Kind::bytes},
-             {"write rate", Kind::rate_bytes_per_s},
-             {"working set", Kind::bytes},
-             {"places", Kind::text}},
+            {{"rank", Kind::id, "rank", "the rank"},
+             {"tier", Kind::text, "tier", "the tier of storage; empty where nodes name none"},
+             {"loads", Kind::count, "loads", "loads"},
+             {"read", Kind::bytes, "read_bytes", "what they read"},
+             {"read rate", Kind::rate_bytes_per_s, "read_rate", "over their time", Missing::empty},
+             {"stores", Kind::count, "stores", "stores"},
+             {"written", Kind::bytes, "written_bytes", "what they wrote"},
+             {"write rate", Kind::rate_bytes_per_s, "write_rate", "over their time", Missing::empty},
+             {"working set", Kind::bytes, "working_set_bytes", "size of the file"},
+             {"places", Kind::text, "places", "in which order its places are used"}},
             {}};
   for (size_t r = 0; r < job.runs.size(); ++r) {
     if (!job.runs[r].computed.files) continue;

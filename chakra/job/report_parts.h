@@ -23,11 +23,11 @@ inline double share(int64_t part, int64_t whole) {
 // A job against its own measurement.
 /// The job, its ranks, and of each step the rank where it is off most.
 result::Report::Rows rows_of(const JobReplay& replay);
-result::Json to_json(const JobReplay& replay);  ///< times in nanoseconds
 /// By how much the two kinds of runs are off; of those that there are the first that tests the graph.
 double badness(const Compared& times);
-/// `measured`, and what delays change: all of it missing where there is none.
-void add_measured(const std::optional<JobReplay>& replay, answer::Builder& to);
+/// What was measured, and what delays change: all of it missing where there is none. `with_ns`: as `link` says it.
+void add_measured(const std::string& prefix, const std::optional<JobReplay>& replay, answer::Builder& to,
+                  bool with_ns = false);
 void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to);
 
 // What two runs differ in.
@@ -35,13 +35,12 @@ void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to);
 std::string signed_text(Picoseconds change, Picoseconds before);
 /// The job, its ranks, and of each step the rank where it changes most.
 result::Table change_table(const RunChange& change);
-/// `before_ps`, `after_ps`, `change_ps`, `ranks[]`.
-result::Json to_json(const RunChange& change);
+/// `before_ps`, `after_ps`, `change_ps`, `ranks[]`; null: the part is absent. `prefix`: "" or "delays.".
+void add_change(const std::string& prefix, const RunChange* change, answer::Builder& to);
 
 // Devices.
 /// One row for each pair of devices and way of scaling.
 result::Table device_table(const sim::SimReport& report);
-result::Json devices_json(const sim::SimReport& report);
 /// By the tokens that the generator of the job says; 0 where it does not.
 struct Throughput {
   double tokens_per_s = 0, tokens_per_s_per_rank = 0, model_ops_per_s = 0;
@@ -52,7 +51,5 @@ Throughput throughput_of(const SimulateResult& result);
 // Work that comes from shapes.
 /// Lines, each without its label, none where there is nothing to say.
 std::vector<std::string> work_lines(const link::WorkReport& work);
-/// The keys are in docs/explanation/linking.md, Work.
-result::Json to_json(const link::WorkReport& work);
 
 }  // namespace chakra::job

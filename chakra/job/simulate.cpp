@@ -121,12 +121,12 @@ Result<void> read_system(const SimulateOptions& o, sim::SimInput& input, Finding
 }
 
 Result<void> read_traces(const SimulateOptions& o, sim::SimInput& input, Findings& findings) {
-  if (!o.compat() && o.ranks.empty() && io::is_class_job(o.path)) {
+  if (!o.compat() && o.ranks.empty() && is_class_job(o.path, o.loaded)) {
     if (!o.expand.empty()) return fail(Code::usage, "cli.usage", "--expand is for jobs without a ranks.json");
-    CHAKRA_ASSIGN(input.classes, io::read_class_job(o.path));
+    CHAKRA_ASSIGN(input.classes, read_class_job(o.path, o.loaded));
     return {};
   }
-  CHAKRA_ASSIGN(input.job, read_ranks(o.path, o.ranks, o.compat() ? input.fabric.size() : -1, findings));
+  CHAKRA_ASSIGN(input.job, read_ranks(o.path, o.loaded, o.ranks, o.compat() ? input.fabric.size() : -1, findings));
   CHAKRA_TRY(expand_job(o.expand, input.job, input.groups, findings));
   if (o.compat()) number_groups(input.job, input.groups, findings);
   return check_before(o, input);
@@ -214,6 +214,7 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   result.compat = o.compat();
   Findings findings;
   CHAKRA_ASSIGN(const match::GroupTable groups, read_input(o, input, findings));
+  if (hooks.change) CHAKRA_TRY(hooks.change(input));
   Custom custom;
   if (o.compat()) {
     CHAKRA_ASSIGN(custom, read_custom_collectives(input.system));

@@ -13,6 +13,7 @@
 #include "chakra/base/base.h"
 #include "chakra/job/delays.h"
 #include "chakra/job/job_replay.h"
+#include "chakra/job/loaded.h"
 #include "chakra/job/max_error.h"
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
@@ -51,6 +52,7 @@ struct SimulateOptions {
   std::optional<double> max_error;  ///< percent
   bool align_starts = false, no_fold = false, no_check = false;
   bool timeline = false;  ///< not an option of its own: fill SimReport::timeline
+  LoadedPtr loaded = {};  ///< instead of what `path` names
 
   bool compat() const { return rules == Rules::astra_sim; }
 };
@@ -58,6 +60,8 @@ options::Options rows_of(SimulateOptions& options);
 
 /// What the caller is told while it runs, and how it stops the run.
 struct SimulateHooks {
+  /// The last word on what runs, once all is read and proven: times of nodes may change, and nothing else.
+  std::function<Result<void>(sim::SimInput& input)> change = {};
   std::function<void()> begins = {};  ///< all is read, the simulation begins
   std::function<void(const sim::Progress&)> progress = {};
   const std::atomic<bool>* stop = nullptr;  ///< the run ends with what there is
@@ -90,6 +94,6 @@ result::Report astra_report_of(const SimulateResult& result);
 answer::Answer answer_of(const SimulateResult& result);
 
 /// Why there is no result: `error` {tag, text} and `waits[]`, of which the error's text names the first.
-result::Json waits_json(const Error& error, const std::vector<sim::Wait>& waits);
+answer::Answer answer_of(const Error& error, const std::vector<sim::Wait>& waits);
 
 }  // namespace chakra::job

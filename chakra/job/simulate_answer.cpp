@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "chakra/job/answer_rows.h"
 #include "chakra/job/report_parts.h"
 #include "chakra/job/simulate.h"
 
@@ -159,7 +160,6 @@ constexpr std::array kCollectives{
            [](const auto& f) { return f.to_bytes; }),
     of_fit("extrapolated", Unit::none, "beyond what was measured",
            [](const auto& f) { return f.other_ranks || f.other_bytes; })};
-constexpr std::array kNumbers{column<int64_t>("", Unit::count, "the number", [](const int64_t& n) { return n; })};
 constexpr std::array kCandidates{
     column<coll::Candidate>("algorithm", Unit::none, "the algorithm",
                             [](const auto& c) { return std::string(c.algorithm->name); }),
@@ -202,16 +202,6 @@ constexpr std::array kExposed{
     column<&ActorReport::Exposed::group>("group", Unit::none, "the process group; empty for messages"),
     column<&ActorReport::Exposed::time_ps>("time_ps", Unit::ps, "its part of exposed_comm_ps")};
 
-constexpr std::array kDevices{
-    column<&sim::ScaledTime::from>("from", Unit::none, "the device of the recording; empty where nothing was measured"),
-    column<&sim::ScaledTime::to>("to", Unit::none, "the device of the run"),
-    column<sim::ScaledTime>("how", Unit::none, "how times came to that device",
-                            [](const auto& d) { return std::string(sim::kScalings[static_cast<size_t>(d.how)].name); }),
-    column<&sim::ScaledTime::nodes>("nodes", Unit::count, "nodes of all ranks"),
-    column<&sim::ScaledTime::before_ps>("before_ps", Unit::ps, "their time before"),
-    column<&sim::ScaledTime::after_ps>("after_ps", Unit::ps, "their time in the run"),
-    column<sim::ScaledTime>("error", Unit::share, "error of the prediction; null where it is not known",
-                            [](const auto& d) { return d.error() > 0 ? std::optional(d.error()) : std::nullopt; })};
 /// Device time by where it comes from, where some of it is predicted.
 struct DeviceTime {
   struct Part {
@@ -345,7 +335,7 @@ void add_native(const SimulateResult& result, answer::Builder& to) {
   to.table("actors", "ranks that were simulated as one", report.actors, kActors, native);
   to.children(
       "actors", "exposed", report.actors, [](const auto& a) -> const auto& { return a.exposed; }, kExposed);
-  to.table("devices", "device time by devices and way of scaling, summed over all ranks", report.devices, kDevices,
+  to.table("devices", "device time by devices and way of scaling, summed over all ranks", report.devices, kDeviceRows,
            native);
   const DeviceTime device_time(report);
   to.values("device_time.", native && device_time.predicted() ? &device_time : nullptr, kDeviceTime);
@@ -360,7 +350,7 @@ void add_native(const SimulateResult& result, answer::Builder& to) {
   to.table("critical_path", "the nodes that the end of the job waited for, one after the other", report.critical_path,
            kPath, native);
   to.values("", native ? &result : nullptr, kTransfers);
-  add_measured(native ? result.replay : std::nullopt, to);
+  add_measured("measured.", native ? result.replay : std::nullopt, to);
   add_delays(native ? result.delays : std::nullopt, to);
 }
 
@@ -384,8 +374,8 @@ answer::Answer answer_of(const SimulateResult& result) {
       return c.fitted ? (*c.fitted).*member : none;
     };
   };
-  to.children("collectives", "fitted_ranks", collectives, fitted(&sim::FittedCollective::ranks), kNumbers);
-  to.children("collectives", "fitted_nodes", collectives, fitted(&sim::FittedCollective::nodes), kNumbers);
+  to.children("collectives", "fitted_ranks", collectives, fitted(&sim::FittedCollective::ranks), kNumberRows);
+  to.children("collectives", "fitted_nodes", collectives, fitted(&sim::FittedCollective::nodes), kNumberRows);
   add_native(result, to);
   return std::move(to).finish(report.findings);
 }

@@ -2,16 +2,16 @@
 
 #include <fmt/core.h>
 
+#include <map>
+
 #include "chakra/analyze/analyze.h"
 #include "chakra/io/io.h"
+#include "chakra/job/answer_rows.h"
 #include "chakra/job/workloads.h"
 #include "chakra/sim/sim.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
-
-using result::Json;
-using result::json_ns;
 
 TraceSummary summarize(const trace::Trace& t) {
   TraceSummary s;
@@ -79,45 +79,12 @@ Result<JobSummary> summarize_job(const std::string& path) {
   return summary;
 }
 
-// ---- as text and as JSON ---------------------------------------------------------------------------------------
+// ---- as text ----------------------------------------------------------------------------------------------------
 
 namespace {
 
 std::string comm_name(const std::pair<trace::NodeType, trace::CommType>& kind) {
   return std::string(kind.first == trace::NodeType::coll ? trace::name(kind.second) : trace::name(kind.first));
-}
-
-Json to_json(const TraceSummary& s, bool of_class) {
-  Json nodes = Json::object(), edges = Json::object(), comms = Json::array(), groups = Json::array(),
-       metadata = Json::object();
-  for (const auto& [type, count] : s.types) nodes[trace::name(type)] = count;
-  for (size_t i = 0; i < s.edges.size(); ++i)
-    if (s.edges[i]) edges[trace::kEdgeKinds[i].name] = s.edges[i];
-  for (const auto& [kind, of] : s.communication)
-    comms.push_back(
-        {{"type", comm_name(kind)}, {"count", of.count}, {"bytes", of.bytes}, {"time_ns", json_ns(of.time)}});
-  for (const auto& group : s.groups)
-    groups.push_back(
-        {{"name", group.name}, {"description", group.description}, {"ranks", group.ranks}, {"size", group.size}});
-  for (const auto& [name, value] : s.metadata)
-    std::visit([&, key = std::string_view(name)](const auto& known) { metadata[key] = known; }, value);
-  Json json{{"file", s.file},
-            {"rank", s.rank},
-            {"nodes", s.nodes},
-            {"node_types", nodes},
-            {"device_ops", s.on_device},
-            {"edges", edges},
-            {"inferred_edges", s.inferred},
-            {"communication", comms},
-            {"groups", groups},
-            {"durations_ns", json_ns(s.duration)},
-            {"device_durations_ns", json_ns(s.device_duration)},
-            {"metadata", metadata},
-            {"measured_ns", s.replay ? json_ns(s.replay->measured_ps) : Json(nullptr)},
-            {"replayed_ns", s.replay ? json_ns(s.replay->replayed_ps) : Json(nullptr)},
-            {"findings", result::to_json(s.findings)}};
-  if (of_class) json["ranks"] = s.ranks;
-  return json;
 }
 
 std::string to_text(const TraceSummary& s) {
@@ -165,11 +132,116 @@ std::string to_text(const JobSummary& job) {
   return text;
 }
 
-Json to_json(const JobSummary& job) {
-  Json traces = Json::array();
-  for (const TraceSummary& trace : job.traces) traces.push_back(to_json(trace, job.by_classes));
-  if (!job.by_classes) return {{"ranks", std::move(traces)}};
-  return {{"ranks", job.ranks}, {"groups", job.groups}, {"classes", std::move(traces)}};
+// ---- as an answer ----------------------------------------------------------------------------------------------
+
+namespace {
+
+using answer::column;
+using answer::Missing;
+using answer::rows;
+using answer::Unit;
+using Communication = std::pair<const std::pair<trace::NodeType, trace::CommType>, TraceSummary::Communication>;
+
+/// A trace, and whether it stands for a class of ranks.
+struct Summary {
+  const TraceSummary& of;
+  bool of_class = false;
+};
+template <auto Member>
+constexpr auto part(std::string_view key, Unit unit, std::string_view meaning) {
+  return column<Summary>(key, unit, meaning, [](const Summary& s) { return s.of.*Member; });
+}
+template <auto Member>
+constexpr auto replayed(std::string_view key, std::string_view meaning) {
+  return time_column<Summary>(key, meaning, [](const Summary& s) {
+    return s.of.replay ? std::optional((*s.of.replay).*Member) : std::nullopt;
+  });
+}
+constexpr std::array kSummaries{
+    part<&TraceSummary::file>("file", Unit::none, "its file"),
+    part<&TraceSummary::rank>("rank", Unit::id, "the rank"),
+    part<&TraceSummary::nodes>("nodes", Unit::count, "its nodes"),
+    rows<Summary>("node_types", "nodes by type"),
+    part<&TraceSummary::on_device>("device_ops", Unit::count, "nodes on devices"),
+    rows<Summary>("edges", "dependencies by kind"),
+    part<&TraceSummary::inferred>("inferred_edges", Unit::count, "dependencies that a rule says, not a record"),
+    rows<Summary>("communication", "communication by type"),
+    rows<Summary>("groups", "process groups"),
+    time_column<Summary>("durations_ps", "of all nodes", [](const Summary& s) { return s.of.duration; }),
+    time_column<Summary>("device_durations_ps", "of nodes on devices",
+                         [](const Summary& s) { return s.of.device_duration; }),
+    rows<Summary>("metadata", "what the trace says of itself, by name"),
+    replayed<&TraceSummary::Replay::measured_ps>("measured_ps", "how long it took; null where nothing was measured"),
+    replayed<&TraceSummary::Replay::replayed_ps>("replayed_ps", "the same, replayed"),
+    rows<Summary>("findings", "findings about it"),
+    column_if<Summary>([](const Summary& s) { return s.of_class; }, "ranks", Unit::count, "ranks of the class",
+                       [](const Summary& s) { return s.of.ranks; })};
+constexpr std::array kCommunication{
+    column<Communication>("type", Unit::none, "the operation", [](const auto& c) { return comm_name(c.first); }),
+    column<Communication>("count", Unit::count, "nodes", [](const auto& c) { return c.second.count; }),
+    column<Communication>("bytes", Unit::bytes, "what they move", [](const auto& c) { return c.second.bytes; }),
+    time_column<Communication>("time_ps", "their durations", [](const auto& c) { return c.second.time; })};
+constexpr std::array kGroups{column<&trace::ProcessGroup::name>("name", Unit::none, "its name"),
+                             column<&trace::ProcessGroup::description>("description", Unit::none, "what it is for"),
+                             rows<trace::ProcessGroup>("ranks", "its ranks; empty: all"),
+                             column<&trace::ProcessGroup::size>("size", Unit::count, "how many ranks it has")};
+constexpr std::array kClasses{column<&JobSummary::ranks>("ranks", Unit::count, "ranks of the job"),
+                              column<&JobSummary::groups>("groups", Unit::count, "process groups of the job")};
+
+ByKey<int64_t> node_types(const Summary& s) {
+  ByKey<int64_t> types;
+  for (const auto& [type, count] : s.of.types) types.emplace_back(trace::name(type), count);
+  return types;
+}
+ByKey<int64_t> edges(const Summary& s) {
+  ByKey<int64_t> kinds;
+  for (size_t i = 0; i < s.of.edges.size(); ++i)
+    if (s.of.edges[i]) kinds.emplace_back(trace::kEdgeKinds[i].name, s.of.edges[i]);
+  return kinds;
+}
+/// Of several values of a name the last, at the place of the first.
+ByKey<TraceSummary::Value> metadata(const Summary& s) {
+  ByKey<TraceSummary::Value> values;
+  std::map<std::string_view, size_t> places;
+  for (const auto& [name, value] : s.of.metadata) {
+    const auto [place, added] = places.try_emplace(name, values.size());
+    if (added) values.emplace_back(name, value);
+    else values[place->second].second = value;
+  }
+  return values;
+}
+
+void add_traces(const std::string& key, std::string_view meaning, const JobSummary& job, bool present,
+                answer::Builder& to) {
+  std::vector<Summary> traces;
+  std::vector<trace::ProcessGroup> groups;
+  for (const TraceSummary& trace : job.traces) {
+    if (!present) break;
+    traces.push_back({trace, job.by_classes});
+    groups.insert(groups.end(), trace.groups.begin(), trace.groups.end());
+  }
+  to.table(key, meaning, traces, kSummaries, present);
+  to.children(key, "node_types", traces, node_types, by_key<int64_t>(Unit::count));
+  to.children(key, "edges", traces, edges, by_key<int64_t>(Unit::count));
+  to.children(
+      key, "communication", traces, [](const Summary& s) -> const auto& { return s.of.communication; }, kCommunication);
+  to.children(
+      key, "groups", traces, [](const Summary& s) -> const auto& { return s.of.groups; }, kGroups);
+  to.children(
+      key + ".groups", "ranks", groups, [](const auto& group) -> const auto& { return group.ranks; }, kIdRows);
+  to.children(key, "metadata", traces, metadata, by_key<TraceSummary::Value>(Unit::none));
+  to.child_findings(
+      key, "findings", traces, [](const Summary& s) -> const auto& { return s.of.findings; });
+}
+
+}  // namespace
+
+answer::Answer answer_of(const JobSummary& job) {
+  answer::Builder to("info");
+  to.values("", job.by_classes ? &job : nullptr, kClasses);
+  add_traces("ranks", "ranks, ascending", job, !job.by_classes, to);
+  add_traces("classes", "of a job by classes: ranks that are alike, as the first of them", job, job.by_classes, to);
+  return std::move(to).finish();
 }
 
 }  // namespace chakra::job

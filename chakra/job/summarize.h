@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
-#include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::job {
@@ -56,6 +56,7 @@ struct JobSummary {
 /// Reads the ranks of a job one after the other. Errors: those of reading. Cost: O(nodes + edges), memory for one rank.
 Result<JobSummary> summarize_job(const std::string& path);
 std::string to_text(const JobSummary& job);
-result::Json to_json(const JobSummary& job);
+/// Cost: O(what the summary has).
+answer::Answer answer_of(const JobSummary& job);
 
 }  // namespace chakra::job

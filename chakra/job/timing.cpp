@@ -15,6 +15,7 @@
 namespace chakra::job {
 namespace {
 
+using answer::Missing;
 using result::Table;
 
 constexpr size_t kTimingRowsShown = 24;
@@ -42,11 +43,11 @@ StepTimes step_times(const trace::TraceSet& job) {
 
 Table steps_timing(const trace::TraceSet& recorded, std::span<const trace::TraceSet> replayed) {
   Table t{"steps, of the rank where each is the longest",
-          {{"step", Table::Kind::text},
-           {"span", Table::Kind::time_ps},
-           {"span replayed", Table::Kind::time_ps},
-           {"ratio", Table::Kind::text},
-           {"noise", Table::Kind::text}},
+          {{"step", Table::Kind::text, "step", "name of the step"},
+           {"span", Table::Kind::time_ps, "span_ps", "its time"},
+           {"span replayed", Table::Kind::time_ps, "span_replayed_ps", "the same of the replay"},
+           {"ratio", Table::Kind::real, "ratio", "span replayed / span"},
+           {"noise", Table::Kind::real, "noise", "half the range over repetitions / span", Missing::empty}},
           {}};
   std::vector<StepTimes> again;
   for (const trace::TraceSet& job : replayed) again.push_back(step_times(job));
@@ -64,6 +65,15 @@ Table steps_timing(const trace::TraceSet& recorded, std::span<const trace::Trace
                                     : Table::Cell(share(static_cast<double>(is.back() - is.front()) / 2))});
   }
   return t;
+}
+
+std::vector<result::NamedTable> all_tables(const analyze::JobTiming& was, const std::vector<analyze::JobTiming>& is,
+                                           const trace::TraceSet& recorded, std::span<const trace::TraceSet> replayed,
+                                           Findings& findings) {
+  std::vector<result::NamedTable> tables = analyze::timing_tables(was, is);
+  tables.push_back({"order", analyze::order_timing(recorded, replayed, findings)});
+  tables.push_back({"steps", steps_timing(recorded, replayed)});
+  return tables;
 }
 
 /// Leaves those ranks that all jobs have, by which alone they can be compared.
@@ -107,12 +117,11 @@ Result<TimesCompared> compare_times(trace::TraceSet recorded, std::vector<trace:
     CHAKRA_ASSIGN(analyze::JobTiming timing, analyze::timing_of(job, groups, is.empty() ? out.findings : again));
     is.push_back(std::move(timing));
   }
-  Table order = analyze::order_timing(recorded, replayed, out.findings);
+  out.tables = all_tables(was, is, recorded, replayed, out.findings);
   analyze::join_ranks(out.findings);
-  out.tables = analyze::timing_tables(was, is);
-  if (!order.rows.empty()) out.tables.push_back({"order", std::move(order)});
-  if (Table steps = steps_timing(recorded, replayed); !steps.rows.empty())
-    out.tables.push_back({"steps", std::move(steps)});
+  std::erase_if(out.tables, [](const result::NamedTable& t) {
+    return (t.name == "order" || t.name == "steps") && t.table.rows.empty();
+  });
   out.sentence = analyze::largest_difference(was, is);
   return out;
 }
@@ -132,11 +141,27 @@ void add_parts(const TimesCompared& compared, result::Report& report) {
   report.parts.emplace_back(result::Report::Found{compared.findings, false});
 }
 
-result::Json to_json(const TimesCompared& compared) {
-  result::Json json{{"sentence", compared.sentence}};
-  for (const result::NamedTable& t : compared.tables) json[t.name] = result::to_json(t.table);
-  json["findings"] = result::to_json(compared.findings);
-  return json;
+void add_times(const std::string& prefix, const TimesCompared* compared, answer::Builder& to) {
+  constexpr std::array kSentence{answer::column<TimesCompared>(
+      "sentence", answer::Unit::none, "what differs most",
+      [](const auto& c) { return c.sentence.empty() ? std::nullopt : std::optional(c.sentence); })};
+  const TimesCompared none{{}, {}, {}};
+  const TimesCompared& times = compared ? *compared : none;
+  to.values(prefix, &times, kSentence);
+  const std::vector<trace::TraceSet> no_traces(1);
+  Findings ignored;
+  for (const result::NamedTable& empty : all_tables({}, {{}}, no_traces[0], no_traces, ignored)) {
+    const auto made = std::find_if(times.tables.begin(), times.tables.end(),
+                                   [&](const result::NamedTable& t) { return t.name == empty.name; });
+    const bool present = made != times.tables.end();
+    result::add_table(to, prefix + empty.name, present ? made->table : empty.table, present);
+  }
+}
+
+answer::Answer answer_of(const TimesCompared& compared) {
+  answer::Builder to("diff --timing");
+  add_times("", &compared, to);
+  return std::move(to).finish(compared.findings);
 }
 
 }  // namespace chakra::job

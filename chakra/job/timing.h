@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/match/match.h"
 #include "chakra/result/result.h"
@@ -28,7 +29,9 @@ Result<TimesCompared> compare_times(trace::TraceSet recorded, std::vector<trace:
 Result<TimesCompared> compare_times(const std::string& recorded, const std::string& replayed);
 
 void add_parts(const TimesCompared& compared, result::Report& report);
-/// `sentence`, and each table under its name.
-result::Json to_json(const TimesCompared& compared);
+/// `sentence`, and each table under its name, after `prefix`; null: the part is absent.
+void add_times(const std::string& prefix, const TimesCompared* compared, answer::Builder& to);
+/// Of `chakra diff --timing`.
+answer::Answer answer_of(const TimesCompared& compared);
 
 }  // namespace chakra::job

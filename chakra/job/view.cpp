@@ -68,7 +68,7 @@ Result<ViewedJob> view_csv(const ViewOptions& o) {
 /// The ranks that are asked for, or all.
 Result<trace::TraceSet> read(const ViewOptions& o) {
   Findings none;  // all ranks that are named are there
-  if (!o.ranks.empty()) return read_ranks(o.path, o.ranks, -1, none);
+  if (!o.ranks.empty()) return read_ranks(o.path, {}, o.ranks, -1, none);
   if (io::is_class_job(o.path) || !o.rank) {
     CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(o.path));
     if (o.rank) std::erase_if(job.ranks, [&](const trace::Trace& t) { return t.rank != *o.rank; });
@@ -143,8 +143,13 @@ Result<ViewedJob> view_job(ViewOptions o) {
   return write_timeline(o, slices, std::move(findings));
 }
 
-result::Json to_json(const ViewedJob& job) {
-  return {{"output", job.output}, {"form", job.form}, {"findings", result::to_json(job.findings)}};
+answer::Answer answer_of(const ViewedJob& job) {
+  constexpr std::array kViewed{
+      answer::column<&ViewedJob::output>("output", answer::Unit::none, "the file"),
+      answer::column<&ViewedJob::form>("form", answer::Unit::none, "what it is, such as timeline or svg")};
+  answer::Builder to("view");
+  to.values("", &job, kViewed);
+  return std::move(to).finish(job.findings);
 }
 
 }  // namespace chakra::job

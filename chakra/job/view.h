@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
@@ -45,7 +46,6 @@ struct ViewedJob {
 /// names all that are in it; those of reading, view::timeline_of, view::read_event_csv and view::write_graph.
 /// Cost: that of these.
 Result<ViewedJob> view_job(ViewOptions options);
-/// `output`, `form`, `findings[]`.
-result::Json to_json(const ViewedJob& job);
+answer::Answer answer_of(const ViewedJob& job);
 
 }  // namespace chakra::job

@@ -25,6 +25,7 @@ SimulateOptions unchanged(const WhatIfOptions& o) {
   options.system = o.system;
   options.groups = o.groups;
   options.ranks = o.ranks;
+  options.loaded = o.loaded;
   return options;
 }
 

@@ -8,6 +8,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/job/delays.h"
+#include "chakra/job/loaded.h"
 #include "chakra/job/simulate.h"
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
@@ -29,6 +30,7 @@ struct WhatIfOptions {
   int64_t repeats = 100;
   uint64_t seed = 1;
   bool sensitivity = false;  ///< also of a changed job
+  LoadedPtr loaded = {};     ///< instead of what `path` names
 };
 options::Options rows_of(WhatIfOptions& options);
 
@@ -63,7 +65,7 @@ Result<WhatIf> what_if(const WhatIfOptions& options, const std::atomic<bool>* st
 
 /// What people read: the answer with its error in the first line, changes, ranks and steps, sensitivity, findings.
 result::Report report_of(const WhatIf& result);
-/// docs/reference/whatif.md has the keys.
-result::Json to_json(const WhatIf& result);
+/// docs/reference/whatif.md has the keys. Cost: about the memory of the result.
+answer::Answer answer_of(const WhatIf& result);
 
 }  // namespace chakra::job

@@ -1,4 +1,4 @@
-// What a change makes of a job, and what less of each kind of time would save, as text and as JSON.
+// What a change makes of a job, and what less of each kind of time would save, as text.
 #include <fmt/core.h>
 
 #include "chakra/job/report_parts.h"
@@ -7,7 +7,6 @@
 namespace chakra::job {
 namespace {
 
-using result::Json;
 using result::Report;
 using result::Table;
 
@@ -54,14 +53,6 @@ Table sensitivity_table(const whatif::Sensitivity& sensitivity) {
   return table;
 }
 
-Json noise_json(const whatif::Noise& noise) {
-  Json quantiles = Json::object();
-  for (size_t q = 0; q < noise.kQuantiles.size(); ++q)
-    quantiles[fmt::format("{:g}", noise.kQuantiles[q])] = noise.quantile_ps[q];
-  return {{"repeats", noise.repeats},   {"seed", noise.seed},       {"mean_ps", noise.mean_ps},
-          {"least_ps", noise.least_ps}, {"most_ps", noise.most_ps}, {"quantiles_ps", std::move(quantiles)}};
-}
-
 /// "least 21.00 ms, 5 % 21.50 ms, ...".
 std::string noise_line(const whatif::Noise& noise) {
   std::string line = fmt::format("  with jitter, {} runs: mean {}, least {}", noise.repeats,
@@ -69,17 +60,6 @@ std::string noise_line(const whatif::Noise& noise) {
   for (size_t q = 0; q < noise.kQuantiles.size(); ++q)
     line += fmt::format(", {:g} % {}", 100 * noise.kQuantiles[q], show_time(noise.quantile_ps[q]));
   return line + fmt::format(", most {}\n", show_time(noise.most_ps));
-}
-
-Json sensitivity_json(const whatif::Sensitivity& sensitivity) {
-  Json rows = Json::array();
-  for (const whatif::Sensitivity::Row& row : sensitivity.rows)
-    rows.push_back({{"kind", row.name},
-                    {"on_path_ps", row.on_path_ps},
-                    {"slope_saves_ps", row.slope_ps},
-                    {"simulation_saves_ps", row.saved_ps},
-                    {"path_changes", row.path_changes}});
-  return {{"less", whatif::kLess}, {"total_ps", sensitivity.total_ps}, {"rows", std::move(rows)}};
 }
 
 }  // namespace
@@ -106,29 +86,6 @@ Report report_of(const WhatIf& result) {
     out.parts.emplace_back(result::first_rows(sensitivity_table(*result.sensitivity), kChangeRowsShown, "kinds"));
   out.parts.emplace_back(Report::Found{result.findings, false});
   return out;
-}
-
-Json to_json(const WhatIf& result) {
-  Json json = to_json(result.change);
-  json["path"] = result.path;
-  json["changed"] = result.changed;
-  json["transfers"] = result.transfers;
-  json["measured_ps"] = result.measured_ps ? Json(*result.measured_ps) : Json(nullptr);
-  json["error"] = result.error() ? Json(*result.error()) : Json(nullptr);
-  Json changes = Json::array();
-  for (const WhatIf::Applied& a : result.applied)
-    changes.push_back({{"change", std::string(a.row->name)},
-                       {"value", a.value},
-                       {"nodes", a.reached.nodes},
-                       {"time_ps", a.reached.time_ps},
-                       {"assumes", std::string(a.row->assumes)}});
-  json["changes"] = std::move(changes);
-  if (!result.network.empty()) json["network"] = result.network;
-  json["devices"] = devices_json(result.report);
-  if (result.sensitivity) json["sensitivity"] = sensitivity_json(*result.sensitivity);
-  if (result.noise) json["noise"] = noise_json(*result.noise);
-  json["findings"] = result::to_json(result.findings);
-  return json;
 }
 
 }  // namespace chakra::job

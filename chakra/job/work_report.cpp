@@ -8,8 +8,6 @@
 namespace chakra::job {
 namespace {
 
-using result::Json;
-
 constexpr size_t kShownRest = 4;
 
 /// "785.3 G": counts of operations have many digits.
@@ -22,28 +20,6 @@ std::string show_operations(uint64_t count) {
 }
 
 }  // namespace
-
-result::Json to_json(const link::WorkReport& work) {
-  Json kinds = Json::object(), rest = Json::array();
-  for (size_t i = 0; i < work.kinds.size(); ++i)
-    if (const auto& kind = work.kinds[i]; kind.bytes > 0 || kind.operations > 0)
-      kinds[std::string(link::kWorkKindNames[i])] = {
-          {"operations", kind.operations}, {"bytes", kind.bytes}, {"device_ns", kind.device_ns}};
-  for (const auto& row : work.rest)
-    rest.push_back({{"name", row.name}, {"reason", row.reason}, {"device_ns", row.device_ns}, {"count", row.count}});
-  return {{"operations", work.operations},
-          {"bytes", work.bytes},
-          {"operators", work.operators},
-          {"estimated", work.estimated},
-          {"impossible", work.impossible},
-          {"device_ns", work.device_ns},
-          {"communication_ns", work.communication_ns},
-          {"covered_ns", work.covered_ns},
-          {"aten_with_shapes_ns", work.aten_ns},
-          {"aten_covered_ns", work.aten_covered_ns},
-          {"kinds", kinds},
-          {"rest", rest}};
-}
 
 std::vector<std::string> work_lines(const link::WorkReport& work) {
   if (work.device_ns == 0 && work.operators == 0) return {};

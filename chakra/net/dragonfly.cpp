@@ -4,6 +4,7 @@
 // allow, that is router p / global.
 #include <fmt/core.h>
 
+#include "chakra/net/rows.h"
 #include "chakra/net/shapes.h"
 
 namespace chakra::net {

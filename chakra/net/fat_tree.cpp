@@ -4,6 +4,7 @@
 // is linked with the devices (x / m_i, y w_i + k) of level i, 0 <= k < w_i.
 #include <fmt/core.h>
 
+#include "chakra/net/rows.h"
 #include "chakra/net/shapes.h"
 
 namespace chakra::net {

@@ -4,6 +4,7 @@
 // (2023): from rail to rail a rank of the node passes messages on.
 #include <fmt/core.h>
 
+#include "chakra/net/rows.h"
 #include "chakra/net/shapes.h"
 
 namespace chakra::net {

@@ -1,13 +1,8 @@
 // The table of whole networks.
 #include "chakra/net/shapes.h"
+#include "chakra/net/rows.h"
 
 namespace chakra::net {
-
-// Each pair has a file of its own.
-using SizeOf = ShapeSize(ShapeNumbers);
-using BuildOf = void(ShapeNumbers, ShapeBuilder&);
-SizeOf fat_tree_size, dragonfly_size, rails_size;
-BuildOf build_fat_tree, build_dragonfly, build_rails;
 
 namespace {
 

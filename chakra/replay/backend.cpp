@@ -4,14 +4,9 @@
 
 #include <algorithm>
 
+#include "chakra/replay/rows.h"
+
 namespace chakra::replay {
-
-Result<std::unique_ptr<Session>> open_null(const World& world, Rendezvous& rendezvous, const Settings& settings);
-Result<std::unique_ptr<Session>> open_fabric(const World& world, Rendezvous& rendezvous, const Settings& settings);
-
-Result<std::unique_ptr<Session>> open_mpi(const World& world, Rendezvous& rendezvous, const Settings& settings);
-std::string_view missing_mpi();
-Result<std::unique_ptr<Session>> open_nccl(const World& world, Rendezvous& rendezvous, const Settings& settings);
 
 namespace {
 

@@ -239,18 +239,19 @@ Result<FlowSchedule> flows_of(const std::vector<RankPlan>& plans, const match::M
 result::Table table_of(const FlowSchedule& schedule) {
   using Kind = result::Table::Kind;
   result::Table t{"",
-                  {{"flow", Kind::count},
-                   {"operation", Kind::count},
-                   {"type", Kind::text},
-                   {"group", Kind::text},
-                   {"index", Kind::count},
-                   {"algorithm", Kind::text},
-                   {"round", Kind::count},
-                   {"source", Kind::count},
-                   {"destination", Kind::count},
-                   {"bytes", Kind::bytes},
-                   {"after flows", Kind::text},
-                   {"after operations", Kind::text}},
+                  {{"flow", Kind::id, "flow", "its number"},
+                   {"operation", Kind::id, "operation", "the operation that it is a part of"},
+                   {"type", Kind::text, "type", "the type of that, or MESSAGE"},
+                   {"group", Kind::text, "group", "the process group; empty for messages"},
+                   {"index", Kind::id, "index", "position of the operation in its group"},
+                   {"algorithm", Kind::text, "algorithm", "the algorithm of the operation"},
+                   {"round", Kind::id, "round", "the round of that"},
+                   {"source", Kind::id, "source", "the rank that sends"},
+                   {"destination", Kind::id, "destination", "the rank that receives"},
+                   {"bytes", Kind::bytes, "bytes", "what it carries"},
+                   {"after flows", Kind::text, "after_flows", "flows of the operation that it waits for"},
+                   {"after operations", Kind::text, "after_operations",
+                    "operations that it waits for, each with the computation in between: 3+500ns"}},
                   {}};
   for (size_t f = 0; f < schedule.flows.size(); ++f) {
     const Flow& flow = schedule.flows[f];

@@ -9,10 +9,9 @@
 
 #include "chakra/replay/backend.h"
 #include "chakra/replay/meetings.h"
+#include "chakra/replay/rows.h"
 
 namespace chakra::replay {
-
-Result<std::unique_ptr<Session>> open_null(const World& world, Rendezvous& rendezvous, const Settings& settings);
 
 namespace {
 

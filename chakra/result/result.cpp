@@ -14,8 +14,12 @@ std::string show(const Table::Cell& cell, Table::Kind kind) {
       std::holds_alternative<double>(cell) ? std::get<double>(cell) : static_cast<double>(std::get<int64_t>(cell));
   switch (kind) {
     case Table::Kind::text:
+    case Table::Kind::plain:
+    case Table::Kind::real:
       return std::holds_alternative<double>(cell) ? fmt::format("{:.2f}", real) : fmt::format("{}", whole);
-    case Table::Kind::count: return show_count(whole);
+    case Table::Kind::count:
+    case Table::Kind::id:
+    case Table::Kind::rate_ops_per_s: return show_count(whole);
     case Table::Kind::bytes: return show_bytes(real);
     case Table::Kind::time_ps: return show_time(whole);
     case Table::Kind::rate_bytes_per_s: return show_rate(real);

@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "chakra/answer/answer.h"  // IWYU pragma: export
 #include "chakra/base/base.h"
-#include "chakra/result/json.h"  // IWYU pragma: export
 
 namespace chakra::result {
 
@@ -38,11 +38,14 @@ struct Timeline {
 };
 
 struct Table {
-  enum class Kind : uint8_t { text, count, bytes, time_ps, rate_bytes_per_s, share };
+  /// `id`: a number that names something; `plain`, `real`: a whole number as it is, another one with two decimals.
+  enum class Kind : uint8_t { text, count, bytes, time_ps, rate_bytes_per_s, share, id, plain, real, rate_ops_per_s };
   using Cell = std::variant<std::string, int64_t, double>;
   struct Column {
-    std::string name;
+    std::string name;  ///< for people
     Kind kind = Kind::text;
+    std::string_view key = {}, meaning = {};  ///< for programs, of times with _ps; they live as long as the program
+    answer::Missing missing = answer::Missing::null;  ///< what a text among numbers means
   };
   std::string title;
   std::vector<Column> columns;
@@ -81,13 +84,9 @@ struct Report {
 /// At most that many rows. Cost: O(cells of these rows).
 Report::Rows first_rows(const Table& table, size_t most, std::string_view of);
 
-// ---- JSON of what answers are made of ------------------------------------------------------------------
-
-Json to_json(const Findings& findings);
-/// A list of objects: keys are the columns' names with _ for what is no letter or digit, times in nanoseconds with _ns,
-/// bytes with _bytes where the name does not say bytes. Cost: O(cells).
-Json to_json(const Table& table);
-/// Nanoseconds as JSON: whole where they are whole.
-Json json_ns(Picoseconds time);
+/// The columns that have a key, as a table of an answer; `meaning`: the title where it is empty. Cost: O(cells).
+/// Requires: cells of the column's kind, or the text that its `missing` stands for.
+void add_table(answer::Builder& to, std::string key, const Table& table, bool present = true,
+               std::string_view meaning = {});
 
 }  // namespace chakra::result

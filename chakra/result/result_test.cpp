@@ -13,23 +13,45 @@ TEST(Show, EveryKindHasItsUnit) {
   EXPECT_EQ(show(int64_t{2'000'000}, Table::Kind::time_ps), "2.000 us");
   EXPECT_EQ(show(5e9, Table::Kind::rate_bytes_per_s), "5.0 GB/s");
   EXPECT_EQ(show(0.25, Table::Kind::share), "25.00 %");
+  EXPECT_EQ(show(int64_t{1234}, Table::Kind::id), "1,234");
+  EXPECT_EQ(show(int64_t{1234}, Table::Kind::plain), "1234");
+  EXPECT_EQ(show(0.126, Table::Kind::real), "0.13");
+  EXPECT_EQ(show(1234.5, Table::Kind::rate_ops_per_s), "1,234");
 }
 
-TEST(ToJson, ATableIsAListOfObjects) {
-  const Table t{"",
-                {{"exposed comm", Table::Kind::time_ps}, {"Size (all)", Table::Kind::bytes}, {"", Table::Kind::share}},
-                {{int64_t{1500}, 2048.0, 0.25}, {int64_t{2000}, 1.0, 0.5}}};
-  const Json expected{{{"exposed_comm_ns", 1.5}, {"size_all_bytes", 2048.0}, {"", 0.25}},
-                      {{"exposed_comm_ns", 2}, {"size_all_bytes", 1.0}, {"", 0.5}}};
-  EXPECT_EQ(to_json(t).text(), expected.text());
-  EXPECT_EQ(to_json(Table()).text(), "[]");
+TEST(AddTable, MakesColumnsOfThoseWithAKey) {
+  using Kind = Table::Kind;
+  const Table t{"Ranks of a job",
+                {{"rank", Kind::id, "rank", "the rank"},
+                 {"span", Kind::time_ps, "span_ps", "its time"},
+                 {"", Kind::share},
+                 {"rate", Kind::rate_bytes_per_s, "rate", "how fast", answer::Missing::unknown},
+                 {"ratio", Kind::real, "ratio", "by the other", answer::Missing::empty}},
+                {{int64_t{0}, int64_t{1500}, 0.5, 2e9, 0.25},
+                 {int64_t{1}, int64_t{-2000}, 0.5, std::string("unknown"), std::string()}}};
+  answer::Builder to("test");
+  add_table(to, "ranks", t);
+  const answer::Answer answer = std::move(to).finish();
+  EXPECT_EQ(answer.table("ranks")->meaning, "ranks of a job");
+  EXPECT_EQ(to_json_text(answer), R"({
+  "ranks": [
+    {
+      "rank": 0,
+      "span_ns": 1.5,
+      "span_ps": 1500,
+      "rate": 2000000000.0,
+      "ratio": 0.25
+    },
+    {
+      "rank": 1,
+      "span_ns": -2,
+      "span_ps": -2000,
+      "rate": "unknown",
+      "ratio": ""
+    }
+  ]
 }
-
-TEST(ToJson, AFindingSaysNoRankAsNull) {
-  const Findings findings{{"a.b", Severity::warning, -1, 3, "text"}};
-  const Json expected =
-      Json::Array{Json{{"tag", "a.b"}, {"severity", "warning"}, {"rank", nullptr}, {"node", 3}, {"text", "text"}}};
-  EXPECT_EQ(to_json(findings).text(), expected.text());
+)");
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ std::string only_closed(const SimInput& in) {
   if (!in.fabric.fits.empty()) return "the network's measured collectives hold in closed form only";
   if (!in.transfer_factors.empty() || in.decisive_path || !in.other_fabrics.empty())
     return "what is asked for is known in closed form only";
+  if (in.collective_time) return "the caller's model of collectives holds in closed form only";
   return {};
 }
 
@@ -133,6 +134,7 @@ SimInput copy_whole(const SimInput& input) {
   copy.transfers = input.transfers;
   copy.delays = input.delays;
   copy.transfer_factors = input.transfer_factors;
+  copy.collective_time = input.collective_time;
   copy.decisive_path = input.decisive_path;
   copy.other_fabrics = input.other_fabrics;
   copy.node_times = input.node_times;

@@ -33,6 +33,15 @@ struct Progress {
   Picoseconds now_ps = 0;
 };
 
+/// A collective whose last member has come.
+struct Meeting {
+  std::string_view group;
+  trace::CommType type = trace::CommType::unknown;
+  uint64_t bytes = 0;  ///< comm_size
+  size_t members = 0;
+  Picoseconds first_ps = 0, last_ps = 0;  ///< arrivals
+};
+
 struct SimInput {
   /// What runs: one trace per rank, or classes of ranks (native mode), which then stand for `job`.
   trace::TraceSet job;
@@ -56,6 +65,9 @@ struct SimInput {
   /// latency and bytes. By rank of `job`, which is then not folded, and row of Trace::comms; the same for all that take
   /// part. Empty: all of its time. Requires the congestion `closed`.
   std::vector<std::vector<double>> transfer_factors;
+  /// A caller's model of collectives: from the last arrival to the end of all members, at least 0; nothing: the network
+  /// prices it. Of the congestion `closed`. With folded ranks it is asked once for groups that nothing tells apart.
+  std::function<Result<std::optional<Picoseconds>>(const Meeting&)> collective_time = {};
   /// Of a collective that the network prices, the critical path goes on with the member whose arrival decided its end,
   /// which need not be the last one: then the path's times are slopes. Of the congestion `closed`.
   bool decisive_path = false;

@@ -74,9 +74,7 @@ std::string equal_part(const answer::Table& table, std::string_view columns, siz
     columns.remove_prefix(std::min(columns.size(), name.size() + 1));
     const Series* const series = table.column(name);
     if (!series || !series->has(row)) return "";
-    if (series->info().type == Type::text) key += series->text(row);
-    else
-      key += series->info().type == Type::real ? std::to_string(series->real(row)) : std::to_string(series->whole(row));
+    append_exactly(key, *series, row);
     key += '\0';
   }
   return key;
@@ -97,8 +95,9 @@ std::optional<Shown> sum_of(std::optional<Shown> sum, std::optional<Shown> value
   if (!is_number(*sum)) return sum;
   constexpr double kLargest = 9e18;
   const double both = number_of(*sum) + number_of(*value);
-  if (sum->type != Type::real && std::abs(both) < kLargest)
-    std::get<int64_t>(sum->cell) += std::get<int64_t>(value->cell);
+  int64_t* const whole = std::get_if<int64_t>(&sum->cell);
+  const int64_t* const more = std::get_if<int64_t>(&value->cell);
+  if (whole && more && std::abs(both) < kLargest) *whole += *more;
   else *sum = {Type::real, sum->unit, both};
   return sum;
 }

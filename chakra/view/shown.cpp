@@ -39,6 +39,7 @@ std::string show_number(const Shown& value) {
     case Unit::percent: return show_percent(number / 100);
     default: break;
   }
+  if (const uint64_t* natural = std::get_if<uint64_t>(&value.cell)) return fmt::format("{}", *natural);
   if (!whole) return fmt::format("{:.4g}", number);
   if (value.type == Type::natural && *whole < 0) return fmt::format("{}", static_cast<uint64_t>(*whole));
   return value.unit == Unit::id ? fmt::format("{}", *whole) : show_count(*whole);
@@ -90,6 +91,7 @@ std::optional<Shown> shown_of(const Series& series, size_t row) {
     case Type::real: return shown_of(series.info(), series.real(row));
     case Type::text: return shown_of(series.info(), std::string(series.text(row)));
     case Type::truth: return shown_of(series.info(), series.whole(row) != 0);
+    case Type::any: return shown_of(series.info(), series.any(row));
     default: return shown_of(series.info(), series.whole(row));
   }
 }
@@ -97,6 +99,7 @@ std::optional<Shown> shown_of(const Series& series, size_t row) {
 double number_of(const Shown& value) {
   if (const double* real = std::get_if<double>(&value.cell)) return *real;
   if (const bool* truth = std::get_if<bool>(&value.cell)) return *truth ? 1 : 0;
+  if (const uint64_t* natural = std::get_if<uint64_t>(&value.cell)) return static_cast<double>(*natural);
   const int64_t* const whole = std::get_if<int64_t>(&value.cell);
   if (!whole) return 0;
   return value.type == Type::natural ? static_cast<double>(static_cast<uint64_t>(*whole)) : static_cast<double>(*whole);
@@ -108,6 +111,18 @@ std::string show(const Shown& value, bool sign) {
   const bool of_share = value.unit == Unit::share || value.unit == Unit::percent;
   const double number = number_of(value);
   return (sign && (number > 0 || (of_share && !std::signbit(number))) ? "+" : "") + show_number(value);
+}
+
+void append_exactly(std::string& out, const Series& series, size_t row) {
+  const std::optional<Shown> value = shown_of(series, row);
+  if (!value) return;
+  if (const std::string* text = std::get_if<std::string>(&value->cell)) out += *text;
+  else if (const bool* truth = std::get_if<bool>(&value->cell)) out += *truth ? "true" : "false";
+  else if (const double* real = std::get_if<double>(&value->cell)) out += fmt::format("{}", *real);
+  else if (const uint64_t* natural = std::get_if<uint64_t>(&value->cell)) out += fmt::format("{}", *natural);
+  else if (value->type == Type::natural)
+    out += fmt::format("{}", static_cast<uint64_t>(std::get<int64_t>(value->cell)));
+  else out += fmt::format("{}", std::get<int64_t>(value->cell));
 }
 
 std::optional<Shown> Scope::find(std::string_view key) const {

@@ -22,9 +22,11 @@ std::optional<Shown> shown_of(const answer::Series& series, size_t row);
 double number_of(const Shown& value);
 /// With its unit; `sign`: "+" before what is more than nothing.
 std::string show(const Shown& value, bool sign = false);
+/// Without a unit or rounding; nothing where the cell is missing, or is a number that is not finite.
+void append_exactly(std::string& out, const answer::Series& series, size_t row);
 /// What the type is shown at: texts at the left of their column, numbers at the right.
 inline bool is_number(const Shown& value) {
-  return value.type != answer::Type::text && value.type != answer::Type::truth;
+  return !std::holds_alternative<std::string>(value.cell) && !std::holds_alternative<bool>(value.cell);
 }
 
 /// Where keys are looked up: in a row of a table, then among the values; in those with a prefix first.

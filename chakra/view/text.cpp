@@ -36,12 +36,16 @@ std::string to_text(const result::Table& table, size_t widest) {
   }
   std::string out;
   if (!table.title.empty()) out += table.title + "\n";
+  const auto reads_from_left = [](result::Table::Kind kind) {
+    using enum result::Table::Kind;
+    return kind == text || kind == plain || kind == real;
+  };
   const auto line = [&](const auto& text_of) {
     std::string text = " ";
     for (size_t i = 0; i < table.columns.size(); ++i) {
       const std::string& cell = text_of(i);
       const std::string pad(widths[i] - width(cell), ' ');
-      text += table.columns[i].kind == result::Table::Kind::text ? " " + cell + pad : " " + pad + cell;
+      text += reads_from_left(table.columns[i].kind) ? " " + cell + pad : " " + pad + cell;
       text += ' ';
     }
     while (!text.empty() && text.back() == ' ') text.pop_back();

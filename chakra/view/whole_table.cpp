@@ -1,7 +1,6 @@
 // A table of an answer, whole: for people, and as CSV.
 #include <fmt/core.h>
 
-#include <cmath>
 #include <utility>
 
 #include "chakra/view/csv.h"
@@ -13,7 +12,6 @@ namespace chakra::view {
 namespace {
 
 using answer::Answer;
-using answer::Info;
 using answer::Series;
 using answer::Type;
 
@@ -30,36 +28,44 @@ int64_t rows_at(const Answer& answer, const answer::Table& table, const Series& 
   return child && series.whole(row) ? static_cast<int64_t>(child->begin[row + 1] - child->begin[row]) : 0;
 }
 
-std::string heading_of(const Info& info) {
-  std::string_view key = info.key.empty() ? "value" : info.key;
-  if (info.unit == answer::Unit::ps && key.ends_with("_ps")) key.remove_suffix(3);
+/// Columns without a key: of texts that are keys of an object in JSON, and of values.
+std::string_view key_of(const answer::Table& table, const Series& series) {
+  if (!series.info().key.empty()) return series.info().key;
+  return table.is_object() && &series == &table.columns[0] ? "key" : "value";
+}
+
+std::string heading_of(const answer::Table& table, const Series& series) {
+  std::string_view key = key_of(table, series);
+  if (series.info().unit == answer::Unit::ps && key.ends_with("_ps")) key.remove_suffix(3);
   return std::string(key);
 }
 
-void add_exactly(std::string& out, const Series& series, size_t row) {
-  if (!series.has(row)) return;
-  switch (series.info().type) {
-    case Type::text: out += csv_cell(series.text(row)); return;
-    case Type::real:
-      if (std::isfinite(series.real(row))) out += fmt::format("{}", series.real(row));
-      return;
-    case Type::truth: out += series.whole(row) ? "true" : "false"; return;
-    case Type::natural: out += fmt::format("{}", static_cast<uint64_t>(series.whole(row))); return;
-    default: out += fmt::format("{}", series.whole(row));
+/// Findings as the rows of a table.
+Result<void> write_findings(const answer::Table& table, const std::vector<size_t>& parents,
+                            const std::function<Result<void>(std::string_view piece)>& write) {
+  std::string out = table.parent >= 0 ? "row,severity,tag,rank,node,text\n" : "severity,tag,rank,node,text\n";
+  const auto number = [](int64_t value) { return value < 0 ? std::string() : fmt::format("{}", value); };
+  for (size_t row = 0; row < table.rows; ++row) {
+    const Finding& f = (*table.findings)[row];
+    if (table.parent >= 0) out += fmt::format("{},", parents[row]);
+    out += fmt::format("{},{},{},{},{}\n", chakra::name(f.severity), f.tag, number(f.rank), number(f.node),
+                       csv_cell(f.text));
   }
+  return write(out);
 }
 
 }  // namespace
 
 std::string to_text(const Answer& answer, const answer::Table& table) {
   using Kind = result::Table::Kind;
+  if (table.findings) return to_text(*table.findings, "");
   const std::vector<size_t> parents = parents_of(table);
   result::Table out;
   if (!parents.empty()) out.columns.push_back({"row", Kind::count});
   for (const Series& series : table.columns) {
     const Type type = series.info().type;
-    out.columns.push_back(
-        {heading_of(series.info()), type == Type::text || type == Type::truth ? Kind::text : Kind::count});
+    const bool text = type == Type::text || type == Type::truth || type == Type::any;
+    out.columns.push_back({heading_of(table, series), text ? Kind::text : Kind::count});
   }
   for (size_t row = 0; row < table.rows; ++row) {
     auto& cells = out.rows.emplace_back();
@@ -76,6 +82,7 @@ std::string to_text(const Answer& answer, const answer::Table& table) {
 Result<void> write_csv(const answer::Table& table, const std::function<Result<void>(std::string_view piece)>& write) {
   constexpr size_t kPiece = size_t{1} << 16;
   const std::vector<size_t> parents = parents_of(table);
+  if (table.findings) return write_findings(table, parents, write);
   std::string out;
   const auto line = [&](bool is_child, const auto& add_parent, const auto& add_cell) {
     bool first = !is_child;
@@ -89,12 +96,16 @@ Result<void> write_csv(const answer::Table& table, const std::function<Result<vo
   };
   const bool is_child = table.parent >= 0;
   line(
-      is_child, [&] { out += "row"; },
-      [&](const Series& series) { out += csv_cell(series.info().key.empty() ? "value" : series.info().key); });
+      is_child, [&] { out += "row"; }, [&](const Series& series) { out += csv_cell(key_of(table, series)); });
   for (size_t row = 0; row < table.rows; ++row) {
     line(
         is_child, [&] { out += fmt::format("{}", parents[row]); },
-        [&](const Series& series) { add_exactly(out, series, row); });
+        [&](const Series& series) {
+          const std::optional<Shown> value = shown_of(series, row);
+          if (value && std::holds_alternative<std::string>(value->cell))
+            out += csv_cell(std::get<std::string>(value->cell));
+          else append_exactly(out, series, row);
+        });
     if (out.size() < kPiece) continue;
     CHAKRA_TRY(write(out));
     out.clear();

@@ -2,56 +2,49 @@
 // takes. Of the trace, 16 MiB are in memory at a time.
 //
 //   feed_trace TRACE.et [NODES_AT_ONCE]
-#include <cstdio>
+#include <chakra/trace.h>
+
 #include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <queue>
 #include <vector>
-
-#include "chakra/feed/feed.h"
-#include "chakra/io/io.h"
 
 using namespace chakra;
 
 static Result<void> run(const char* path, size_t at_once) {
-  CHAKRA_ASSIGN(trace::NodeSource nodes, io::open_nodes(path, {.durations = true}));
-  feed::StreamFeeder feeder(std::move(nodes), {.budget_bytes = 16 << 20, .policy = feed::Policy::critical_path});
+  CHAKRA_ASSIGN(Feeder feeder, Feeder::open(path, {.budget_bytes = 16 << 20, .order = Feeder::Order::critical_path}));
 
-  struct Running {
-    Picoseconds end;
-    uint64_t id;
-    bool operator>(const Running& other) const { return end != other.end ? end > other.end : id > other.id; }
-  };
+  using Running = std::pair<int64_t, uint64_t>;  // end, id
   std::priority_queue<Running, std::vector<Running>, std::greater<>> running;
-  Picoseconds now = 0;
-  uint64_t communication = 0;
-  io::NodeRecord record;
+  int64_t now_ps = 0, communication = 0;
   for (;;) {
-    const trace::StreamedNode* node = nullptr;
+    const Feeder::Node* node = nullptr;
     if (running.size() < at_once) {
       CHAKRA_ASSIGN(node, feeder.next());
     }
     if (node) {
-      CHAKRA_TRY(io::decode(node->message, record));  // all there is to know about it
-      communication += trace::is_comm(static_cast<trace::NodeType>(record.type));
-      running.push({add_saturated(now, node->duration), node->id});
+      communication += node->type >= NodeType::comm_send;
+      running.emplace(now_ps + node->dur_ps, node->id);
     } else if (!running.empty()) {
-      now = running.top().end;
-      CHAKRA_TRY(feeder.done(running.top().id));
+      now_ps = running.top().first;
+      CHAKRA_TRY(feeder.done(running.top().second));
       running.pop();
     } else {
       break;
     }
   }
-  const feed::FeedStats stats = feeder.stats();
-  std::printf("%llu nodes, %llu of them communication, in %s\n", static_cast<unsigned long long>(stats.done),
-              static_cast<unsigned long long>(communication), show_time(now).c_str());
+  std::cout << feeder.nodes_done() << " nodes, " << communication << " of them communication, in "
+            << double(now_ps) / 1e6 << " us\n";
   return {};
 }
 
 int main(int argc, char** argv) {
-  if (argc < 2) return std::fprintf(stderr, "usage: feed_trace TRACE.et [NODES_AT_ONCE]\n"), 2;
+  if (argc < 2) {
+    std::cerr << "usage: feed_trace TRACE.et [NODES_AT_ONCE]\n";
+    return 2;
+  }
   const auto done = run(argv[1], argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
-  if (!done) std::fprintf(stderr, "feed_trace: %s\n", done.error().message().c_str());
-  return done ? 0 : static_cast<int>(done.error().code);
+  if (!done) std::cerr << "feed_trace: " << done.error().message() << "\n";
+  return done ? 0 : int(done.error().code);
 }

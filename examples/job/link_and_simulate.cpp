@@ -1,24 +1,23 @@
 // Recordings of a job in, what it takes on a described network out:
-//   link_and_simulate RECORDINGS TRACES NETWORK.yml
+//   link_and_simulate RECORDINGS TRACES/ NETWORK.yml
 #include <chakra/chakra.h>
 
-#include <iostream>
+#include <cstdio>
 
 using namespace chakra;
 
-Result<void> run(const std::string& recordings, const std::string& traces, const std::string& network) {
-  CHAKRA_ASSIGN(job::LinkedJob linked, job::link_job({.inputs = {recordings}, .output = traces}));
-  CHAKRA_TRY(linked.commit());  // TRACES/trace.<rank>.et
-  std::cout << view::to_text(job::report_of(linked)) << "\n";
+Result<void> run(const char* recordings, const char* traces, const char* network) {
+  CHAKRA_ASSIGN(const Job job, chakra::link({recordings}, {.output = traces}));  // TRACES/trace.<rank>.et
+  std::puts(job.made().to_text().c_str());
 
-  CHAKRA_ASSIGN(const job::SimulateResult result, job::simulate_job({.path = traces, .network = network}));
-  std::cout << view::to_text(job::report_of(result));
+  CHAKRA_ASSIGN(const Answer answer, job.simulate({.network = network}));
+  std::fputs(answer.to_text().c_str(), stdout);
   return {};
 }
 
-int main(int arguments, char** argument) {
-  if (arguments != 4) return 2;
-  const Result<void> done = run(argument[1], argument[2], argument[3]);
-  if (!done) std::cerr << done.error().message() << "\n";
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  const Result<void> done = run(argv[1], argv[2], argv[3]);
+  if (!done) std::fprintf(stderr, "%s\n", done.error().message().c_str());
   return done ? 0 : 1;
 }

@@ -6,9 +6,9 @@
 #include <array>
 #include <cstring>
 
-namespace chakra::replay {
+#include "chakra/replay/rows.h"
 
-Result<std::unique_ptr<Session>> open_fabric(const World& world, Rendezvous& rendezvous, const Settings& settings);
+namespace chakra::replay {
 
 namespace fabric {
 

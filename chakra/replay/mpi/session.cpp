@@ -23,11 +23,9 @@
 #include "chakra/replay/naps.h"
 #include "chakra/replay/parties.h"
 #include "chakra/replay/plugin.h"
+#include "chakra/replay/rows.h"
 
 namespace chakra::replay {
-
-Result<std::unique_ptr<Session>> open_mpi(const World& world, Rendezvous& rendezvous, const Settings& settings);
-std::string_view missing_mpi();
 
 namespace mpi {
 namespace {

@@ -19,11 +19,10 @@
 #include "chakra/replay/naps.h"
 #include "chakra/replay/nccl/api.h"
 #include "chakra/replay/parties.h"
+#include "chakra/replay/rows.h"
 #include "chakra/replay/wire.h"
 
 namespace chakra::replay {
-
-Result<std::unique_ptr<Session>> open_nccl(const World& world, Rendezvous& rendezvous, const Settings& settings);
 
 namespace nccl {
 namespace {

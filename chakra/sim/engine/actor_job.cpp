@@ -111,7 +111,8 @@ void find_places(ActorJob& job) {
 }  // namespace
 
 Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report) {
-  CHAKRA_ASSERT((in.transfer_factors.empty() && !in.decisive_path) || in.congestion == Congestion::closed);
+  CHAKRA_ASSERT((in.transfer_factors.empty() && !in.decisive_path && !in.collective_time) ||
+                in.congestion == Congestion::closed);
   CHAKRA_TRY(begin_as_recorded(in, report.findings));
   const bool whole =
       !in.fold || in.transfers || in.delays || !in.transfer_factors.empty() || in.congestion != Congestion::closed;

@@ -41,7 +41,7 @@ Result<void> Collectives::arrive(ActorId a, NodeId n) {
     if (all)
       for (const uint32_t m : std::exchange(state.finished, {})) end_member(id, m, now);
   } else if (all) {
-    price(id, a, n);
+    return price(id, a, n);
   }
   return {};
 }
@@ -72,7 +72,7 @@ Result<void> Collectives::begin(uint32_t id, ActorId a, NodeId n) {
   State& state = states_[id];
   state.arrival.assign(c.members.size(), -1);
   state.first = run_.agenda.now;
-  if (run_.transfer(a, n)) return {};
+  if (run_.transfer(a, n) || run_.in.collective_time) return {};
   CHAKRA_TRY(note_choice(c, a, n));
   if (!run_.traffic) return {};
   const Folded::Group& group = run_.job.group_of(c);
@@ -105,11 +105,31 @@ Result<void> Collectives::note_choice(const match::Collective& c, ActorId a, Nod
   return {};
 }
 
+// `sim.model.time` (1): a caller's model of collectives gives a negative time
+
+/// All have come, and the caller's model knows how long it takes.
+Result<bool> Collectives::end_by_model(uint32_t id) {
+  const match::Collective& c = run_.job.matching.collectives[id];
+  const State& state = states_[id];
+  CHAKRA_ASSIGN(const std::optional<Picoseconds> takes,
+                run_.in.collective_time({run_.job.matching.groups[c.group].name, c.type, c.bytes,
+                                         run_.job.group_of(c).ranks.size(), state.first, state.last}));
+  if (!takes) return false;
+  if (*takes < 0) return fail(Code::bad_input, "sim.model.time", "the model of collectives gives a negative time");
+  for (uint32_t m = 0; m < c.members.size(); ++m) end_member(id, m, add_saturated(run_.agenda.now, *takes));
+  return true;
+}
+
 /// All have come: when they end on an idle network.
-void Collectives::price(uint32_t id, ActorId a, NodeId n) {
+Result<void> Collectives::price(uint32_t id, ActorId a, NodeId n) {
   const Picoseconds now = run_.agenda.now;
   const match::Collective& c = run_.job.matching.collectives[id];
   State& state = states_[id];
+  if (run_.in.collective_time) {
+    CHAKRA_ASSIGN(const bool ended, end_by_model(id));
+    if (ended) return {};
+    CHAKRA_TRY(note_choice(c, a, n));
+  }
   state.priced = true;
   const Folded::Group& group = run_.job.group_of(c);
   const GroupPlaces& places = run_.job.places[c.group];
@@ -119,7 +139,7 @@ void Collectives::price(uint32_t id, ActorId a, NodeId n) {
     const std::vector<Picoseconds>& after = run_.prices.together(group.shape, op);
     for (uint32_t m = 0; m < c.members.size(); ++m)
       end_member(id, m, add_saturated(now, times(after[places.first_place[m]], factor)));
-    return;
+    return {};
   }
   // Where every cost is `factor` of its own, the arrivals are 1 / factor as far apart beside the costs.
   ends_.resize(group.ranks.size());
@@ -129,6 +149,7 @@ void Collectives::price(uint32_t id, ActorId a, NodeId n) {
   for (Picoseconds& end : ends_) end = add_saturated(state.first, times(end, factor));
   for (uint32_t m = 0; m < c.members.size(); ++m)
     end_member(id, m, std::max(now, ends_[places.first_place[m]]));  // none leaves before the last has come
+  return {};
 }
 
 void Collectives::end_member(uint32_t id, uint32_t m, Picoseconds time) {

@@ -67,7 +67,8 @@ class Collectives {
 
   Result<void> begin(uint32_t id, ActorId a, trace::NodeId n);
   Result<void> note_choice(const match::Collective& c, ActorId a, trace::NodeId n);
-  void price(uint32_t id, ActorId a, trace::NodeId n);
+  Result<void> price(uint32_t id, ActorId a, trace::NodeId n);
+  Result<bool> end_by_model(uint32_t id);
   void leave(uint32_t id, uint32_t member, Picoseconds time);
   void end_as_recorded(uint32_t id);
   void end_member(uint32_t id, uint32_t m, Picoseconds time);

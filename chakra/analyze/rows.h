@@ -1,0 +1,11 @@
+// The functions of the rows of kAnalyses that have a file of their own.
+#pragma once
+
+#include "chakra/analyze/analyze.h"
+
+namespace chakra::analyze {
+
+using Analysis = Result<std::vector<NamedTable>>(const Job& job, Findings& findings);
+Analysis kernels, operators, launches, queues, bandwidth, work, idle_causes, copies, shapes, modules, sequences;
+
+}  // namespace chakra::analyze

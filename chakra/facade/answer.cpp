@@ -1,0 +1,118 @@
+// Answers of the facade: what chakra::answer has, behind pointers.
+#include "chakra/facade/facade.h"
+
+namespace chakra {
+inline namespace v1 {
+namespace {
+
+const answer::Series& series_of(const void* pointer) { return *static_cast<const answer::Series*>(pointer); }
+const answer::Table& table_of(const void* pointer) { return *static_cast<const answer::Table*>(pointer); }
+
+}  // namespace
+
+std::string_view Table::Column::key() const { return series_of(series_).info().key; }
+std::string_view Table::Column::unit() const {
+  return answer::kUnitNames[static_cast<size_t>(series_of(series_).info().unit)];
+}
+std::string_view Table::Column::meaning() const { return series_of(series_).info().meaning; }
+size_t Table::Column::rows() const { return series_of(series_).size(); }
+bool Table::Column::has(size_t row) const { return series_of(series_).has(row); }
+std::span<const int64_t> Table::Column::whole() const {
+  const answer::Type type = series_of(series_).info().type;
+  return type == answer::Type::text ? std::span<const int64_t>() : series_of(series_).wholes();
+}
+std::span<const double> Table::Column::real() const { return series_of(series_).reals(); }
+std::string_view Table::Column::text(size_t row) const {
+  const answer::Series& series = series_of(series_);
+  return series.info().type == answer::Type::text && row < series.size() && series.has(row) ? series.text(row)
+                                                                                            : std::string_view();
+}
+
+std::string_view Table::key() const { return table_of(table_).key; }
+std::string_view Table::meaning() const { return table_of(table_).meaning; }
+size_t Table::rows() const { return table_of(table_).rows; }
+size_t Table::columns() const { return table_of(table_).columns.size(); }
+Table::Column Table::column(size_t index) const { return {owner_, &table_of(table_).columns.at(index)}; }
+std::optional<Table::Column> Table::find(std::string_view key) const {
+  const answer::Series* const found = table_of(table_).column(key);
+  if (!found) return std::nullopt;
+  return Column(owner_, found);
+}
+std::span<const size_t> Table::begin() const { return table_of(table_).begin; }
+
+Answer AnswerMaker::make(answer::Answer answer, std::string text) {
+  Answer made;
+  made.data_ = std::make_shared<const AnswerData>(AnswerData{std::move(answer), std::move(text)});
+  return made;
+}
+
+namespace {
+
+const std::shared_ptr<const AnswerData>& no_answer() {
+  static const auto none = std::make_shared<const AnswerData>(AnswerData{answer::Builder("").finish({}), {}});
+  return none;
+}
+
+/// Of a value that is there.
+const answer::Cell* cell_of(const AnswerData& data, std::string_view key) {
+  const answer::Value* const value = data.answer.value(key);
+  return value && value->present ? &value->cell : nullptr;
+}
+
+}  // namespace
+
+Answer::Answer() : data_(no_answer()) {}
+
+std::string_view Answer::verb() const { return data_->answer.verb(); }
+std::optional<int64_t> Answer::whole(std::string_view key) const {
+  const answer::Cell* const cell = cell_of(*data_, key);
+  if (!cell) return std::nullopt;
+  if (const auto* truth = std::get_if<bool>(cell)) return *truth;
+  const auto* number = std::get_if<int64_t>(cell);
+  return number ? std::optional(*number) : std::nullopt;
+}
+std::optional<double> Answer::real(std::string_view key) const {
+  const answer::Cell* const cell = cell_of(*data_, key);
+  if (!cell) return std::nullopt;
+  if (const auto* number = std::get_if<double>(cell)) return *number;
+  const auto* whole = std::get_if<int64_t>(cell);
+  return whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
+}
+std::optional<std::string> Answer::text(std::string_view key) const {
+  const answer::Cell* const cell = cell_of(*data_, key);
+  const auto* text = cell ? std::get_if<std::string>(cell) : nullptr;
+  return text ? std::optional(*text) : std::nullopt;
+}
+std::vector<std::string> Answer::keys() const {
+  std::vector<std::string> keys;
+  for (const answer::Value& value : data_->answer.values())
+    if (value.present) keys.push_back(value.key);
+  return keys;
+}
+std::optional<Table> Answer::table(std::string_view key) const {
+  const answer::Table* const found = data_->answer.table(key);
+  if (!found || !found->present) return std::nullopt;
+  return Table(data_, found);
+}
+std::vector<std::string> Answer::tables() const {
+  std::vector<std::string> keys;
+  for (const answer::Table& table : data_->answer.tables())
+    if (table.present) keys.push_back(table.key);
+  return keys;
+}
+const std::vector<Finding>& Answer::findings() const { return data_->answer.findings(); }
+
+std::string Answer::to_text() const { return data_->text; }
+std::string Answer::to_json() const { return answer::to_json_text(data_->answer); }
+Result<void> Answer::write(const std::string& path) const {
+  CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  if (path.ends_with(".txt")) {
+    CHAKRA_TRY(file.write(data_->text));
+  } else {
+    CHAKRA_TRY(answer::write_json(data_->answer, [&](std::string_view piece) { return file.write(piece); }));
+  }
+  return file.commit();
+}
+
+}  // namespace v1
+}  // namespace chakra

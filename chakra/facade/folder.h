@@ -1,0 +1,32 @@
+// A folder of the moment, for jobs in memory that a call wants as files.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "chakra/base/base.h"
+#include "chakra/job/job.h"
+
+namespace chakra::facade {
+
+/// Below TMPDIR, else /tmp; removed with all in it by the destructor.
+class Folder {
+ public:
+  static Result<Folder> make();  ///< Errors: base.file.create
+  Folder(Folder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  Folder& operator=(Folder&& other) noexcept {
+    path_.swap(other.path_);
+    return *this;
+  }
+  ~Folder();
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit Folder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+/// trace.<rank>.et, or a job by classes. Errors: those of io::write_et and io::write_class_job.
+Result<void> write_loaded(const job::Loaded& loaded, const std::string& folder);
+
+}  // namespace chakra::facade

@@ -1,0 +1,212 @@
+// Jobs and answers of the facade against the calls of room job, on a job that a program builds.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "chakra/base/testing/testing.h"
+#include "chakra/chakra.h"
+#include "chakra/job/job.h"
+#include "chakra/trace.h"
+
+namespace chakra {
+namespace {
+
+using testing::TemporaryFolder;
+
+constexpr const char* kNetwork = "topology: [Switch]\nnpus_count: [2]\nbandwidth: [1]\nlatency: [1000]\n";
+
+Job two_ranks() {
+  std::vector<Trace> ranks;
+  for (int64_t rank = 0; rank < 2; ++rank) {
+    Builder b(rank);
+    const uint32_t work = b.compute("work", 10'000'000 * (rank + 1));
+    const uint32_t reduce = b.communicate("reduce", {.type = CommType::all_reduce, .bytes = 1 << 20});
+    b.wait(reduce, work);
+    ranks.push_back(*b.finish());
+  }
+  return *Job::from(ranks);
+}
+
+struct WithNetwork {
+  TemporaryFolder folder;
+  std::string network = folder.path("net.yml");
+  WithNetwork() { EXPECT_TRUE(write_file(network, kNetwork)); }
+};
+
+TEST(Job, AnswersAsTheCallsOfTheRoomDo) {
+  const WithNetwork at;
+  const Job job = two_ranks();
+  ASSERT_TRUE(job.write(at.folder.path("t")));
+  const auto answer = job.simulate({.network = at.network});
+  ASSERT_TRUE(answer) << answer.error().message();
+  job::SimulateOptions call;
+  call.path = at.folder.path("t");
+  call.network = at.network;
+  const auto same = job::simulate_job(call);
+  ASSERT_TRUE(same);
+  EXPECT_EQ(answer->whole("makespan_ps"), same->report.makespan_ps);
+  const auto finish = answer->table("ranks")->find("finish_ps");
+  ASSERT_TRUE(finish);
+  EXPECT_EQ(finish->unit(), "ps");
+  ASSERT_EQ(finish->whole().size(), 2U);
+  EXPECT_EQ(finish->whole()[1], same->report.ranks[1].finish_ps);
+  EXPECT_FALSE(answer->table("ranks")->find("no_such"));
+  EXPECT_FALSE(answer->table("no_such"));
+  EXPECT_FALSE(answer->whole("no_such"));
+  EXPECT_NE(answer->to_text().find("finished after"), std::string::npos);
+  EXPECT_EQ(answer->verb(), "sim");
+  const auto collectives = answer->table("collectives");
+  ASSERT_EQ(collectives->rows(), 1U);
+  EXPECT_EQ(collectives->find("type")->text(0), "ALL_REDUCE");
+  EXPECT_EQ(answer->table("collectives.candidates")->begin().size(), 2U);
+  ASSERT_TRUE(answer->write(at.folder.path("a.json")));
+  EXPECT_EQ(testing::must_read(at.folder.path("a.json")), answer->to_json());
+}
+
+TEST(Job, ATableOutlivesItsAnswerAndJob) {
+  const WithNetwork at;
+  std::optional<Table::Column> finish;
+  {
+    const auto answer = two_ranks().simulate({.network = at.network});
+    finish = answer->table("ranks")->find("finish_ps");
+  }
+  EXPECT_GT(finish->whole()[0], 0);
+}
+
+TEST(Job, OpensWhatItWroteInEachForm) {
+  const WithNetwork at;
+  const Job job = two_ranks();
+  for (const char* const name : {"p", "f/", "c.chakra"}) {
+    const auto written = job.write(at.folder.path(name));
+    ASSERT_TRUE(written) << written.error().message();
+    const auto again = chakra::v1::open(at.folder.path(name));
+    ASSERT_TRUE(again) << again.error().message();
+    EXPECT_EQ(*again->ranks(), (std::vector<int64_t>{0, 1})) << name;
+    const auto same = job.diff(*again);
+    ASSERT_TRUE(same) << same.error().message();
+    EXPECT_EQ(again->trace(1)->dur_ps()[0], 20'000'000);
+  }
+  EXPECT_EQ(job.trace(7).error().tag, "cli.usage");
+  EXPECT_EQ(chakra::v1::open(at.folder.path("nothing")).error().code, Code::io);
+  EXPECT_EQ(chakra::v1::open("").error().tag, "cli.usage");
+}
+
+TEST(Job, EditsRanks) {
+  const Job job = two_ranks();
+  const auto one = job.edit({.ranks = "1"});
+  ASSERT_TRUE(one) << one.error().message();
+  EXPECT_EQ(*one->ranks(), (std::vector<int64_t>{1}));
+  const auto four = job.edit({.expand = "4"});
+  ASSERT_TRUE(four) << four.error().message();
+  EXPECT_EQ(four->ranks()->size(), 4U);
+  EXPECT_FALSE(four->made().findings().empty());
+  EXPECT_EQ(job.edit({.ranks = "9"}).error().tag, "cli.usage");
+}
+
+TEST(Job, SeveralThreadsAskOne) {
+  const WithNetwork at;
+  ASSERT_TRUE(two_ranks().write(at.folder.path("t")));
+  const Job job = *chakra::v1::open(at.folder.path("t"));
+  std::vector<int64_t> makespans(8);
+  std::vector<std::thread> threads;
+  for (int64_t& makespan : makespans)
+    threads.emplace_back([&] { makespan = job.simulate({.network = at.network})->whole("makespan_ps").value_or(0); });
+  for (std::thread& thread : threads) thread.join();
+  for (const int64_t makespan : makespans) EXPECT_EQ(makespan, makespans[0]);
+  EXPECT_GT(makespans[0], 0);
+}
+
+TEST(Job, StopsWhereTheCallerSaysSo) {
+  const WithNetwork at;
+  const auto stopped = two_ranks().check({}, {[](void*, double) { return false; }, nullptr});
+  EXPECT_EQ(stopped.error().code, Code::interrupted);
+}
+
+struct Prices : Models {
+  Result<void> prices(const Trace& trace, int64_t, std::span<int64_t> inout) override {
+    for (size_t row = 0; row < trace.size(); ++row)
+      if (trace.type()[row] == NodeType::comp) inout[row] = 5'000'000;
+    return {};
+  }
+};
+struct Collectives : Models {
+  int asked = 0;
+  Result<std::optional<int64_t>> collective(const Meeting& meeting) override {
+    ++asked;
+    EXPECT_EQ(meeting.type, "ALL_REDUCE");
+    EXPECT_EQ(meeting.bytes, 1U << 20);
+    EXPECT_EQ(meeting.members, 2U);
+    EXPECT_EQ(meeting.last_ps, 20'000'000);
+    return std::optional<int64_t>(3'000'000);
+  }
+};
+struct Wrong : Models {
+  Result<std::optional<int64_t>> collective(const Meeting&) override { return std::optional<int64_t>(-1); }
+};
+
+TEST(Models, SayWhatNodesAndCollectivesTake) {
+  const WithNetwork at;
+  const Job job = two_ranks();
+  Prices prices;
+  const auto priced = job.simulate({.network = at.network}, {}, &prices);
+  ASSERT_TRUE(priced) << priced.error().message();
+  for (const int64_t ps : priced->table("ranks")->find("compute_ps")->whole()) EXPECT_EQ(ps, 5'000'000);
+  EXPECT_EQ(job.trace(0)->dur_ps()[0], 10'000'000);  // the job itself stays
+
+  Collectives collectives;
+  const auto modelled = job.simulate({.network = at.network}, {}, &collectives);
+  ASSERT_TRUE(modelled) << modelled.error().message();
+  EXPECT_EQ(collectives.asked, 1);
+  EXPECT_EQ(modelled->whole("makespan_ps"), 23'000'000);
+
+  Wrong wrong;
+  EXPECT_EQ(job.simulate({.network = at.network}, {}, &wrong).error().tag, "sim.model.time");
+  EXPECT_EQ(job.simulate({.network = at.network, .congestion = Congestion::fluid}, {}, &prices).error().tag,
+            "cli.usage");
+  EXPECT_EQ(job.simulate({.network = at.network, .device = "H100-SXM"}, {}, &prices).error().tag, "cli.usage");
+}
+
+TEST(Builder, RefusesWhatNoTraceHas) {
+  const auto tag = [](auto build) {
+    Builder b(0);
+    build(b);
+    return b.finish().error().tag;
+  };
+  EXPECT_EQ(tag([](Builder& b) { b.wait(b.compute("a", 1), 7); }), "trace.build");
+  EXPECT_EQ(tag([](Builder& b) { b.wait(b.compute("a", 1), 0); }), "trace.build");
+  EXPECT_EQ(tag([](Builder& b) { b.compute("a", -1); }), "trace.build");
+  EXPECT_EQ(tag([](Builder& b) { b.attribute("a", 1); }), "trace.build");
+  EXPECT_EQ(tag([](Builder& b) { b.communicate("a", {}); }), "trace.build");
+  EXPECT_EQ(tag([](Builder& b) { b.compute("a", 1), b.dtype("b8"); }), "trace.build");
+  EXPECT_EQ(Builder(-1).finish().error().tag, "trace.build");
+  EXPECT_EQ(Builder(3).finish()->rank(), 3);
+}
+
+TEST(RowFeeder, HandsOutRowsWithTheirTimes) {
+  Builder b(0);
+  const uint32_t first = b.compute("a", 10), second = b.compute("b", 10);
+  b.wait(second, first, EdgeKind::data, 3);
+  auto feeder = RowFeeder::of(*b.finish());
+  ASSERT_TRUE(feeder);
+  std::vector<RowFeeder::Ready> ready;
+  feeder->start(ready);
+  ASSERT_EQ(ready.size(), 1U);
+  EXPECT_EQ(feeder->done(second, 0, ready).error().tag, "feed.not_running");
+  EXPECT_EQ(feeder->done(9, 0, ready).error().tag, "feed.not_running");
+  ASSERT_TRUE(feeder->done(first, 10, ready));
+  EXPECT_EQ(feeder->done(first, 10, ready).error().tag, "feed.not_running");
+  ASSERT_EQ(ready.size(), 2U);
+  EXPECT_EQ(ready[1].row, second);
+  EXPECT_EQ(ready[1].time_ps, 13);
+  EXPECT_EQ(feeder->remaining(), 1U);
+}
+
+TEST(Names, AreThoseOfList) {
+  EXPECT_EQ(names("no such").error().tag, "cli.usage");
+  const auto models = names("models");
+  ASSERT_TRUE(models);
+  EXPECT_FALSE(models->empty());
+}
+
+}  // namespace
+}  // namespace chakra

@@ -1,0 +1,232 @@
+#include "chakra/facade/testing/public_options.h"
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "chakra/job/job.h"
+
+namespace chakra::facade::testing {
+namespace {
+
+using options::Choice;
+using options::Form;
+using options::Option;
+using options::Options;
+
+/// A struct of the facade, and the rows that it takes.
+struct Verb {
+  std::string name, meaning;
+  std::function<Options()> rows;
+  std::vector<std::string> without;  ///< keys of rows that the facade has arguments for
+  std::vector<std::string> only = {};
+};
+template <class Call>
+std::function<Options()> rows() {
+  return [] {
+    static Call call;
+    return rows_of(call);
+  };
+}
+const std::array kVerbs{
+    Verb{"LinkOptions", "How recordings become traces: `chakra link`.", rows<job::LinkJobOptions>(), {"inputs"}},
+    Verb{"StepOptions",
+         "A training step to generate: `chakra gen step`.",
+         rows<job::GenerateStepOptions>(),
+         {"output", "stats", "all-ranks"}},
+    Verb{"ServeOptions",
+         "A serving step to generate: `chakra gen serve`.",
+         rows<job::GenerateServeOptions>(),
+         {"output", "stats", "all-ranks"}},
+    Verb{"EditOptions", "Which ranks a job has.", rows<job::SimulateOptions>(), {}, {"ranks", "expand"}},
+    Verb{"CheckOptions", "Rules and proofs over a job: `chakra check`.", rows<job::CheckOptions>(), {"path"}},
+    Verb{"SimulateOptions", "The system that a job runs on: `chakra sim`.", rows<job::SimulateOptions>(), {"path"}},
+    Verb{"WhatIfOptions", "What to change: `chakra whatif`.", rows<job::WhatIfOptions>(), {"path"}},
+    Verb{"AnalyzeOptions", "What to analyze: `chakra analyze`.", rows<job::AnalyzeOptions>(), {"path"}},
+    Verb{"RunOptions", "How to run a job for real: `chakra replay`.", rows<job::ReplayOptions>(), {"path"}},
+    Verb{"DiffOptions", "How to compare two jobs: `chakra diff`.", rows<job::DiffOptions>(), {"a", "b", "timing"}},
+    Verb{"WriteOptions", "The form of a written job: `chakra convert`.", rows<job::ConvertOptions>(), {}, {"to"}},
+    Verb{"CalibrateDeviceOptions",
+         "Measured kernels, and the device file to make of them: `chakra calibrate device`.",
+         rows<job::CalibrateDeviceOptions>(),
+         {}},
+    Verb{"CalibrateNetworkOptions",
+         "Measured collectives, and the network file to make of them: `chakra calibrate network`.",
+         rows<job::CalibrateNetworkOptions>(),
+         {}},
+};
+
+Options rows_of(const Verb& verb) {
+  Options rows = verb.rows();
+  const auto has = [](const std::vector<std::string>& keys, const Option& row) {
+    return std::find(keys.begin(), keys.end(), options::key_of(row)) != keys.end();
+  };
+  std::erase_if(
+      rows, [&](const Option& row) { return has(verb.without, row) || (!verb.only.empty() && !has(verb.only, row)); });
+  return rows;
+}
+
+/// A name of a row as C++ takes it: "packet_bytes", "auto_".
+std::string identifier(std::string name) {
+  constexpr std::array<std::string_view, 8> kKeywords{"auto",   "case",   "default", "export",
+                                                      "static", "switch", "union",   "operator"};
+  std::replace(name.begin(), name.end(), '-', '_');
+  std::replace(name.begin(), name.end(), '.', '_');
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) name.insert(0, "_");
+  if (std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end()) name += '_';
+  return name;
+}
+std::string member(const Option& row) { return identifier(options::key_of(row)); }
+std::string camel(std::string_view name) {
+  std::string text;
+  bool upper = true;
+  for (const char c : name) {
+    if (c == '-' || c == '_') upper = true;
+    else text += std::exchange(upper, false) && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return text;
+}
+
+/// Enumerations by name; verbs that have the same names for the same key share one.
+class Enums {
+ public:
+  Enums() {
+    for (const Verb& verb : kVerbs)
+      for (const Option& row : rows_of(verb))
+        if (const auto* choice = std::get_if<Choice>(&row.target)) add(verb, row, choice->names);
+  }
+  const std::string& of(const Verb& verb, const Option& row) const { return by_row_.at({verb.name, row.names}); }
+  const std::vector<std::pair<std::string, std::vector<std::string>>>& all() const { return all_; }
+
+ private:
+  void add(const Verb& verb, const Option& row, const std::vector<std::string>& names) {
+    std::string name = camel(options::key_of(row));
+    for (const auto& [known, values] : all_)
+      if (known == name && values != names) name = verb.name.substr(0, verb.name.find("Options")) + name;
+    by_row_[{verb.name, row.names}] = name;
+    if (std::none_of(all_.begin(), all_.end(), [&](const auto& known) { return known.first == name; }))
+      all_.emplace_back(name, names);
+  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> all_;
+  std::map<std::pair<std::string, std::string>, std::string> by_row_;
+};
+
+template <class... Visits>
+struct Overloaded : Visits... {
+  using Visits::operator()...;
+};
+template <class... Visits>
+Overloaded(Visits...) -> Overloaded<Visits...>;
+
+std::string quoted(const std::string& text) { return text.empty() ? "{}" : "\"" + text + "\""; }
+
+/// "std::optional<double> peak = {}".
+std::string declaration(const Option& row, const std::string& enum_name) {
+  const std::string text = options::text_of(row), name = member(row);
+  const auto plain = [&](const char* type) { return fmt::format("{} {} = {}", type, name, text); };
+  const auto unset = [&](const char* type) { return fmt::format("{} {} = {{}}", type, name); };
+  return std::visit(Overloaded{[&](const Choice& choice) {
+                                 const auto place = choice.get();
+                                 if (!place) return fmt::format("std::optional<{}> {} = {{}}", enum_name, name);
+                                 return fmt::format("{0} {1} = {0}::{2}", enum_name, name,
+                                                    identifier(choice.names[*place]));
+                               },
+                               [&](const Form&) { return fmt::format("std::string {} = {}", name, quoted(text)); },
+                               [&](std::string*) { return fmt::format("std::string {} = {}", name, quoted(text)); },
+                               [&](std::vector<std::string>*) { return unset("std::vector<std::string>"); },
+                               [&](std::vector<int64_t>*) { return unset("std::vector<int64_t>"); },
+                               [&](std::optional<bool>*) { return unset("std::optional<bool>"); },
+                               [&](std::optional<int64_t>*) { return unset("std::optional<int64_t>"); },
+                               [&](std::optional<uint64_t>*) { return unset("std::optional<uint64_t>"); },
+                               [&](std::optional<double>*) { return unset("std::optional<double>"); },
+                               [&](bool* value) { return fmt::format("bool {} = {}", name, *value); },
+                               [&](int64_t*) { return plain("int64_t"); }, [&](uint64_t*) { return plain("uint64_t"); },
+                               [&](double*) { return plain("double"); }},
+                    row.target);
+}
+
+std::string comment(const Option& row) {
+  std::string text = row.help;
+  if (!row.more.empty()) text += ". " + row.more;
+  const std::string taken = options::shown_of(row);
+  if (!taken.empty() && !std::holds_alternative<Choice>(row.target))
+    text += fmt::format("{} {}.", text.ends_with('.') ? "" : ".", taken);
+  return "  /// " + options::wrapped(text, 116, 0);
+}
+
+/// Every line but the first gets the comment's beginning.
+std::string commented(std::string text) {
+  for (size_t at = text.find('\n'); at != std::string::npos && at + 1 < text.size(); at = text.find('\n', at + 1))
+    text.insert(at + 1, "  /// ");
+  return text;
+}
+
+}  // namespace
+
+std::string options_header() {
+  const Enums enums;
+  std::string text =
+      "// What the verbs of chakra.h may be asked for: a struct for each, whose members are the options of the "
+      "command.\n"
+      "// MADE from the table of options (chakra/facade/testing/public_options.cpp); do not edit.\n"
+      "#pragma once\n\n#include <cstdint>\n#include <optional>\n#include <string>\n#include <string_view>\n"
+      "#include <vector>\n\n#include \"chakra/base/result.h\"\n\nnamespace chakra {\ninline namespace v1 {\n";
+  for (const auto& [name, values] : enums.all()) {
+    text += fmt::format("\nenum class {} : uint8_t {{ ", name);
+    for (size_t i = 0; i < values.size(); ++i) text += (i ? ", " : "") + identifier(values[i]);
+    text += " };";
+  }
+  text += '\n';
+  for (const Verb& verb : kVerbs) {
+    text += fmt::format("\n/// {}\nstruct {} {{\n", verb.meaning, verb.name);
+    for (const Option& row : rows_of(verb)) {
+      const bool choice = std::holds_alternative<Choice>(row.target);
+      text += commented(comment(row)) + "\n  " + declaration(row, choice ? enums.of(verb, row) : "") + ";\n";
+    }
+    text += "};\n";
+  }
+  text +=
+      "\n/// Gives a member of an options struct the value that a text stands for, as the command does: set(options, "
+      "\"network\",\n"
+      "/// file); of a list it adds to it. Errors: cli.usage for a name that no member has, with the nearest "
+      "one, and for\n"
+      "/// a value that it does not take.\n";
+  for (const Verb& verb : kVerbs)
+    text += fmt::format("CHAKRA_API Result<void> set({}& options, std::string_view name, const std::string& text);\n",
+                        verb.name);
+  return text + "\n}  // namespace v1\n}  // namespace chakra\n";
+}
+
+std::string fields_source() {
+  const Enums enums;
+  std::string text =
+      "// The members of the facade's options as rows, by the keys of the calls' rows.\n"
+      "// MADE from the table of options (chakra/facade/testing/public_options.cpp); do not edit.\n"
+      "#include \"chakra/facade/facade.h\"\n\nnamespace chakra::facade {\nnamespace {\n\nusing options::choice;\n"
+      "using options::Options;\n\n";
+  for (const auto& [name, values] : enums.all()) {
+    text += fmt::format("constexpr std::array<std::string_view, {}> k{}{{", values.size(), name);
+    for (size_t i = 0; i < values.size(); ++i) text += fmt::format("{}\"{}\"", i ? ", " : "", values[i]);
+    text += "};\n";
+  }
+  text += "\n}  // namespace\n";
+  for (const Verb& verb : kVerbs) {
+    text += fmt::format("\nOptions fields_of({}& o) {{\n  return {{\n", verb.name);
+    for (const Option& row : rows_of(verb)) {
+      const bool enumeration = std::holds_alternative<Choice>(row.target);
+      const std::string key = options::key_of(row);
+      const std::string target = enumeration ? fmt::format("choice(o.{}, k{})", member(row), enums.of(verb, row))
+                                             : fmt::format("&o.{}", member(row));
+      text += fmt::format("      {{\"--{}\", {}, {{}}}},\n", key, target);
+    }
+    text += "  };\n}\n";
+  }
+  return text + "\n}  // namespace chakra::facade\n";
+}
+
+}  // namespace chakra::facade::testing

@@ -1,0 +1,16 @@
+// The functions of the rows of kForms. Each form has a file of its own.
+#pragma once
+
+#include "chakra/foreign/foreign.h"
+
+namespace chakra::foreign {
+
+using Matches = bool(std::string_view head);
+using Read = Result<trace::TraceSet>(ByteSource source, const Options& options, Findings& findings);
+using Write = Result<std::string>(const Job& job, Findings& findings);
+Matches is_text_form, is_flexflow, is_msccl, is_feeder_json, is_linked_json;
+Read read_text, read_flexflow, read_msccl, read_feeder_json, read_linked_json;
+Write write_text;
+Result<Job> read_text_job(ByteSource source, const Options& options, Findings& findings);
+
+}  // namespace chakra::foreign

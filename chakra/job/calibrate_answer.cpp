@@ -1,0 +1,174 @@
+// The answers of calibrations.
+#include "chakra/job/answer_rows.h"
+#include "chakra/job/calibrate.h"
+
+namespace chakra::job {
+namespace {
+
+using answer::column;
+using answer::Missing;
+using answer::rows;
+using answer::Unit;
+using calibrate::FitError;
+using calibrate::FittedOperation;
+
+// ---- devices -------------------------------------------------------------------------------------------------
+
+struct Kernel {
+  const device::KernelTable* table = nullptr;
+  const calibrate::KernelFit* fit = nullptr;
+};
+struct Constant {
+  double value = 0, error = 0;
+
+  /// Null where it is not determined.
+  std::optional<double> known_error() const {
+    return error < calibrate::kUndetermined ? std::optional(error) : std::nullopt;
+  }
+};
+
+constexpr std::array kDevice{
+    column<CalibratedDevice>("device", Unit::none, "the device", [](const auto& d) { return d.fitted.device.name; })};
+template <class Get>
+constexpr auto value_of(std::string_view key, std::string_view meaning, Get) {
+  return column<Kernel>(key, Unit::none, meaning, [](const Kernel& k) -> std::optional<double> {
+    const std::optional<Constant> constant = Get{}(k);
+    return constant ? std::optional(constant->value) : std::nullopt;
+  });
+}
+template <class Get>
+constexpr auto error_of(std::string_view key, Get) {
+  return column<Kernel>(key, Unit::share, "its standard error; null where it is not determined",
+                        [](const Kernel& k) -> std::optional<double> {
+                          const std::optional<Constant> constant = Get{}(k);
+                          return constant ? constant->known_error() : std::nullopt;
+                        });
+}
+constexpr auto kOpsTime = [](const Kernel& k) -> std::optional<Constant> {
+  if (k.table->kind().ops(k.table->measured()[0].sizes) <= 0) return std::nullopt;
+  return Constant{k.table->constants().ops_time, k.fit->accuracy.ops_time};
+};
+constexpr auto kFixed = [](const Kernel& k) -> std::optional<Constant> {
+  return Constant{k.table->constants().fixed_s * 1e6, k.fit->accuracy.fixed_s};
+};
+constexpr auto kStep = [](const Kernel& k) -> std::optional<Constant> {
+  if (k.table->constants().step_s <= 0) return std::nullopt;
+  return Constant{k.table->constants().step_s * 1e9, k.fit->accuracy.step_s};
+};
+template <class Get>
+constexpr auto judged(std::string_view key, std::string_view meaning, Get, Unit unit = Unit::share) {
+  using Value = std::remove_cvref_t<std::invoke_result_t<Get, const Kernel&, const device::KernelError&>>;
+  return column<Kernel>(key, unit, meaning, [](const Kernel& k) {
+    return k.table->error ? std::optional<Value>(Get{}(k, *k.table->error)) : std::nullopt;
+  });
+}
+constexpr std::array kKernels{
+    column<Kernel>("kernel", Unit::none, "the kernel", [](const auto& k) { return std::string(k.table->name()); }),
+    column<Kernel>("type", Unit::none, "the element type",
+                   [](const auto& k) { return std::string(trace::name(k.table->type())); }),
+    column<Kernel>("rows", Unit::count, "rows that were measured", [](const auto& k) { return k.fit->rows; }),
+    column<Kernel>("shapes", Unit::count, "their shapes", [](const auto& k) { return k.table->measured().size(); }),
+    value_of("ops_time.value", "time of operations by that at the peak", kOpsTime),
+    error_of("ops_time.error", kOpsTime),
+    rows<Kernel>("bytes_time", "of each tensor: time of its bytes by that at the rate of memory"),
+    value_of("fixed_us.value", "microseconds that each takes", kFixed),
+    error_of("fixed_us.error", kFixed),
+    value_of("step_ns.value", "nanoseconds that a step takes", kStep),
+    error_of("step_ns.error", kStep),
+    column<Kernel>("overlap", Unit::none, "the parts overlap; else they add up",
+                   [](const auto& k) { return k.table->constants().overlap; }),
+    judged("judged.random", "mean error on a random third of shapes that was kept out",
+           [](const Kernel&, const auto& e) { return e.random; }),
+    judged("judged.random_95", "what 95 % of these errors do not exceed",
+           [](const Kernel& k, const auto&) { return k.fit->random_95; }),
+    judged("judged.block", "mean error where all shapes with a value of a size are kept out",
+           [](const Kernel&, const auto& e) { return e.block; }),
+    judged("judged.worst", "the worst of these errors", [](const Kernel&, const auto& e) { return e.worst; }),
+    judged(
+        "judged.worst_of", "the value of a size where that is", [](const Kernel&, const auto& e) { return e.worst_of; },
+        Unit::none),
+    judged("judged.extrapolated", "share of these shapes that are marked as extrapolated",
+           [](const Kernel& k, const auto&) { return k.fit->extrapolated; }),
+    judged("judged.roofline", "mean error of the data sheet on the random third",
+           [](const Kernel&, const auto& e) { return e.roofline; })};
+constexpr std::array kConstants{
+    column<&Constant::value>("value", Unit::none, "the constant"),
+    column<Constant>("error", Unit::share, "its standard error; null where it is not determined",
+                     [](const auto& c) { return c.known_error(); })};
+
+std::vector<Constant> bytes_times(const Kernel& k) {
+  std::vector<Constant> times;
+  for (size_t t = 0; t < k.table->kind().tensor_count(); ++t)
+    times.push_back({k.table->constants().bytes_time[t], k.fit->accuracy.bytes_time[t]});
+  return times;
+}
+
+// ---- networks ------------------------------------------------------------------------------------------------
+
+/// Null where nothing was judged.
+template <class Row, class Get>
+constexpr auto of_error(std::string_view key, Unit unit, std::string_view meaning, Get) {
+  using Value = std::invoke_result_t<Get, const FitError&>;
+  return column<Row>(key, unit, meaning, [](const Row& row) {
+    const FitError* error = nullptr;
+    if constexpr (std::same_as<Row, FitError>) error = &row;
+    else error = &row.held_out;
+    return error->points > 0 ? std::optional<Value>(Get{}(*error)) : std::nullopt;
+  });
+}
+template <class Row>
+constexpr std::array<answer::Column<Row>, 3> error_columns(std::string_view points, std::string_view error,
+                                                           std::string_view worst) {
+  return {of_error<Row>(points, Unit::count, "times that were predicted", [](const FitError& e) { return e.points; }),
+          of_error<Row>(error, Unit::share, "mean of |ln(predicted / measured)|, as a share",
+                        [](const FitError& e) { return e.mean; }),
+          of_error<Row>(worst, Unit::share, "the worst of them", [](const FitError& e) { return e.worst; })};
+}
+constexpr auto kError = error_columns<FitError>("points", "error", "worst");
+constexpr std::array kMostOf95{of_error<FitError>("most_of_95", Unit::share, "what 95 % of them do not exceed",
+                                                  [](const FitError& e) { return e.most_of_95; })};
+template <class Get>
+constexpr auto of_fit(std::string_view key, Unit unit, std::string_view meaning, Get) {
+  return column<FittedOperation>(key, unit, meaning, [](const FittedOperation& o) { return Get{}(o.fit); });
+}
+constexpr auto kOperations = joined(
+    std::array{of_fit("operation", Unit::none, "the operation", [](const auto& f) { return f.form->operation; }),
+               of_fit("algorithm", Unit::none, "the algorithm", [](const auto& f) { return f.form->algorithm; }),
+               rows<FittedOperation>("ranks", "numbers of members, of a node, that were measured"),
+               rows<FittedOperation>(
+                   "nodes", "numbers of nodes that were measured; null on one node",
+                   [](const FittedOperation& o) { return o.fit.across; }, Missing::null),
+               of_fit("from_bytes", Unit::bytes, "the smallest size", [](const auto& f) { return f.from_bytes; }),
+               of_fit("to_bytes", Unit::bytes, "the largest size", [](const auto& f) { return f.to_bytes; })},
+    error_columns<FittedOperation>("held_out.points", "held_out.error", "held_out.worst"));
+
+}  // namespace
+
+answer::Answer answer_of(const CalibratedDevice& device) {
+  std::vector<Kernel> kernels;
+  for (size_t i = 0; i < device.fitted.device.kernels.size(); ++i)
+    kernels.push_back({&device.fitted.device.kernels[i], &device.fitted.fits[i]});
+  answer::Builder to("calibrate device");
+  to.values("", &device, kDevice);
+  to.table("kernels", "kernels by element type", kernels, kKernels);
+  to.children("kernels", "bytes_time", kernels, bytes_times, kConstants);
+  return std::move(to).finish(device.fitted.findings);
+}
+
+answer::Answer answer_of(const calibrate::FittedNetwork& fitted) {
+  answer::Builder to("calibrate network");
+  to.values("held_out.", &fitted.held_out, kError);
+  to.values("scale.", &fitted.scale, kError);
+  to.values("judged.", &fitted.judged, kError);
+  to.values("judged.", fitted.judged.points > 0 ? &fitted.judged : nullptr, kMostOf95);
+  result::add_table(to, "judged.groups", fitted.judged_table, fitted.judged.points > 0, "by operation and ranks");
+  to.table("operations", "operations that were fitted", fitted.operations, kOperations);
+  to.children(
+      "operations", "ranks", fitted.operations, [](const auto& o) -> const auto& { return o.fit.ranks; }, kNumberRows);
+  to.children(
+      "operations", "nodes", fitted.operations, [](const auto& o) -> const auto& { return o.fit.nodes; }, kNumberRows);
+  result::add_table(to, "parameters", fitted.table, true, "the fitted parameters, with standard errors");
+  return std::move(to).finish(fitted.findings);
+}
+
+}  // namespace chakra::job

@@ -1,0 +1,212 @@
+// The answer of linking a job.
+#include <fmt/core.h>
+
+#include "chakra/job/answer_rows.h"
+#include "chakra/job/link.h"
+#include "chakra/job/report_parts.h"
+
+namespace chakra::job {
+namespace {
+
+using analyze::Clock;
+using analyze::CollectiveTimes;
+using analyze::SelfReplay;
+using analyze::Straggler;
+using answer::column;
+using answer::Missing;
+using answer::rows;
+using answer::Unit;
+using link::LinkingReport;
+using link::WorkReport;
+
+// ---- a rank --------------------------------------------------------------------------------------------------
+
+template <auto Member>
+constexpr auto linking(std::string_view key, Unit unit, std::string_view meaning) {
+  return column<LinkedRank>(key, unit, meaning, [](const LinkedRank& r) { return r.report.*Member; });
+}
+template <auto Member>
+constexpr auto work(std::string_view key, Unit unit, std::string_view meaning) {
+  return column<LinkedRank>(key, unit, meaning, [](const LinkedRank& r) { return r.report.work.*Member; });
+}
+template <auto Member>
+constexpr auto replayed(std::string_view key, Unit unit, std::string_view meaning) {
+  return column<LinkedRank>(key, unit, meaning, [](const LinkedRank& r) { return r.replay.*Member; });
+}
+template <auto Member>
+constexpr auto replay_time(std::string_view key, std::string_view meaning) {
+  return also_ns(replayed<Member>(key, Unit::ps, meaning));
+}
+template <std::string recording::RankInput::*Member>
+constexpr auto recorded(std::string_view key, std::string_view meaning) {
+  return column_if<LinkedRank>([](const LinkedRank& r) { return !(r.input.*Member).empty(); }, key, Unit::none, meaning,
+                               [](const LinkedRank& r) { return r.input.*Member; }, Missing::null);
+}
+constexpr auto kOfBoth = [](const LinkedRank& r) { return r.report.has_host_trace && !r.input.device.empty(); };
+constexpr std::array kRankRows{
+    column<&LinkedRank::rank>("rank", Unit::id, "the rank"),
+    recorded<&recording::RankInput::host>("host", "the PyTorch execution trace"),
+    recorded<&recording::RankInput::device>("device", "the Kineto trace"),
+    column<&LinkedRank::output>("output", Unit::none, "the linked trace"),
+    column<&LinkedRank::nodes>("nodes", Unit::count, "its nodes"),
+    linking<&LinkingReport::host_ops>("host_ops", Unit::count, "operators of the host"),
+    column_if<LinkedRank>(
+        kOfBoth, "matched_host_ops", Unit::count, "those that both recordings have",
+        [](const LinkedRank& r) { return r.report.matched_host_ops; }, Missing::null),
+    column_if<LinkedRank>(
+        kOfBoth, "matched_by", Unit::none, "ids or names",
+        [](const LinkedRank& r) { return std::string(r.report.by_names ? "names" : "ids"); }, Missing::null),
+    column_if<LinkedRank>([](const LinkedRank& r) { return r.report.iteration >= 0; }, "iteration", Unit::id,
+                          "which was linked, of several that match the host trace",
+                          [](const LinkedRank& r) { return r.report.iteration; }, Missing::null),
+    linking<&LinkingReport::device_ops>("device_ops", Unit::count, "operations of devices"),
+    linking<&LinkingReport::attached_device_ops>("attached_device_ops", Unit::count,
+                                                 "those that the operator around their launch is known of"),
+    linking<&LinkingReport::launched_before>("launched_before", Unit::count,
+                                             "those launched before the recording began"),
+    rows<LinkedRank>("edges", "dependencies by kind"),
+    linking<&LinkingReport::inferred_edges>("inferred_edges", Unit::count,
+                                            "dependencies that a rule says, not a record"),
+    rows<LinkedRank>("constants_ns", "constants that were used, with @DEVICE where there are several devices"),
+    linking<&LinkingReport::comm_nodes>("comm_nodes", Unit::count, "nodes that communicate"),
+    linking<&LinkingReport::comm_bytes>("comm_bytes", Unit::bytes, "what they move"),
+    work<&WorkReport::operations>("work.operations", Unit::flop, "operations of operators whose work is known"),
+    work<&WorkReport::bytes>("work.bytes", Unit::bytes, "bytes that they read and write"),
+    work<&WorkReport::operators>("work.operators", Unit::count, "operators whose work is known"),
+    work<&WorkReport::estimated>("work.estimated", Unit::count, "of those, by an assumption"),
+    work<&WorkReport::impossible>("work.impossible", Unit::count, "operators with shapes that cannot be"),
+    work<&WorkReport::device_ns>("work.device_ns", Unit::ns, "of device operations but communication"),
+    work<&WorkReport::communication_ns>("work.communication_ns", Unit::ns, "of kernels that communicate"),
+    work<&WorkReport::covered_ns>("work.covered_ns", Unit::ns, "of device_ns, where the work is known"),
+    work<&WorkReport::aten_ns>("work.aten_with_shapes_ns", Unit::ns, "launched under aten operators with shapes"),
+    work<&WorkReport::aten_covered_ns>("work.aten_covered_ns", Unit::ns, "of those, where the work is known"),
+    rows<LinkedRank>("work.kinds", "known work by kind"),
+    rows<LinkedRank>("work.rest", "device time without known work, longest first"),
+    replay_time<&SelfReplay::measured_ps>("measured_ps", "from its first start to its last end"),
+    replay_time<&SelfReplay::replayed_ps>("replayed_ps", "the same, replayed: the longest path"),
+    replayed<&SelfReplay::error>("self_replay_error", Unit::share, "replayed / measured - 1"),
+    rows<LinkedRank>("steps", "its training steps"),
+    replayed<&SelfReplay::median_error>("step_error.median", Unit::share,
+                                        "median of the errors of steps, without sign"),
+    replayed<&SelfReplay::worst_error>("step_error.worst", Unit::share, "the error that is largest without its sign"),
+    replay_time<&SelfReplay::half_device_ps>("half_device_ps", "replayed with half of all device time"),
+    replay_time<&SelfReplay::half_recorded_ps>("half_recorded_ps",
+                                               "the same, but device work that was not recorded takes its time"),
+    linking<&LinkingReport::unrecorded>("unrecorded.count", Unit::count,
+                                        "how often device work is assumed that was not recorded"),
+    linking<&LinkingReport::unrecorded_ns>("unrecorded.time_ns", Unit::ns, "how long it took"),
+    rows<LinkedRank>("critical_path", "shares of the longest path"),
+    replayed<&SelfReplay::informative>("informative", Unit::none, "devices and constants make 10 % of that path"),
+    replay_time<&SelfReplay::start_error_median_ps>("device_start_error_ps.median",
+                                                    "by how much starts on devices are off, median"),
+    replay_time<&SelfReplay::start_error_max_ps>("device_start_error_ps.max", "the same, largest"),
+    replayed<&SelfReplay::stream_stall_share>("stream_stall_share", Unit::share,
+                                              "of the time of all steps: a stream stood still without a reason"),
+    linking<&LinkingReport::unattributed_sync_ns>("unattributed_sync_ns", Unit::ns,
+                                                  "time in blocking calls that nothing to wait for was found for"),
+    rows<LinkedRank>("findings", "findings about it")};
+
+using Kind = std::pair<std::string, WorkReport::Kind>;
+constexpr std::array kKinds{
+    column<Kind>("", Unit::none, "the kind", [](const Kind& kind) { return kind.first; }),
+    column<Kind>("operations", Unit::flop, "its operations", [](const Kind& kind) { return kind.second.operations; }),
+    column<Kind>("bytes", Unit::bytes, "what it reads and writes", [](const Kind& kind) { return kind.second.bytes; }),
+    column<Kind>("device_ns", Unit::ns, "its device time", [](const Kind& kind) { return kind.second.device_ns; })};
+constexpr std::array kRest{column<&WorkReport::Rest::name>("name", Unit::none, "the operator or kernel"),
+                           column<&WorkReport::Rest::reason>("reason", Unit::none, "why its work is not known"),
+                           column<&WorkReport::Rest::device_ns>("device_ns", Unit::ns, "its device time"),
+                           column<&WorkReport::Rest::count>("count", Unit::count, "how many")};
+constexpr std::array kSteps{column<&SelfReplay::Step::name>("name", Unit::none, "the name of the step"),
+                            time_column<&SelfReplay::Step::measured_ps>("measured_ps", "its measured time"),
+                            column<&SelfReplay::Step::error>("error", Unit::share, "replayed / measured - 1")};
+
+ByKey<int64_t> edges(const LinkedRank& rank) {
+  ByKey<int64_t> kinds;
+  for (size_t i = 0; i < rank.report.edges.size(); ++i)
+    if (rank.report.edges[i] > 0) kinds.emplace_back(trace::kEdgeKinds[i].name, rank.report.edges[i]);
+  return kinds;
+}
+ByKey<int64_t> constants(const LinkedRank& rank) {
+  ByKey<int64_t> used;
+  for (const auto& row : rank.report.constants) {
+    const std::string at = rank.report.constants.size() > 1 ? fmt::format("@{}", row.device) : "";
+    if (row.used_launch) used.emplace_back("launch_latency" + at, row.launch_ns);
+    if (row.used_graph) used.emplace_back("graph_launch_latency" + at, row.graph_launch_ns);
+    if (row.used_gap) used.emplace_back("dispatch_gap" + at, row.dispatch_gap_ns);
+  }
+  return used;
+}
+std::vector<Kind> kinds_of_work(const LinkedRank& rank) {
+  std::vector<Kind> kinds;
+  for (size_t i = 0; i < rank.report.work.kinds.size(); ++i)
+    if (const WorkReport::Kind& kind = rank.report.work.kinds[i]; kind.bytes > 0 || kind.operations > 0)
+      kinds.emplace_back(link::kWorkKindNames[i], kind);
+  return kinds;
+}
+ByKey<double> critical_path(const LinkedRank& rank) {
+  ByKey<double> parts;
+  for (size_t i = 0; i < rank.replay.critical_path.size(); ++i)
+    parts.emplace_back(analyze::kPathParts[i], rank.replay.critical_path[i]);
+  return parts;
+}
+
+void add_ranks(const std::vector<LinkedRank>& ranks, answer::Builder& to) {
+  to.table("ranks", "ranks, ascending", ranks, kRankRows);
+  to.children("ranks", "edges", ranks, edges, by_key<int64_t>(Unit::count));
+  to.children("ranks", "constants_ns", ranks, constants, by_key<int64_t>(Unit::ns));
+  to.children("ranks", "work.kinds", ranks, kinds_of_work, kKinds);
+  to.children(
+      "ranks", "work.rest", ranks, [](const LinkedRank& r) -> const auto& { return r.report.work.rest; }, kRest);
+  to.children(
+      "ranks", "steps", ranks, [](const LinkedRank& r) -> const auto& { return r.replay.steps; }, kSteps);
+  to.children("ranks", "critical_path", ranks, critical_path, by_key<double>(Unit::share));
+  to.child_findings(
+      "ranks", "findings", ranks, [](const LinkedRank& r) -> const auto& { return r.report.findings; });
+}
+
+// ---- several ranks -------------------------------------------------------------------------------------------
+
+template <auto Member>
+constexpr auto of_known(std::string_view key, Unit unit, std::string_view meaning) {
+  return column_if<Clock>([](const Clock& c) { return c.known; }, key, unit, meaning,
+                          [](const Clock& c) { return c.*Member; }, Missing::null);
+}
+constexpr std::array kClocks{
+    column<&Clock::rank>("rank", Unit::id, "the rank"),
+    of_known<&Clock::reference>("reference", Unit::id, "the rank against whose clock; null: not known"),
+    of_known<&Clock::offset_ns>("offset_ns", Unit::ns, "by how much its clock is ahead"),
+    of_known<&Clock::drift_ppm>("drift_ppm", Unit::none, "by how much it runs faster, in millionths"),
+    of_known<&Clock::uncertainty_ns>("uncertainty_ns", Unit::ns, "how far ends of collectives still differ"),
+    column<&Clock::collectives>("collectives", Unit::count, "collectives that it was told from"),
+    column<&Clock::messages>("messages", Unit::count, "messages that it was told from")};
+constexpr std::array kStragglers{
+    column<&Straggler::rank>("rank", Unit::id, "the rank"),
+    column<&Straggler::last_at>("last_at", Unit::count, "collectives to which it came last"),
+    column<&Straggler::waited_ns>("waited_ns", Unit::ns, "how long others waited for it")};
+constexpr std::array kTimedCollectives{
+    column<&CollectiveTimes::group>("group", Unit::none, "the process group"),
+    column<CollectiveTimes>("type", Unit::none, "the operation", [](const auto& c) { return trace::name(c.type); }),
+    column<&CollectiveTimes::bytes>("bytes", Unit::bytes, "of one"),
+    column<&CollectiveTimes::members>("members", Unit::count, "ranks of the group"),
+    column<&CollectiveTimes::count>("count", Unit::count, "how many there are"),
+    column<&CollectiveTimes::wait_ns>("wait_ns", Unit::ns, "from the start of a member to the last one, mean, summed"),
+    column<&CollectiveTimes::transfer_ns>("transfer_ns", Unit::ns, "from the last start to the last end, summed")};
+
+}  // namespace
+
+answer::Answer answer_of(const LinkedJob& linked) {
+  answer::Builder to("link");
+  add_ranks(linked.ranks, to);
+  const std::string job = "job.";
+  const bool several = linked.ranks.size() > 1;
+  to.findings(job + "mismatches", "communication of several ranks that does not match", linked.mismatches, several);
+  to.table(job + "clock", "clocks of ranks", linked.times.clocks, kClocks, several);
+  to.table(job + "stragglers", "ranks that others waited for, the most first", linked.times.stragglers, kStragglers,
+           several);
+  to.table(job + "collectives", "collectives by group, type and size", linked.times.collectives, kTimedCollectives,
+           several);
+  add_measured(job + "measured.", linked.replay, to, true);
+  return std::move(to).finish(linked.findings);
+}
+
+}  // namespace chakra::job

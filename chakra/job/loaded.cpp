@@ -1,0 +1,32 @@
+#include "chakra/job/loaded.h"
+
+#include <utility>
+
+namespace chakra::job {
+
+Result<LoadedPtr> load(const std::string& path) {
+  Loaded loaded;
+  if (io::is_class_job(path)) {
+    CHAKRA_ASSIGN(loaded.job, io::read_class_job(path, {.texts = true}));
+  } else {
+    CHAKRA_ASSIGN(loaded.job, io::read_job(path, {.texts = true}));
+  }
+  return std::make_shared<const Loaded>(std::move(loaded));
+}
+
+bool is_class_job(const std::string& path, const LoadedPtr& loaded) {
+  return loaded ? loaded->classes() != nullptr : io::is_class_job(path);
+}
+
+Result<trace::ClassJob> read_class_job(const std::string& path, const LoadedPtr& loaded) {
+  if (loaded) return *loaded->classes();
+  return io::read_class_job(path);
+}
+
+Result<trace::TraceSet> read_job(const std::string& path, const LoadedPtr& loaded, io::ReadOptions options) {
+  if (!loaded) return io::read_job(path, options);
+  if (const trace::ClassJob* classes = loaded->classes()) return io::expand(*classes, path);
+  return std::get<trace::TraceSet>(loaded->job);
+}
+
+}  // namespace chakra::job

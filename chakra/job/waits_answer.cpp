@@ -1,0 +1,48 @@
+// The answer where a job cannot finish: who waits for whom.
+#include "chakra/job/answer_rows.h"
+#include "chakra/job/simulate.h"
+
+namespace chakra::job {
+namespace {
+
+using answer::column;
+using answer::rows;
+using answer::Unit;
+using sim::Wait;
+
+constexpr auto kIsMessage = [](const Wait& wait) { return wait.type == trace::CommType::unknown; };
+constexpr auto kIsCollective = [](const Wait& wait) { return !kIsMessage(wait); };
+constexpr std::array kNoEnd{column<&Error::tag>("tag", Unit::none, "what kind of error it is"),
+                            column<&Error::text>("text", Unit::none, "the error, in words")};
+constexpr std::array kWaits{
+    column<Wait>(
+        "type", Unit::none, "the operation, or message",
+        [](const Wait& wait) { return kIsMessage(wait) ? std::string_view("message") : trace::name(wait.type); }),
+    column_if<Wait>(kIsMessage, "message_tag", Unit::none, "of a message: its tag",
+                    [](const Wait& wait) { return wait.tag; }),
+    rows<Wait>("groups", "of a collective: its group, and those in which the same happens", kIsCollective),
+    column_if<Wait>(kIsCollective, "index", Unit::id, "of a collective: its position in its group, from 0",
+                    [](const Wait& wait) { return wait.index; }),
+    rows<Wait>("waiting", "who waits"),
+    rows<Wait>("missing", "whom they wait for")};
+constexpr std::array kWaiting{column<&Wait::Rank::rank>("rank", Unit::id, "the rank"),
+                              column<&Wait::Rank::node>("node", Unit::id, "its node; null where it has none")};
+constexpr std::array kMissing =
+    joined(kWaiting, std::array{column<&Wait::Rank::why>("why", Unit::none, "why it does not come")});
+
+}  // namespace
+
+answer::Answer answer_of(const Error& error, const std::vector<Wait>& waits) {
+  answer::Builder to("sim without an end");
+  to.values("error.", &error, kNoEnd);
+  to.table("waits", "what cannot go on, of which the error names the first", waits, kWaits);
+  to.children(
+      "waits", "groups", waits, [](const Wait& wait) -> const auto& { return wait.groups; }, kTextRows);
+  to.children(
+      "waits", "waiting", waits, [](const Wait& wait) -> const auto& { return wait.waiting; }, kWaiting);
+  to.children(
+      "waits", "missing", waits, [](const Wait& wait) -> const auto& { return wait.missing; }, kMissing);
+  return std::move(to).finish();
+}
+
+}  // namespace chakra::job

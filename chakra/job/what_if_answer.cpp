@@ -1,0 +1,80 @@
+// The answer of what a change makes of a job.
+#include <fmt/core.h>
+
+#include "chakra/job/answer_rows.h"
+#include "chakra/job/report_parts.h"
+#include "chakra/job/what_if.h"
+
+namespace chakra::job {
+namespace {
+
+using answer::column;
+using answer::Missing;
+using answer::Unit;
+using whatif::Noise;
+using whatif::Sensitivity;
+
+constexpr std::array kWhatIf{
+    column<&WhatIf::path>("path", Unit::none, "the job, as it was asked for"),
+    column<&WhatIf::changed>("changed", Unit::none, "false: only the sensitivity or noise was asked for"),
+    column<&WhatIf::transfers>("transfers", Unit::none, "those of the unchanged job: recorded, simulated or none"),
+    column<&WhatIf::measured_ps>("measured_ps", Unit::ps, "how long the unchanged job took; null: not measured"),
+    column<WhatIf>("error", Unit::share, "before_ps / measured_ps - 1", [](const WhatIf& r) { return r.error(); })};
+constexpr std::array kApplied{
+    column<WhatIf::Applied>("change", Unit::none, "the name of its option", [](const auto& a) { return a.row->name; }),
+    column<&WhatIf::Applied::value>("value", Unit::none, "as it was given"),
+    column<WhatIf::Applied>("nodes", Unit::count, "nodes that it reached, or dependencies with a lag",
+                            [](const auto& a) { return a.reached.nodes; }),
+    column<WhatIf::Applied>("time_ps", Unit::ps, "their time before", [](const auto& a) { return a.reached.time_ps; }),
+    column<WhatIf::Applied>("assumes", Unit::none, "what the change assumes",
+                            [](const auto& a) { return a.row->assumes; })};
+constexpr std::array kNetwork{column_if<WhatIf>([](const WhatIf& r) { return !r.network.empty(); }, "network",
+                                                Unit::none, "of the changed job, where it has another one",
+                                                [](const WhatIf& r) { return r.network; })};
+
+constexpr std::array kSensitivity{column<Sensitivity>("less", Unit::share, "how much less of each kind of time",
+                                                      [](const auto&) { return whatif::kLess; }),
+                                  column<&Sensitivity::total_ps>("total_ps", Unit::ps, "the time of the job")};
+constexpr std::array kKindsOfTime{
+    column<&Sensitivity::Row::name>("kind", Unit::none, "the kind of time"),
+    column<&Sensitivity::Row::on_path_ps>("on_path_ps", Unit::ps, "its time on the critical path"),
+    column<&Sensitivity::Row::slope_ps>("slope_saves_ps", Unit::ps, "what less of it saves by the slope"),
+    column<&Sensitivity::Row::saved_ps>("simulation_saves_ps", Unit::ps, "the same, simulated"),
+    column<&Sensitivity::Row::path_changes>("path_changes", Unit::none, "the two differ, as the path becomes another")};
+
+constexpr std::array kNoise{column<&Noise::repeats>("repeats", Unit::count, "how many runs"),
+                            column<&Noise::seed>("seed", Unit::none, "of the random numbers"),
+                            column<&Noise::mean_ps>("mean_ps", Unit::ps, "mean time of the job"),
+                            column<&Noise::least_ps>("least_ps", Unit::ps, "the shortest"),
+                            column<&Noise::most_ps>("most_ps", Unit::ps, "the longest")};
+constexpr auto kQuantiles = by_key<int64_t>(Unit::ps);
+
+template <class Part>
+const Part* or_null(const std::optional<Part>& part) {
+  return part ? &*part : nullptr;
+}
+
+}  // namespace
+
+answer::Answer answer_of(const WhatIf& result) {
+  answer::Builder to("whatif");
+  add_change("", &result.change, to);
+  to.values("", &result, kWhatIf);
+  to.table("changes", "what was changed, in this order", result.applied, kApplied);
+  to.values("", &result, kNetwork);
+  to.table("devices", "device time by devices and way of scaling, summed over all ranks", result.report.devices,
+           kDeviceRows);
+  const Sensitivity* const sensitivity = or_null(result.sensitivity);
+  to.values("sensitivity.", sensitivity, kSensitivity);
+  to.table("sensitivity.rows", "what less of a kind of time saves, the most first",
+           sensitivity ? sensitivity->rows : std::vector<Sensitivity::Row>(), kKindsOfTime, sensitivity != nullptr);
+  const Noise* const noise = or_null(result.noise);
+  to.values("noise.", noise, kNoise);
+  ByKey<int64_t> quantiles;
+  for (size_t q = 0; noise && q < Noise::kQuantiles.size(); ++q)
+    quantiles.emplace_back(fmt::format("{:g}", Noise::kQuantiles[q]), noise->quantile_ps[q]);
+  to.table("noise.quantiles_ps", "quantiles of the time of the job", quantiles, kQuantiles, noise != nullptr);
+  return std::move(to).finish(result.findings);
+}
+
+}  // namespace chakra::job
