@@ -1,6 +1,8 @@
 // Answers on the terminal.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "chakra/cli/cli.h"
 
 namespace chakra::cli {
@@ -28,10 +30,9 @@ Result<void> check_table(const std::string& table, const answer::Answer& schema)
                           fmt::join(known, ", ")));
 }
 
-Result<void> print_answer(const answer::Answer& answer, std::span<const view::Show> shows, std::string_view subject,
-                          const std::string& table) {
+Result<void> print_answer(const answer::Answer& answer, const view::Text& text, const std::string& table) {
   if (table.empty()) {
-    print(view::to_text(answer, shows, subject));
+    print(view::to_text(answer, text));
     return {};
   }
   const answer::Table* const found = answer.table(table);

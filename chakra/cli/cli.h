@@ -117,8 +117,7 @@ options::Option all_option(std::string& table);
 /// Errors: cli.usage where no answer of this schema has such a table.
 Result<void> check_table(const std::string& table, const answer::Answer& schema);
 /// The text that these rows make, or where --all names one that table. Errors: cli.usage where this answer has none.
-Result<void> print_answer(const answer::Answer& answer, std::span<const view::Show> shows, std::string_view subject,
-                          const std::string& table);
+Result<void> print_answer(const answer::Answer& answer, const view::Text& text, const std::string& table);
 /// What a subcommand found: `files` and the file of `answer` appear together; then that answer goes to stdout for "-",
 /// else what people read. Only what is asked for is made.
 Result<void> show(const std::string& json_path, const std::function<answer::Answer()>& answer,

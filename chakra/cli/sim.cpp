@@ -135,7 +135,7 @@ Result<void> run_sim(const SimOptions& o, const std::string& json_path) {
   CHAKRA_TRY(files.commit());
   if (json_path == "-") CHAKRA_TRY(print_json(answer));
   else if (o.astra_output && o.all.empty()) print(view::to_text(astra_report_of(result)));
-  else CHAKRA_TRY(print_answer(answer, job::simulate_text(), result.path, o.all));
+  else CHAKRA_TRY(print_answer(answer, text_of(result), o.all));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");
   return job::check_errors(o.call.max_error, result.replays);

@@ -113,7 +113,7 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
   const auto simulated = simulate_job(simulate());
   ASSERT_TRUE(simulated) << simulated.error().message();
   const answer::Answer answer = answer_of(*simulated);
-  const std::string of_sim = view::to_text(answer, simulate_text(), simulated->path);
+  const std::string of_sim = view::to_text(answer, text_of(*simulated));
   for (const char* line : {": 2 ranks on a ", "\nfinished after ", "measured / simulated"})
     EXPECT_TRUE(contains(of_sim, line)) << line << "\n" << of_sim;
   EXPECT_TRUE(view::to_text(astra_report_of(*simulated)).starts_with("sys[0] finished, "));
@@ -132,7 +132,7 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
 }
 
 TEST(Texts, AskForWhatTheirAnswersHave) {
-  EXPECT_EQ(view::defects(simulate_text(), answer_of(SimulateResult{})), std::vector<std::string>());
+  EXPECT_EQ(view::defects(text_of(SimulateResult{}).shows, answer_of(SimulateResult{})), std::vector<std::string>());
 }
 
 TEST_F(Job, IsViewed) {

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -87,7 +86,7 @@ struct SimulateResult {
 Result<SimulateResult> simulate_job(SimulateOptions options, const SimulateHooks& hooks = {});
 
 /// What people read of the answer: the total, ranks, devices, collectives, links, the critical path, findings.
-std::span<const view::Show> simulate_text();
+view::Text text_of(const SimulateResult& result);
 /// The lines that ASTRA-sim prints and that scripts look for, and the findings.
 result::Report astra_report_of(const SimulateResult& result);
 /// The result whole. Cost: about the memory of the result.

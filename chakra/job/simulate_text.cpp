@@ -150,7 +150,7 @@ constexpr std::array<Show, 21> kSimulateText{{
 
 }  // namespace
 
-std::span<const Show> simulate_text() { return kSimulateText; }
+view::Text text_of(const SimulateResult& result) { return {kSimulateText, result.path}; }
 
 result::Report astra_report_of(const SimulateResult& result) {
   result::Report out;

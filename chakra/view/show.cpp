@@ -253,7 +253,8 @@ std::string line_of(const Show& show, const Answer& answer, std::string_view sub
 
 }  // namespace
 
-std::string to_text(const Answer& answer, std::span<const Show> shows, std::string_view subject) {
+std::string to_text(const Answer& answer, const Text& text) {
+  const auto& [shows, subject] = text;
   std::string out;
   for (size_t s = 0; s < shows.size(); ++s) {
     if (shows[s].findings) {

@@ -54,8 +54,13 @@ struct Show {
   bool findings = false;  ///< the most severe last, where eyes are
 };
 
+/// The text of a kind of answers, and what this one is about: {subject}.
+struct Text {
+  std::span<const Show> shows;
+  std::string_view subject = {};
+};
 /// What people read of an answer. Cost: O(cells of the tables that are shown).
-std::string to_text(const answer::Answer& answer, std::span<const Show> shows, std::string_view subject);
+std::string to_text(const answer::Answer& answer, const Text& text);
 /// Every row and every column of a table, under their keys; of a table that belongs to rows of another one also their
 /// numbers, from 0. Cost: O(cells), memory for them.
 std::string to_text(const answer::Answer& answer, const answer::Table& table);

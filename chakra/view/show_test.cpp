@@ -63,7 +63,7 @@ answer::Answer some() {
 
 std::string line(std::string_view text) {
   const std::array<Show, 1> shows{{{.line = text}}};
-  return to_text(some(), shows, "a/job");
+  return to_text(some(), {shows, "a/job"});
 }
 
 TEST(Show, LinesShowValuesWithTheirUnits) {
@@ -87,7 +87,7 @@ TEST(Show, WhatIsMissingTakesItsPartAlong) {
 
 TEST(Show, TextsOfAnAnswerStayOnTheirLine) {
   const std::array<Show, 1> shows{{{.line = "{mode}\n{subject}"}}};
-  EXPECT_EQ(to_text(answer_of({}, {"a\nb\x1b[2J"}), shows, "x\ty"), "a\\x0ab\\x1b[2J\nx\\x09y\n");
+  EXPECT_EQ(to_text(answer_of({}, {"a\nb\x1b[2J"}), {shows, "x\ty"}), "a\\x0ab\\x1b[2J\nx\\x09y\n");
 }
 
 constexpr std::array<ShowColumn, 5> kColumns{{
@@ -100,7 +100,7 @@ constexpr std::array<ShowColumn, 5> kColumns{{
 
 TEST(Show, TablesHaveSharesBarsAndARank) {
   const std::array<Show, 1> shows{{{.table = "things", .first = 2, .ranked = "time_ps", .columns = kColumns}}};
-  EXPECT_EQ(to_text(some(), shows, ""),
+  EXPECT_EQ(to_text(some(), {shows, ""}),
             "\n"
             "  kind      time                                    size                off  said\n"
             "  wait  6.000 ns  60.00 %  ####################      0 B   0.00 %         -  wait\n"
@@ -110,11 +110,11 @@ TEST(Show, TablesHaveSharesBarsAndARank) {
 
 TEST(Show, RowsThatAreAlikeAreOne) {
   const std::array<Show, 1> shows{{{.table = "things", .fold = "actor", .columns = kColumns}}};
-  const std::string text = to_text(some(), shows, "");
+  const std::string text = to_text(some(), {shows, ""});
   EXPECT_NE(text.find("  send (and 1 alike)  2.000 ns"), std::string::npos) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << text;
   // Where the column is missing, each row stands alone.
-  const std::string apart = to_text(answer_of({{"a"}, {"a"}}, {}), shows, "");
+  const std::string apart = to_text(answer_of({{"a"}, {"a"}}, {}), {shows, ""});
   EXPECT_EQ(std::count(apart.begin(), apart.end(), '\n'), 4) << apart;
   EXPECT_EQ(apart.find("off"), apart.rfind("off")) << "hidden where missing in every row: " << apart;
   EXPECT_EQ(apart.find("size"), std::string::npos) << "hidden where 0 in every row: " << apart;
@@ -125,7 +125,7 @@ TEST(Show, SumsOfRowsWithTheSameTextAddUp) {
                                                     {.key = "#", .heading = "rows"},
                                                     {.key = "time_ps", .heading = "time", .share = "all_ps"}}};
   const std::array<Show, 1> shows{{{.table = "things", .sum = true, .ranked = "time_ps", .columns = kSums}}};
-  EXPECT_EQ(to_text(some(), shows, ""),
+  EXPECT_EQ(to_text(some(), {shows, ""}),
             "\n"
             "  kind  rows      time\n"
             "  wait     1  6.000 ns  60.00 %\n"
@@ -135,7 +135,7 @@ TEST(Show, SumsOfRowsWithTheSameTextAddUp) {
   static constexpr std::array<ShowColumn, 2> kBytes{
       {{.key = "{kind}", .heading = "kind"}, {.key = "bytes", .heading = "size"}}};
   const std::array<Show, 1> of_bytes{{{.table = "things", .sum = true, .columns = kBytes}}};
-  EXPECT_NE(to_text(huge, of_bytes, "").find("32768.0 PiB"), std::string::npos) << to_text(huge, of_bytes, "");
+  EXPECT_NE(to_text(huge, {of_bytes, ""}).find("32768.0 PiB"), std::string::npos) << to_text(huge, {of_bytes, ""});
 }
 
 TEST(Show, JoinedTablesShareTheirColumns) {
@@ -144,10 +144,10 @@ TEST(Show, JoinedTablesShareTheirColumns) {
   static constexpr std::array<ShowColumn, 2> kEach{{{.key = "{kind}"}, {.key = "error"}}};
   const std::array<Show, 2> shows{
       {{.table = "rates.", .columns = kJob}, {.table = "things", .joined = true, .first = 1, .columns = kEach}}};
-  EXPECT_EQ(to_text(answer_of({{"a", 0, 0, 0.5}}, {"", 0, 0, false, 0.25}), shows, ""),
+  EXPECT_EQ(to_text(answer_of({{"a", 0, 0, 0.5}}, {"", 0, 0, false, 0.25}), {shows, ""}),
             "\n  what        n\n  all   25.00 %\n  a     50.00 %\n");
-  EXPECT_EQ(to_text(answer_of({{"a", 0, 0, 0.5}}, {}), shows, ""), "\n  what        n\n  a     50.00 %\n");
-  EXPECT_EQ(to_text(answer_of({}, {}), shows, ""), "");
+  EXPECT_EQ(to_text(answer_of({{"a", 0, 0, 0.5}}, {}), {shows, ""}), "\n  what        n\n  a     50.00 %\n");
+  EXPECT_EQ(to_text(answer_of({}, {}), {shows, ""}), "");
 }
 
 TEST(Show, TheMostSevereFindingStandsLast) {
@@ -156,7 +156,7 @@ TEST(Show, TheMostSevereFindingStandsLast) {
                           {"a.c", Severity::note, -1, -1, "so"},
                           {"a.d", Severity::warning, 1, 2, "odd"},
                           {"a.e", Severity::note, -1, -1, "also"}};
-  EXPECT_EQ(to_text(answer_of({}, {}, findings), shows, ""),
+  EXPECT_EQ(to_text(answer_of({}, {}, findings), {shows, ""}),
             "note: so [a.c]\nnote: also [a.e]\nwarning: rank 1: node 2: odd [a.d]\nerror: broken [a.b]\n");
 }
 
