@@ -112,6 +112,12 @@ void print_error(std::string_view text);
 int exit_code_of(int exit_code);
 /// An answer to stdout, in pieces.
 Result<void> print_json(const answer::Answer& answer);
+/// --all TABLE, of commands that print the text of an answer.
+options::Option all_option(std::string& table);
+/// Errors: cli.usage where no answer of this schema has such a table.
+Result<void> check_table(const std::string& table, const answer::Answer& schema);
+/// The text that these rows make, or where --all names one that table. Errors: cli.usage where this answer has none.
+Result<void> print_answer(const answer::Answer& answer, const view::Text& text, const std::string& table);
 /// What a subcommand found: `files` and the file of `answer` appear together; then that answer goes to stdout for "-",
 /// else what people read. Only what is asked for is made.
 Result<void> show(const std::string& json_path, const std::function<answer::Answer()>& answer,

@@ -15,7 +15,7 @@ namespace {
 
 struct SimOptions {
   job::SimulateOptions call;
-  std::string csv, timeline;
+  std::string csv, timeline, all;
   std::string workload;                                            ///< the job, by ASTRA-sim's own option
   std::string compute_scale, comm_scale, logging, logging_folder;  ///< likewise, without effect
   bool astra_output = false;
@@ -33,6 +33,7 @@ options::Options rows_of(SimOptions& o) {
   lines.needs = "--compat astra-sim";
   rows.push_back(std::move(lines));
   rows.push_back({"--csv", &o.csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...", "PREFIX"});
+  rows.push_back(all_option(o.all));
   options::Option timeline{"--timeline", &o.timeline, "Write what ran when, for https://ui.perfetto.dev", "FILE.json"};
   timeline.excludes = "--compat astra-sim";
   rows.push_back(std::move(timeline));
@@ -57,9 +58,10 @@ Result<void> settle(SimOptions& o) {
   return {};
 }
 
-/// Options of ASTRA-sim's command that are accepted without effect.
-Findings ignored_options(const SimOptions& o) {
+/// Options that are accepted without effect, most of ASTRA-sim's command.
+Findings ignored_options(const SimOptions& o, const std::string& json) {
   Findings findings;
+  if (!o.all.empty() && json == "-") findings.push_back(job::no_effect("--all", "--json - prints the whole answer"));
   for (const auto& [flag, value] :
        {std::pair("--compute-scale", o.compute_scale), std::pair("--comm-scale", o.comm_scale)})
     if (!value.empty() && value != "1")
@@ -106,14 +108,13 @@ Result<void> check_outputs(const SimOptions& o, const std::string& json) {
   if (const auto ranks =
           job_files(o.call.path))  // the errors in the job are reported later, after the errors in the system
     files.insert(files.end(), ranks->begin(), ranks->end());
-  std::vector<std::string> outputs{o.timeline};
-  if (!o.csv.empty())
-    for (const char* name : {"ranks", "collectives", "links", "tiers", "critical_path"})
-      outputs.push_back(fmt::format("{}.{}.csv", o.csv, name));
+  std::vector<std::string> outputs = job::csv_files(o.csv, job::answer_of(job::SimulateResult{}));
+  outputs.push_back(o.timeline);
   return keep_apart(files, outputs, json);
 }
 
 Result<void> run_sim(const SimOptions& o, const std::string& json_path) {
+  CHAKRA_TRY(check_table(o.all, job::answer_of(job::SimulateResult{})));
   CHAKRA_TRY(check_outputs(o, json_path));
   std::vector<sim::Wait> waits;
   Result<job::SimulateResult> run = job::simulate_job(
@@ -124,17 +125,17 @@ Result<void> run_sim(const SimOptions& o, const std::string& json_path) {
         json_path, [&] { return job::answer_of(run.error(), waits); }, [] { return std::string(); }));
   CHAKRA_ASSIGN(job::SimulateResult result, std::move(run));
   sim::SimReport& report = result.report;
-  const Findings ignored = ignored_options(o);
+  const Findings ignored = ignored_options(o, json_path);
   report.findings.insert(report.findings.begin(), ignored.begin(), ignored.end());
   job::Outputs files;
-  std::optional<answer::Answer> answer;
-  if (!json_path.empty()) answer = answer_of(result);
-  if (answer) CHAKRA_TRY(add_answer(files, json_path, *answer));
+  const answer::Answer answer = answer_of(result);
+  CHAKRA_TRY(add_answer(files, json_path, answer));
   if (!o.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(report.timeline, o.timeline));
-  if (!o.csv.empty()) CHAKRA_TRY(add_csv(files, o.csv, tables_of(result)));
+  CHAKRA_TRY(add_csv(files, o.csv, answer));
   CHAKRA_TRY(files.commit());
-  if (json_path == "-") CHAKRA_TRY(print_json(*answer));
-  else print(view::to_text(o.astra_output ? astra_report_of(result) : report_of(result)));
+  if (json_path == "-") CHAKRA_TRY(print_json(answer));
+  else if (o.astra_output && o.all.empty()) print(view::to_text(astra_report_of(result)));
+  else CHAKRA_TRY(print_answer(answer, text_of(result), o.all));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");
   return job::check_errors(o.call.max_error, result.replays);

@@ -81,9 +81,12 @@ constexpr std::array kPacked{
 /// Text and answer of what a call gives.
 template <class Made>
 Answer public_answer(const Made& made) {
-  if constexpr (requires { report_of(made); })
-    return AnswerMaker::make(answer_of(made), view::to_text(report_of(made)));
-  else return AnswerMaker::make(answer_of(made), to_text(made));
+  answer::Answer answer = answer_of(made);
+  std::string text;
+  if constexpr (requires { text_of(made); }) text = view::to_text(answer, text_of(made));
+  else if constexpr (requires { report_of(made); }) text = view::to_text(report_of(made));
+  else text = to_text(made);
+  return AnswerMaker::make(std::move(answer), std::move(text));
 }
 
 /// Runs a call with the options of its public struct, and gives its answer.

@@ -1,4 +1,7 @@
 // Two runs of the same ranks, in answers: a job against its own measurement, and what a change changes.
+#include <cmath>
+#include <map>
+
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/report_parts.h"
 
@@ -48,6 +51,30 @@ constexpr auto kMeasuredSteps = joined(std::array{column<&JobReplay::Step::name>
                                                                                  "the name of the step")},
                                        compared<JobReplay::Step, kNs>());
 
+/// A step at the rank where it stands out most.
+struct WorstStep {
+  std::string name;
+  int64_t rank = 0;
+  Compared times;
+};
+constexpr auto kWorstSteps =
+    joined(std::array{column<&WorstStep::name>("name", Unit::none, "the name of the step"),
+                      column<&WorstStep::rank>("rank", Unit::id, "the rank where its run is off most")},
+           compared<WorstStep, false>());
+std::vector<WorstStep> worst_steps(const std::vector<JobReplay::Rank>& ranks) {
+  std::vector<WorstStep> worst;
+  std::map<std::string_view, size_t> known;
+  for (const JobReplay::Rank& rank : ranks)
+    for (const JobReplay::Step& step : rank.steps) {
+      if (step.times.measured_ps == 0 || step.name == "recording") continue;
+      const auto [at, added] = known.try_emplace(step.name, worst.size());
+      if (added) worst.push_back({step.name, rank.rank, step.times});
+      else if (badness(step.times) > badness(worst[at->second].times))
+        worst[at->second] = {step.name, rank.rank, step.times};
+    }
+  return worst;
+}
+
 template <bool kNs>
 void add_measured(const std::string& prefix, const std::optional<JobReplay>& replay, answer::Builder& to) {
   const Whole whole{replay ? replay->job() : Compared{}};
@@ -58,6 +85,9 @@ void add_measured(const std::string& prefix, const std::optional<JobReplay>& rep
   to.children(
       prefix + "ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; },
       kMeasuredSteps<kNs>);
+  if constexpr (!kNs)
+    to.table(prefix + "steps", "steps against their measurement, of each the rank whose run is off most",
+             worst_steps(ranks), kWorstSteps, replay.has_value());
 }
 
 template <class Row>
@@ -75,6 +105,11 @@ struct ChangedRank {
   RunChange::Change change;
   std::vector<ChangedStep> steps;
 };
+struct MostChanged {
+  std::string name;
+  int64_t rank = 0;
+  RunChange::Change change;
+};
 struct Delayed {
   sim::DelayRule rule;
   int64_t nodes = 0;
@@ -85,12 +120,18 @@ constexpr auto kChangedRanks =
            std::array{rows<ChangedRank>("steps", "its training steps")});
 constexpr auto kChangedSteps =
     joined(std::array{column<&ChangedStep::name>("name", Unit::none, "the name of the step")}, changed<ChangedStep>());
+constexpr auto kMostChanged =
+    joined(std::array{column<&MostChanged::name>("name", Unit::none, "the name of the step"),
+                      column<&MostChanged::rank>("rank", Unit::id, "the rank where it changes most")},
+           changed<MostChanged>());
 constexpr std::array kDelays{
     column<Delayed>("rank", Unit::id, "the rank of the rule; null: all ranks",
                     [](const auto& d) { return d.rule.rank; }),
     column<Delayed>("pattern", Unit::none, "the names of nodes", [](const auto& d) { return d.rule.pattern; }),
     column<Delayed>("time_ps", Unit::ps, "the delay of each", [](const auto& d) { return d.rule.time_ps; }),
-    column<&Delayed::nodes>("nodes", Unit::count, "how many it delays")};
+    column<&Delayed::nodes>("nodes", Unit::count, "how many it delays"),
+    column<Delayed>("total_ps", Unit::ps, "all of these delays",
+                    [](const auto& d) { return multiply_saturated(d.rule.time_ps, d.nodes); })};
 
 std::vector<ChangedRank> changed_ranks(const RunChange& study) {
   std::vector<ChangedRank> ranks;
@@ -100,6 +141,20 @@ std::vector<ChangedRank> changed_ranks(const RunChange& study) {
       rank.steps.push_back({std::string(study.steps[i].names[s]), study.ranks[i].steps[s]});
   }
   return ranks;
+}
+
+std::vector<MostChanged> most_changed(const std::vector<ChangedRank>& ranks) {
+  std::vector<MostChanged> most;
+  std::map<std::string_view, size_t> known;
+  for (const ChangedRank& rank : ranks)
+    for (const ChangedStep& step : rank.steps) {
+      if (step.change.before_ps == 0 && step.change.after_ps == 0) continue;
+      const auto [at, added] = known.try_emplace(step.name, most.size());
+      if (added) most.push_back({step.name, rank.rank, step.change});
+      else if (std::abs(step.change.change()) > std::abs(most[at->second].change.change()))
+        most[at->second] = {step.name, rank.rank, step.change};
+    }
+  return most;
 }
 
 }  // namespace
@@ -121,6 +176,8 @@ void add_change(const std::string& prefix, const RunChange* change, answer::Buil
 
 void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to) {
   add_change("delays.", study ? &*study : nullptr, to);
+  to.table("delays.steps", "what the delays change of each step, at the rank where that is most",
+           study ? most_changed(changed_ranks(*study)) : std::vector<MostChanged>(), kMostChanged, study.has_value());
   std::vector<Delayed> rules;
   for (size_t r = 0; study && r < study->rules.size(); ++r) rules.push_back({study->rules[r], study->nodes[r]});
   to.table("delays.rules", "the rules of --delay", rules, kDelays, study.has_value());

@@ -7,32 +7,8 @@
 #include "chakra/job/report_parts.h"
 
 namespace chakra::job {
-namespace {
 
-using result::Report;
 using result::Table;
-
-constexpr size_t kChangesShown = 24;
-
-std::string who(const sim::DelayRule& rule) {
-  return rule.rank ? fmt::format("rank {}: {}", *rule.rank, rule.pattern) : rule.pattern;
-}
-
-Table rule_table(const DelayStudy& study) {
-  Table table{"",
-              {{"delayed", Table::Kind::text},
-               {"nodes", Table::Kind::count},
-               {"each", Table::Kind::time_ps},
-               {"added up", Table::Kind::time_ps}},
-              {}};
-  for (size_t r = 0; r < study.rules.size(); ++r) {
-    const double sum = static_cast<double>(study.rules[r].time_ps) * static_cast<double>(study.nodes[r]) / kPsPerSecond;
-    table.rows.push_back({who(study.rules[r]), study.nodes[r], study.rules[r].time_ps, picoseconds(sum)});
-  }
-  return table;
-}
-
-}  // namespace
 
 std::string signed_text(Picoseconds change, Picoseconds before) {
   const std::string time = fmt::format("{}{}", change > 0 ? "+" : "", show_time(change));
@@ -71,14 +47,6 @@ Table change_table(const RunChange& study) {
   for (const std::string_view name : names)
     add(fmt::format("{} (most: rank {})", name, most[name].rank), *most[name].change);
   return table;
-}
-
-void add_parts(const DelayStudy& study, Report& report) {
-  report.parts.emplace_back(fmt::format("\n  delayed: the job takes {} instead of {}, {}\n",
-                                        show_time(study.job.after_ps), show_time(study.job.before_ps),
-                                        signed_text(study.job.change(), study.job.before_ps)));
-  report.parts.emplace_back(result::first_rows(rule_table(study), kChangesShown, "rules"));
-  report.parts.emplace_back(result::first_rows(change_table(study), kChangesShown, "rows"));
 }
 
 }  // namespace chakra::job

@@ -26,4 +26,22 @@ Result<void> add_csv(Outputs& outputs, const std::string& prefix, const std::vec
   return {};
 }
 
+Result<void> add_csv(Outputs& outputs, const std::string& prefix, const answer::Answer& answer) {
+  if (prefix.empty()) return {};
+  for (const answer::Table& table : answer.tables()) {
+    if (!table.present || (table.parent >= 0 && table.rows == 0)) continue;
+    CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(fmt::format("{}.{}.csv", prefix, table.key)));
+    CHAKRA_TRY(view::write_csv(table, [&](std::string_view piece) { return file.write(piece); }));
+    CHAKRA_TRY(outputs.add(std::move(file)));
+  }
+  return {};
+}
+
+std::vector<std::string> csv_files(const std::string& prefix, const answer::Answer& schema) {
+  std::vector<std::string> files;
+  if (!prefix.empty())
+    for (const answer::Table& table : schema.tables()) files.push_back(fmt::format("{}.{}.csv", prefix, table.key));
+  return files;
+}
+
 }  // namespace chakra::job

@@ -19,5 +19,10 @@ Result<void> add_text(Outputs& outputs, const std::string& path, std::string_vie
 Result<void> add_answer(Outputs& outputs, const std::string& path, const answer::Answer& answer);
 /// A file PREFIX.<name>.csv for each table; none for "".
 Result<void> add_csv(Outputs& outputs, const std::string& prefix, const std::vector<result::NamedTable>& tables);
+/// The same of an answer: of each table that it has, but of those that belong to rows of another one only where there
+/// are rows.
+Result<void> add_csv(Outputs& outputs, const std::string& prefix, const answer::Answer& answer);
+/// The files that it may write. `schema`: an answer of nothing.
+std::vector<std::string> csv_files(const std::string& prefix, const answer::Answer& schema);
 
 }  // namespace chakra::job

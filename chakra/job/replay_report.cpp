@@ -15,14 +15,13 @@ using result::Table;
 constexpr std::array<TransferKind, 2> kRuns{TransferKind::recorded, TransferKind::simulated};
 constexpr size_t kReplaysShown = 16;
 
-/// By how much the two kinds of runs are off; of those that there are the first that tests the graph.
+}  // namespace
+
 double badness(const Compared& times) {
   for (const TransferKind kind : kRuns)
     if (times.has(kind)) return std::abs(times.error(kind));
   return 0;
 }
-
-}  // namespace
 
 result::Report::Rows rows_of(const JobReplay& replay) {
   Table table{"", {{"measured / simulated", Table::Kind::text}, {"measured", Table::Kind::time_ps}}, {}};

@@ -17,6 +17,7 @@
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
 #include "chakra/sim/sim.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -84,15 +85,12 @@ struct SimulateResult {
 /// sim::simulate and astra::simulate.
 Result<SimulateResult> simulate_job(SimulateOptions options, const SimulateHooks& hooks = {});
 
-/// What people read: the total, ranks, devices, collectives, links, the critical path, findings.
-/// Cost: O(all that the result has).
-result::Report report_of(const SimulateResult& result);
+/// What people read of the answer: the total, ranks, devices, collectives, links, the critical path, findings.
+view::Text text_of(const SimulateResult& result);
 /// The lines that ASTRA-sim prints and that scripts look for, and the findings.
 result::Report astra_report_of(const SimulateResult& result);
 /// The result whole. Cost: about the memory of the result.
 answer::Answer answer_of(const SimulateResult& result);
-/// `ranks`, `collectives`, and where there are any `links` and `critical_path`: whole, for CSV.
-std::vector<result::NamedTable> tables_of(const SimulateResult& result);
 
 /// Why there is no result: `error` {tag, text} and `waits[]`, of which the error's text names the first.
 answer::Answer answer_of(const Error& error, const std::vector<sim::Wait>& waits);

@@ -1,4 +1,5 @@
 // The answer of a simulation: each number once, with its key, unit and meaning.
+#include <algorithm>
 #include <limits>
 
 #include "chakra/job/answer_rows.h"
@@ -83,6 +84,34 @@ constexpr auto of_algorithm(std::string_view key, std::string_view meaning, Get)
       [](const CollectiveReport& c) { return c.algorithm ? std::optional<bool>(Get{}(c)) : std::nullopt; },
       Missing::left_out);
 }
+/// Why a collective is done as it is.
+struct Choice {
+  std::optional<std::string> why, next;
+  std::optional<double> longer;
+};
+Choice choice_of(const CollectiveReport& c) {
+  if (c.fitted)
+    return {c.fitted->from_parts                             ? "fitted, from parts"
+            : c.fitted->other_ranks || c.fitted->other_bytes ? "fitted, extrapolated"
+                                                             : "fitted",
+            {},
+            {}};
+  if (!c.algorithm) return {};
+  if (c.by_rule) return {"asked for", {}, {}};
+  const coll::Candidate *taken = nullptr, *next = nullptr;
+  for (const coll::Candidate& other : c.candidates) {
+    if (other.algorithm == c.algorithm && (other.near || other.by_grid) == c.near &&
+        (!taken || !taken->predicted_ps || (other.predicted_ps && *other.predicted_ps < *taken->predicted_ps)))
+      taken = &other;
+    else if (other.algorithm != c.algorithm && other.predicted_ps &&
+             (!next || *other.predicted_ps < *next->predicted_ps))
+      next = &other;
+  }
+  if (!taken || !taken->predicted_ps) return {"too large to compare", {}, {}};
+  if (!next || *taken->predicted_ps == 0) return {"no other", {}, {}};
+  return {"fastest", std::string(next->algorithm->name),
+          static_cast<double>(*next->predicted_ps) / static_cast<double>(*taken->predicted_ps) - 1};
+}
 constexpr auto kHasFit = [](const CollectiveReport& c) { return c.fitted.has_value(); };
 constexpr std::array kCollectives{
     column<&CollectiveReport::group>("group", Unit::none, "the process group"),
@@ -108,6 +137,14 @@ constexpr std::array kCollectives{
     of_algorithm("near_order", "members are in the order of the network", [](const auto& c) { return c.near; }),
     of_algorithm("by_rule", "a rule of --collectives or the system file says it",
                  [](const auto& c) { return c.by_rule; }),
+    column<CollectiveReport>(
+        "choice", Unit::none, "why this algorithm", [](const auto& c) { return choice_of(c).why; }, Missing::left_out),
+    column<CollectiveReport>(
+        "next_best", Unit::none, "the fastest other algorithm that was looked at",
+        [](const auto& c) { return choice_of(c).next; }, Missing::left_out),
+    column<CollectiveReport>(
+        "next_best_longer", Unit::share, "how much longer that takes alone",
+        [](const auto& c) { return choice_of(c).longer; }, Missing::left_out),
     rows<CollectiveReport>("candidates", "algorithms that were looked at",
                            [](const CollectiveReport& c) { return c.algorithm != nullptr; }),
     of_fit("protocol", Unit::none, "the protocol of the measurements", [](const auto& f) { return f.protocol; }),
@@ -165,12 +202,74 @@ constexpr std::array kExposed{
     column<&ActorReport::Exposed::group>("group", Unit::none, "the process group; empty for messages"),
     column<&ActorReport::Exposed::time_ps>("time_ps", Unit::ps, "its part of exposed_comm_ps")};
 
+/// Device time by where it comes from, where some of it is predicted.
+struct DeviceTime {
+  struct Part {
+    Picoseconds time = 0, unknown = 0;
+    double off_ps = 0;
+    void add(const sim::ScaledTime& row) {
+      time = add_saturated(time, row.after_ps);
+      unknown = add_saturated(unknown, row.unknown_ps);
+      off_ps += row.off_ps;
+    }
+  };
+  Part kernels, estimated, other;
+  explicit DeviceTime(const SimReport& report) {
+    for (const sim::ScaledTime& row : report.devices)
+      (is_measured_kernel(row.how) ? kernels : is_predicted(row.how) ? estimated : other).add(row);
+  }
+  bool predicted() const { return kernels.time > 0 || estimated.time > 0; }
+};
+template <DeviceTime::Part DeviceTime::*Part>
+constexpr auto part_time(std::string_view key, std::string_view meaning) {
+  return column<DeviceTime>(
+      key, Unit::ps, meaning,
+      [](const DeviceTime& d) { return (d.*Part).time > 0 ? std::optional((d.*Part).time) : std::nullopt; },
+      Missing::left_out);
+}
+template <DeviceTime::Part DeviceTime::*Part>
+constexpr auto part_error(std::string_view key) {
+  return column<DeviceTime>(
+      key, Unit::share, "its error; null where it is not known of all of it", [](const DeviceTime& d) {
+        const DeviceTime::Part& part = d.*Part;
+        return part.time > 0 && part.unknown == 0 ? std::optional(part.off_ps / static_cast<double>(part.time))
+                                                  : std::nullopt;
+      });
+}
+constexpr std::array kDeviceTime{
+    column<DeviceTime>(
+        "time_ps", Unit::ps, "device time of all ranks, where some of it is predicted",
+        [](const auto& d) { return add_saturated(add_saturated(d.kernels.time, d.estimated.time), d.other.time); }),
+    part_time<&DeviceTime::kernels>("measured_kernels.time_ps", "from measured kernels"),
+    part_error<&DeviceTime::kernels>("measured_kernels.error"),
+    part_time<&DeviceTime::estimated>("estimated.time_ps", "from estimates"),
+    part_error<&DeviceTime::estimated>("estimated.error"),
+    part_time<&DeviceTime::other>("other.time_ps", "scaled, or as recorded"),
+    part_error<&DeviceTime::other>("other.error")};
 constexpr std::array kThroughput{
     column<&Throughput::tokens_per_s>("tokens_per_s", Unit::none, "tokens a second, of the job"),
     column<&Throughput::tokens_per_s_per_rank>("tokens_per_s_per_rank", Unit::none, "the same by the number of ranks"),
     column<&Throughput::model_ops_per_s>("model_ops_per_s_per_rank", Unit::flop_per_s,
                                          "operations of the model, without what is computed again"),
     column<&Throughput::mfu>("mfu", Unit::share, "their share of the peak; null where it is not known")};
+/// How evenly links are used: one that carries what eight should stands out.
+struct LinkUse {
+  int64_t links = 0;
+  Picoseconds most_ps = 0, median_ps = 0;
+  explicit LinkUse(const std::vector<LinkReport>& of) {
+    std::vector<Picoseconds> busy;
+    for (const LinkReport& link : of) busy.push_back(link.busy_ps);
+    if (busy.empty()) return;
+    std::sort(busy.begin(), busy.end());
+    links = static_cast<int64_t>(busy.size());
+    most_ps = busy.back();
+    median_ps = busy[busy.size() / 2];
+  }
+};
+constexpr std::array kLinkUse{
+    column<&LinkUse::links>("links", Unit::count, "links that carried something"),
+    column<&LinkUse::most_ps>("most_busy_ps", Unit::ps, "how long the busiest was busy"),
+    column<&LinkUse::median_ps>("median_busy_ps", Unit::ps, "half of them were busy for this or less")};
 constexpr std::array kLinks{column<&LinkReport::from>("from", Unit::none, "where it begins"),
                             column<&LinkReport::to>("to", Unit::none, "where it ends"),
                             column<&LinkReport::bytes>("bytes", Unit::bytes, "what it carried"),
@@ -181,6 +280,12 @@ constexpr std::array kTiers{
         "scope", Unit::none, "whom one place serves: rank, node or all",
         [](const auto& t) { return std::string(device::kTierScopeNames[static_cast<size_t>(t.scope)]); }),
     column<&TierReport::places>("places", Unit::count, "how many places there are"),
+    column<TierReport>("operations", Unit::count, "operations of all kinds",
+                       [](const auto& t) {
+                         int64_t operations = 0;
+                         for (const TierReport::Kind& kind : t.kinds) operations += kind.count;
+                         return operations;
+                       }),
     column<&TierReport::bytes>("bytes", Unit::bytes, "what all of them moved"),
     column<&TierReport::busy_ps>("busy_ps", Unit::ps, "how long the busiest of them moved bytes"),
     rows<TierReport>("kinds", "its operations by kind")};
@@ -190,6 +295,15 @@ constexpr std::array kTierKinds{
     column<&TierReport::Kind::bytes>("bytes", Unit::bytes, "what they moved"),
     column<&TierReport::Kind::total_ps>("total_ps", Unit::ps, "sum from their beginnings to their ends"),
     column<&TierReport::Kind::bytes_per_s>("bytes_per_s", Unit::bytes_per_s, "what an operation got")};
+template <class Get>
+constexpr auto of_collective(std::string_view key, std::string_view meaning, Get) {
+  return column<PathPiece>(
+      key, Unit::none, meaning,
+      [](const PathPiece& p) {
+        return p.kind == PathPiece::Kind::collective ? std::optional<std::string>(Get{}(p)) : std::nullopt;
+      },
+      Missing::left_out);
+}
 constexpr std::array kPath{
     column<PathPiece>("kind", Unit::none, "what the piece is",
                       [](const auto& p) { return std::string(sim::kPathKindNames[static_cast<size_t>(p.kind)]); }),
@@ -198,6 +312,10 @@ constexpr std::array kPath{
     column<&PathPiece::name>("name", Unit::none, "the name of the node"),
     column<&PathPiece::start_ps>("start_ps", Unit::ps, "its start"),
     column<&PathPiece::end_ps>("end_ps", Unit::ps, "its end"),
+    column<PathPiece>("time_ps", Unit::ps, "end_ps - start_ps", [](const auto& p) { return p.end_ps - p.start_ps; }),
+    of_collective("collective", "of kind collective: the operation",
+                  [](const auto& p) { return std::string(trace::name(p.type)); }),
+    of_collective("group", "of kind collective: the process group", [](const auto& p) { return p.group; }),
     column<PathPiece>(
         "tier", Unit::none, "of kind storage: the tier",
         [](const auto& p) { return p.tier.empty() ? std::nullopt : std::optional(p.tier); }, Missing::left_out)};
@@ -219,8 +337,12 @@ void add_native(const SimulateResult& result, answer::Builder& to) {
       "actors", "exposed", report.actors, [](const auto& a) -> const auto& { return a.exposed; }, kExposed);
   to.table("devices", "device time by devices and way of scaling, summed over all ranks", report.devices, kDeviceRows,
            native);
+  const DeviceTime device_time(report);
+  to.values("device_time.", native && device_time.predicted() ? &device_time : nullptr, kDeviceTime);
   const Throughput throughput = throughput_of(result);
   to.values("throughput.", native && result.tokens > 0 ? &throughput : nullptr, kThroughput);
+  const LinkUse link_use(report.links);
+  to.values("link_use.", native && !report.links.empty() ? &link_use : nullptr, kLinkUse);
   to.table("links", "links that carried something", report.links, kLinks, native);
   to.table("tiers", "tiers of storage that were used", report.tiers, kTiers, native && !report.tiers.empty());
   to.children(

@@ -45,7 +45,8 @@ class Carrier {
 
   Result<void> run() {
     std::vector<double> factor(t_.size(), 1);
-    std::vector<Scaling> how(t_.size(), Scaling::given);
+    std::vector<Scaling> how;
+    how.resize(t_.size(), Scaling::given);  // in its constructor GCC 12 sees a free() of what is not on the heap
     for (const NodeId n : t_.nodes()) {
       has_host |= t_.on_cpu(n);
       if (t_.type[n] != NodeType::comp || t_.on_cpu(n)) continue;

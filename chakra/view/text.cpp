@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "chakra/view/csv.h"
 #include "chakra/view/view.h"
 
 namespace chakra::view {
@@ -68,7 +69,8 @@ bool is_formula(std::string_view text) {
   });
 }
 
-/// A cell of text: one line, no formula, in quotes where it has a comma or quotes.
+}  // namespace
+
 std::string csv_cell(std::string_view cell) {
   const std::string text = (is_formula(cell) ? "'" : "") + escape(cell);
   if (text.find_first_of(",\"") == std::string::npos) return text;
@@ -76,8 +78,6 @@ std::string csv_cell(std::string_view cell) {
   for (const char c : text) out.append(c == '"' ? 2 : 1, c);
   return out + '"';
 }
-
-}  // namespace
 
 std::string to_csv(const result::Table& table) {
   using Kind = result::Table::Kind;

@@ -12,6 +12,7 @@
 #include "chakra/base/base.h"
 #include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
+#include "chakra/view/show.h"  // IWYU pragma: export
 
 namespace chakra::view {
 

@@ -1,0 +1,47 @@
+// Answers on the terminal.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chakra/cli/cli.h"
+
+namespace chakra::cli {
+namespace {
+
+/// "ranks, collectives, collectives.candidates": those that there are.
+std::vector<std::string> tables_of(const answer::Answer& answer, bool all) {
+  std::vector<std::string> names;
+  for (const answer::Table& table : answer.tables())
+    if (all || (table.present && table.rows > 0)) names.push_back(table.key);
+  return names;
+}
+
+}  // namespace
+
+options::Option all_option(std::string& table) {
+  return {"--all", &table, "Print every row and column of a table of the answer, and nothing else", "TABLE"};
+}
+
+Result<void> check_table(const std::string& table, const answer::Answer& schema) {
+  const std::vector<std::string> known = tables_of(schema, true);
+  if (table.empty() || std::find(known.begin(), known.end(), table) != known.end()) return {};
+  return fail(Code::usage, "cli.usage",
+              fmt::format("--all: no table {}{}; tables: {}", quote(table), options::suggestion(table, known),
+                          fmt::join(known, ", ")));
+}
+
+Result<void> print_answer(const answer::Answer& answer, const view::Text& text, const std::string& table) {
+  if (table.empty()) {
+    print(view::to_text(answer, text));
+    return {};
+  }
+  const answer::Table* const found = answer.table(table);
+  if (!found)
+    return fail(
+        Code::usage, "cli.usage",
+        fmt::format("--all: this answer has no table {}; it has {}", table, fmt::join(tables_of(answer, false), ", ")));
+  print(view::to_text(answer, *found));
+  return {};
+}
+
+}  // namespace chakra::cli

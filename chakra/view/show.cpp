@@ -1,0 +1,276 @@
+// Rows of a text -> text: lines, tables, findings.
+#include "chakra/view/show.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "chakra/view/shown.h"
+#include "chakra/view/template.h"
+#include "chakra/view/view.h"
+
+namespace chakra::view {
+namespace {
+
+using answer::Answer;
+using answer::Series;
+using answer::Type;
+using answer::Unit;
+
+bool is_template(std::string_view key) { return key.find_first_of("{[") != std::string_view::npos; }
+
+/// A row of a text: of a table or of values, alone or for several.
+struct Line {
+  size_t row = 0;
+  int64_t count = 1;
+  std::vector<std::optional<Shown>> sums = {};  ///< of Show::sum: by column
+};
+
+/// What a Show says of one table.
+struct Part {
+  const Show* show = nullptr;
+  Scope scope;
+  std::vector<Line> lines = {};
+
+  Scope at(const Line& line) const {
+    Scope in = scope;
+    in.row = line.row;
+    in.count = line.count;
+    return in;
+  }
+  std::optional<Shown> value(size_t c, const Line& line) const {
+    std::string_view key = show->columns[c].key;
+    if (is_template(key)) {
+      const Scope in = at(line);
+      std::optional<std::string> text = filled(key, [&](std::string_view reference) { return in.text(reference); });
+      return text ? std::optional(Shown{Type::text, Unit::none, std::move(*text)}) : std::nullopt;
+    }
+    if (key == "#") return Shown{Type::whole, Unit::count, line.count};
+    if (c < line.sums.size()) return line.sums[c];
+    if (key.starts_with('+')) key.remove_prefix(1);
+    return at(line).find(key);
+  }
+  /// What a share in this column is of.
+  double whole_of(const ShowColumn& column, const Line& line) const {
+    if (column.share != "*") {
+      const std::optional<Shown> whole = at(line).find(column.share);
+      return whole ? number_of(*whole) : 0;
+    }
+    double sum = 0;
+    const Series* const series = scope.table ? scope.table->column(column.key) : nullptr;
+    for (size_t row = 0; series && row < series->size(); ++row)
+      if (const auto value = shown_of(*series, row)) sum += number_of(*value);
+    return sum;
+  }
+};
+
+/// Rows that are equal in some columns, as text of bytes; "" where a cell is missing: such a row stays alone.
+std::string equal_part(const answer::Table& table, std::string_view columns, size_t row) {
+  std::string key;
+  while (!columns.empty()) {
+    const std::string_view name = columns.substr(0, columns.find(','));
+    columns.remove_prefix(std::min(columns.size(), name.size() + 1));
+    const Series* const series = table.column(name);
+    if (!series || !series->has(row)) return "";
+    append_exactly(key, *series, row);
+    key += '\0';
+  }
+  return key;
+}
+
+void fold(Part& part) {
+  std::unordered_map<std::string, size_t> known;
+  for (size_t row = 0; row < part.scope.table->rows; ++row) {
+    const std::string key = equal_part(*part.scope.table, part.show->fold, row);
+    const auto [at, added] = known.try_emplace(key, part.lines.size());
+    if (added || key.empty()) part.lines.push_back({row});
+    else ++part.lines[at->second].count;
+  }
+}
+
+std::optional<Shown> sum_of(std::optional<Shown> sum, std::optional<Shown> value) {
+  if (!sum || !value) return sum ? sum : value;
+  if (!is_number(*sum)) return sum;
+  constexpr double kLargest = 9e18;
+  const double both = number_of(*sum) + number_of(*value);
+  int64_t* const whole = std::get_if<int64_t>(&sum->cell);
+  const int64_t* const more = std::get_if<int64_t>(&value->cell);
+  if (whole && more && std::abs(both) < kLargest) *whole += *more;
+  else *sum = {Type::real, sum->unit, both};
+  return sum;
+}
+
+void sum(Part& part) {
+  std::unordered_map<std::string, size_t> known;
+  for (size_t row = 0; row < part.scope.table->rows; ++row) {
+    const Line line{row};
+    const std::optional<Shown> group = part.value(0, line);
+    const auto [at, added] = known.try_emplace(group ? show(*group) : "", part.lines.size());
+    if (added) part.lines.push_back({row, 0, std::vector<std::optional<Shown>>(part.show->columns.size())});
+    Line& to = part.lines[at->second];
+    ++to.count;
+    for (size_t c = 0; c < part.show->columns.size(); ++c) to.sums[c] = sum_of(to.sums[c], part.value(c, line));
+  }
+}
+
+void rank(Part& part) {
+  size_t by = 0;
+  while (by < part.show->columns.size() && part.show->columns[by].key != part.show->ranked) ++by;
+  const auto size_of = [&](const Line& line) {
+    const std::optional<Shown> value =
+        by < part.show->columns.size() ? part.value(by, line) : part.at(line).find(part.show->ranked);
+    return value ? number_of(*value) : -INFINITY;
+  };
+  std::vector<std::pair<double, size_t>> order;
+  for (const Line& line : part.lines) order.emplace_back(-size_of(line), order.size());
+  std::sort(order.begin(), order.end());
+  std::vector<Line> ranked;
+  for (const auto& [size, index] : order) ranked.push_back(std::move(part.lines[index]));
+  part.lines = std::move(ranked);
+}
+
+/// No lines where the answer has none of it.
+Part part_of(const Show& show, const Answer& answer, std::string_view subject) {
+  Part part{&show, {answer, subject}};
+  if (show.table.ends_with('.')) {
+    part.scope.prefix = show.table;
+    const auto& values = answer.values();
+    if (std::any_of(values.begin(), values.end(),
+                    [&](const answer::Value& v) { return v.present && v.key.starts_with(show.table); }))
+      part.lines.emplace_back();
+    return part;
+  }
+  part.scope.table = answer.table(show.table);
+  if (!part.scope.table) return part;
+  if (show.sum) sum(part);
+  else if (!show.fold.empty()) fold(part);
+  else
+    for (size_t row = 0; row < part.scope.table->rows; ++row) part.lines.push_back({row});
+  if (!show.ranked.empty()) rank(part);
+  return part;
+}
+
+/// A table of one part, or of several that are joined.
+class TableText {
+ public:
+  explicit TableText(std::vector<Part> parts) : parts_(std::move(parts)) {
+    for (const Part& part : parts_) CHAKRA_ASSERT(part.show->columns.size() == columns().size());
+    const auto has_lines = [](const Part& part) { return !part.lines.empty(); };
+    if (std::any_of(parts_.begin(), parts_.end(), has_lines)) write();
+  }
+  std::string text() && { return std::move(out_); }
+
+ private:
+  std::span<const ShowColumn> columns() const { return parts_.front().show->columns; }
+
+  void write() {
+    result::Table table;
+    for (size_t c = 0; c < columns().size(); ++c) {
+      shown_.push_back(is_shown(c));
+      if (!shown_[c]) continue;
+      table.columns.push_back({std::string(columns()[c].heading), kind_of(c)});
+      if (!columns()[c].share.empty()) table.columns.push_back({"", result::Table::Kind::count});
+      if (columns()[c].bar) table.columns.push_back({"", result::Table::Kind::text});
+    }
+    std::string more;
+    for (const Part& part : parts_) {
+      const size_t rows = std::min(part.show->first, part.lines.size());
+      for (size_t line = 0; line < rows; ++line) table.rows.push_back(row(part, part.lines[line]));
+      if (const size_t rest = part.lines.size() - rows; rest > 0)
+        more += fmt::format("  ... and {} more {}; '--all {}' shows {}\n", show_count(static_cast<int64_t>(rest)),
+                            rest == 1 ? "row" : "rows", part.show->table, rest == 1 ? "it" : "them");
+    }
+    out_ = "\n" + to_text(table) + more;
+  }
+
+  template <class Is>
+  bool any(const Is& is) const {
+    for (const Part& part : parts_)
+      for (const Line& line : part.lines)
+        if (is(part, line)) return true;
+    return false;
+  }
+  bool is_shown(size_t c) const {
+    const Hide hide = columns()[c].hide;
+    return hide == Hide::never || any([&](const Part& part, const Line& line) {
+             const std::optional<Shown> value = part.value(c, line);
+             return value && (hide == Hide::missing || number_of(*value) != 0);
+           });
+  }
+  bool is_folded(size_t c) const {
+    return columns()[c].alike && any([](const Part&, const Line& line) { return line.count > 1; });
+  }
+  /// Texts stand at the left.
+  result::Table::Kind kind_of(size_t c) const {
+    std::optional<Shown> value;
+    any([&](const Part& part, const Line& line) { return (value = part.value(c, line)).has_value(); });
+    const bool text = is_folded(c) || (value && !is_number(*value));
+    return text ? result::Table::Kind::text : result::Table::Kind::count;
+  }
+
+  std::vector<result::Table::Cell> row(const Part& part, const Line& line) const {
+    std::vector<result::Table::Cell> cells;
+    for (size_t c = 0; c < columns().size(); ++c) {
+      if (!shown_[c]) continue;
+      const ShowColumn& column = part.show->columns[c];
+      const std::optional<Shown> value = part.value(c, line);
+      std::string text = value ? show(*value, column.key.starts_with('+')) : "-";
+      if (value && column.words) text = column.words(text);
+      if (column.alike && line.count > 1) text += fmt::format(" (and {} alike)", show_count(line.count - 1));
+      cells.emplace_back(std::move(text));
+      const double number = value ? number_of(*value) : 0;
+      if (!columns()[c].share.empty()) {
+        const double whole = column.share.empty() ? 0 : part.whole_of(column, line);
+        cells.emplace_back(value ? show_percent(whole == 0 ? 0 : number / whole) : "");
+      }
+      if (columns()[c].bar) cells.emplace_back(bar(part, c, number));
+    }
+    return cells;
+  }
+  static std::string bar(const Part& part, size_t c, double number) {
+    constexpr double kLongest = 20;
+    double most = 0;
+    for (const Line& line : part.lines)
+      if (const auto value = part.value(c, line)) most = std::max(most, number_of(*value));
+    return most > 0 && number > 0 ? std::string(static_cast<size_t>(kLongest * number / most + 0.5), '#') : "";
+  }
+
+  std::vector<Part> parts_;
+  std::vector<bool> shown_;
+  std::string out_;
+};
+
+std::string line_of(const Show& show, const Answer& answer, std::string_view subject) {
+  const Scope scope{answer, subject};
+  const std::optional<std::string> text = filled(show.line, [&](std::string_view reference) {
+    const std::optional<std::string> value = scope.text(reference);
+    return value ? std::optional(escape(*value)) : std::nullopt;
+  });
+  return text && !text->empty() ? *text + "\n" : "";
+}
+
+}  // namespace
+
+std::string to_text(const Answer& answer, const Text& text) {
+  const auto& [shows, subject] = text;
+  std::string out;
+  for (size_t s = 0; s < shows.size(); ++s) {
+    if (shows[s].findings) {
+      Findings findings = answer.findings();
+      std::stable_sort(findings.begin(), findings.end(),
+                       [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+      out += to_text(findings, "");
+    } else if (shows[s].table.empty()) {
+      out += line_of(shows[s], answer, subject);
+    } else {
+      std::vector<Part> parts{part_of(shows[s], answer, subject)};
+      for (; s + 1 < shows.size() && shows[s + 1].joined; ++s) parts.push_back(part_of(shows[s + 1], answer, subject));
+      out += TableText(std::move(parts)).text();
+    }
+  }
+  return out;
+}
+
+}  // namespace chakra::view

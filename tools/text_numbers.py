@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Each number of a text is a cell of the answer, or a share, a sum or a count of cells: walks the cases.
+
+    text_numbers.py [--bin DIR] [NAME...]
+
+The cases of chakra/*/cases (all that run `chakra sim`, or those named) run with a command that also asks for --json, and
+looks up each number that it prints in the JSON. Findings and texts of the answer may say what they like.
+"""
+import argparse
+import collections
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import case
+
+VERBS = ("sim",)
+ELSEWHERE = ("--all", "--astra-output", "--help", "-h")  # what prints something else
+TIMES = [(1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns"), (1, "ps")]
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?: (?:%|[numkKMGTPE]?i?(?:s|B|FLOP)(?:/s)?|ps)(?!\w))?")
+# Columns whose rows are one line of a text where they are equal.
+FOLDS = {"ranks": ("actor",), "collectives": ("type", "members", "bytes", "count", "total_ps", "wait_ps")}
+SUMS = {"critical_path": ("kind", "collective", "group", "tier")}
+
+
+def show_time(value):
+    for size, unit in TIMES:
+        shown = value / size
+        if abs(shown) >= 1:
+            digits = 0 if size == 1 else 3 if abs(shown) < 10 else 2 if abs(shown) < 100 else 1
+            return f"{shown:.{digits}f} {unit}"
+    return "0 s"
+
+
+def scaled(value, step, units):
+    unit = 0
+    while abs(value) >= step and unit + 1 < len(units):
+        value, unit = value / step, unit + 1
+    return value, unit, units[unit]
+
+
+def shown_forms(key, value):
+    """What a cell may look like."""
+    forms = [f"{value:,}" if isinstance(value, int) else f"{value:.4g}", str(value)]
+    if key.endswith("_ps"):
+        forms.append(show_time(value))
+    if key.endswith("bytes_per_s"):
+        forms.append("{0:.1f} {2}".format(*scaled(value, 1000, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"])))
+    elif "bytes" in key:
+        number, unit, name = scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
+        forms.append(f"{number:.{1 if unit else 0}f} {name}")
+    elif "ops" in key:
+        forms += [f"{value / size:.4g} {letter}FLOP/s"
+                  for size, letter in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1, ""))]
+    if isinstance(value, float):
+        forms += [f"{value * 100:.2f} %", f"{value:.2f} %"]
+    return forms
+
+
+class Numbers:
+    """All that a text may say of an answer."""
+
+    def __init__(self, answer, asked):
+        self.forms = set(NUMBER.findall(asked))
+        self.makespan = answer.get("makespan_ps", 0)
+        self.add(answer, {})
+
+    def add_form(self, form):
+        self.forms.add(form.lstrip("+-"))
+
+    def add_shares(self, cells, wholes):
+        for part in cells:
+            for whole in wholes:
+                self.add_form(f"{part / whole * 100 if whole else 0:.2f} %")
+
+    def add(self, row, sums):
+        """A row of a table with the sums of its columns, or the values."""
+        cells = [(key, value) for key, value in flat(row) if isinstance(value, (int, float)) and not isinstance(value, bool)]
+        for key, value in cells:
+            for form in shown_forms(key, value):
+                self.add_form(form)
+        times = [value for key, value in cells if key.endswith("_ps")]
+        self.add_shares(times, [*times, self.makespan, *sums.values()])
+        for key, value in flat(row):
+            if isinstance(value, str):
+                self.forms.update(NUMBER.findall(value))
+            elif isinstance(value, list) and key != "findings":
+                self.add_table(key, value)
+
+    def add_table(self, key, rows):
+        self.add_form(f"{len(rows):,}")
+        if not rows or not isinstance(rows[0], dict):
+            return
+        sums = {name: sum(row.get(name) or 0 for row in rows) for name, value in rows[0].items() if name.endswith("_ps")}
+        for row in rows:
+            self.add(row, sums)
+        columns = FOLDS.get(key) or SUMS.get(key, ())
+        groups = collections.defaultdict(list)
+        for row in rows:
+            groups[tuple(row.get(column) for column in columns)].append(row)
+        for group in groups.values():
+            if key in FOLDS:
+                self.add_form(f"{len(group) - 1:,}")
+            if key in SUMS:
+                self.add_form(f"{len(group):,}")
+                total = sum(row["time_ps"] for row in group)
+                self.add_form(show_time(total))
+                self.add_shares([total], [self.makespan])
+
+
+def flat(row):
+    """Cells by the last part of their keys; objects are parts of keys."""
+    for key, value in row.items():
+        if isinstance(value, dict):
+            yield from flat(value)
+        else:
+            yield key, value
+
+
+def unknown_numbers(text, answer, asked):
+    known = Numbers(answer, asked)
+    for line in text.splitlines():
+        if re.match(r"(note|warning|error): |  \.\.\. and ", line):
+            continue
+        for number in NUMBER.findall(line):
+            if number not in known.forms:
+                yield f"{number} in {line!r}"
+
+
+def run_as_command():
+    """In place of the command: the same, but what it prints is looked up."""
+    real, log = os.environ["TEXT_NUMBERS_BIN"], os.environ["TEXT_NUMBERS_LOG"]
+    command, arguments = os.path.basename(sys.argv[0]), sys.argv[1:]
+    program = os.path.join(real, command)
+    if arguments[:1] not in [[verb] for verb in VERBS] or any(a.split("=")[0] in (*ELSEWHERE, "--json") for a in arguments):
+        os.execv(program, [program, *arguments])
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "answer.json")
+        done = subprocess.run([program, *arguments, "--json", path], stdout=subprocess.PIPE, check=False)
+        sys.stdout.buffer.write(done.stdout)
+        text = done.stdout.decode(errors="replace")
+        with open(log, "a", encoding="utf-8") as file:
+            if os.path.exists(path) and done.returncode == 0:
+                with open(path, encoding="utf-8") as answer:
+                    found = list(unknown_numbers(text, json.load(answer), " ".join(arguments)))
+                file.write("".join(f"{' '.join(arguments)}: {each}\n" for each in found) or "ok\n")
+    sys.exit(done.returncode)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", default=os.path.join(case.ROOT, "build", "release", "bin"))
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    texts, unknown = 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "log")
+        wrappers = os.path.join(folder, "bin")
+        os.mkdir(wrappers)
+        for program in os.listdir(arguments.bin):
+            os.symlink(os.path.abspath(os.path.join(arguments.bin, program)), os.path.join(wrappers, program))
+        os.unlink(os.path.join(wrappers, "chakra"))
+        with open(os.path.join(wrappers, "chakra"), "w", encoding="utf-8") as file:
+            file.write(f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\n"
+                       "import text_numbers\ntext_numbers.run_as_command()\n")
+        os.chmod(os.path.join(wrappers, "chakra"), 0o755)
+        os.environ.update(TEXT_NUMBERS_BIN=os.path.abspath(arguments.bin), TEXT_NUMBERS_LOG=log)
+        for path in sorted(glob.glob(os.path.join(case.ROOT, "chakra", "*", "cases", "*.case"))):
+            if arguments.names and not any(re.search(name, path) for name in arguments.names):
+                continue
+            if not any(f"chakra {verb} " in open(path, encoding="utf-8").read() for verb in VERBS):
+                continue
+            open(log, "w", encoding="utf-8").close()
+            case.run_case(path, wrappers, False)
+            with open(log, encoding="utf-8") as file:
+                lines = file.read().splitlines()
+            texts += len([line for line in lines if line == "ok"])
+            unknown += [f"{os.path.basename(path)}: {line}" for line in lines if line != "ok"]
+    print("\n".join(unknown + [f"{texts} texts whose numbers are all in their answers, {len(unknown)} numbers that are not"]))
+    sys.exit(1 if unknown or not texts else 0)
+
+
+if __name__ == "__main__":
+    main()
