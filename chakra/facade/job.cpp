@@ -24,6 +24,7 @@ struct JobData {
   std::string path;  ///< "" of a job that no file has
   Answer made;
 
+  std::string name() const { return path.empty() ? "job" : path; }  ///< in texts
   /// The traces, which are read when they are wanted first.
   Result<LoadedPtr> load() const {
     const std::lock_guard lock(mutex_);
@@ -169,7 +170,7 @@ Result<Trace> Job::trace(int64_t rank) const {
 Result<Answer> Job::check(const CheckOptions& options, Control control) const {
   CHAKRA_ASSIGN(LoadedPtr loaded, data_->load());
   job::CheckOptions call;
-  call.path = data_->path;
+  call.path = data_->name();
   call.loaded = std::move(loaded);
   return answer(options, control, std::move(call),
                 [](const job::CheckOptions& asked) { return job::check_job(asked); });
@@ -178,7 +179,7 @@ Result<Answer> Job::check(const CheckOptions& options, Control control) const {
 Result<Answer> Job::simulate(const SimulateOptions& options, Control control, Models* models) const {
   CHAKRA_ASSIGN(LoadedPtr loaded, data_->load());
   job::SimulateOptions call;
-  call.path = data_->path;
+  call.path = data_->name();
   call.loaded = std::move(loaded);
   std::atomic<bool> stop{false};
   job::SimulateHooks hooks;
@@ -209,7 +210,7 @@ Result<Answer> Job::simulate(const SimulateOptions& options, Control control, Mo
 Result<Answer> Job::what_if(const WhatIfOptions& options, Control control) const {
   CHAKRA_ASSIGN(LoadedPtr loaded, data_->load());
   job::WhatIfOptions call;
-  call.path = data_->path;
+  call.path = data_->name();
   call.loaded = std::move(loaded);
   return answer(options, control, std::move(call), [](const job::WhatIfOptions& asked) { return job::what_if(asked); });
 }
@@ -217,7 +218,7 @@ Result<Answer> Job::what_if(const WhatIfOptions& options, Control control) const
 Result<Answer> Job::analyze(const AnalyzeOptions& options, Control control) const {
   CHAKRA_ASSIGN(LoadedPtr loaded, data_->load());
   job::AnalyzeOptions call;
-  call.path = data_->path;
+  call.path = data_->name();
   call.details = true;
   call.loaded = std::move(loaded);
   return answer(options, control, std::move(call),
@@ -226,8 +227,8 @@ Result<Answer> Job::analyze(const AnalyzeOptions& options, Control control) cons
 
 Result<Answer> Job::diff(const Job& other, const DiffOptions& options, Control control) const {
   job::DiffOptions call;
-  call.a = data_->path;
-  call.b = other.path();
+  call.a = data_->name();
+  call.b = JobMaker::get(other).name();
   CHAKRA_ASSIGN(call.loaded_a, data_->load());
   CHAKRA_ASSIGN(call.loaded_b, JobMaker::get(other).load());
   return answer(options, control, std::move(call), [](const job::DiffOptions& asked) { return job::diff_jobs(asked); });
@@ -268,6 +269,7 @@ Result<Answer> Job::write(const std::string& path, const WriteOptions& options, 
   call.paths = {from};
   call.output = path;
   CHAKRA_TRY(take(options, call));
+  if (call.to.empty() && std::filesystem::path(path).extension().empty()) call.to = "et";
   CHAKRA_ASSIGN(const job::ConvertedJob converted, job::convert_job(call));
   return public_answer(converted);
 }
