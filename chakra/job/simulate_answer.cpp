@@ -109,7 +109,7 @@ Choice choice_of(const CollectiveReport& c) {
   }
   if (!taken || !taken->predicted_ps) return {"too large to compare", {}, {}};
   if (!next || *taken->predicted_ps == 0) return {"no other", {}, {}};
-  return {"fastest", std::string(next->algorithm->name),
+  return {"by price", std::string(next->algorithm->name),
           static_cast<double>(*next->predicted_ps) / static_cast<double>(*taken->predicted_ps) - 1};
 }
 constexpr auto kHasFit = [](const CollectiveReport& c) { return c.fitted.has_value(); };
@@ -143,7 +143,7 @@ constexpr std::array kCollectives{
         "next_best", Unit::none, "the fastest other algorithm that was looked at",
         [](const auto& c) { return choice_of(c).next; }, Missing::left_out),
     column<CollectiveReport>(
-        "next_best_longer", Unit::share, "how much longer that takes alone",
+        "next_best_longer", Unit::share, "how much longer that takes alone; below 0: less",
         [](const auto& c) { return choice_of(c).longer; }, Missing::left_out),
     rows<CollectiveReport>("candidates", "algorithms that were looked at",
                            [](const CollectiveReport& c) { return c.algorithm != nullptr; }),

@@ -61,7 +61,7 @@ constexpr std::array<ShowColumn, 11> kShowCollectives{{
     {.key = "algorithm_bytes_per_s", .heading = "algorithm"},
     {.key = "bus_bytes_per_s", .heading = "bus"},
     {.key = "{algorithm}[{?near_order}, near][ {protocol}]", .heading = "taken", .hide = Hide::missing},
-    {.key = "[!{next_best} {+next_best_longer}|{choice}[ +-{fitted_error_percent}]]",
+    {.key = "[!{next_best} {+next_best_longer}|{?choice=fitted}fitted[ +-{fitted_error_percent}]|{choice}]",
      .heading = "next best",
      .hide = Hide::missing},
 }};
