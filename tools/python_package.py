@@ -165,12 +165,12 @@ def make_wheel(build, out, portable):
                 path = os.path.join(folder, entry)
                 files[f"{data}/data/{os.path.relpath(path, prefix)}"] = (read(path, "rb"), False)
         tag = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+        libraries = bundled(os.path.join(prefix, "lib", "chakra"))
+        for name, path in libraries.items():
+            files[f"{data}/data/lib/chakra/{name}"] = (read(path, "rb"), True)
         if portable:
-            libraries = bundled(os.path.join(prefix, "lib", "chakra"))
             if problems := check_programs(command, libraries):
                 sys.exit("python_package: this wheel would not run elsewhere; build it on Debian 12\n  " + "\n  ".join(problems))
-            for name, path in libraries.items():
-                files[f"{data}/data/lib/chakra/{name}"] = (read(path, "rb"), True)
             for name, text in licences(libraries).items():
                 files[f"{info}/{name}"] = (text, False)
             tag = f"py3-none-manylinux_2_35_{platform.machine()}"
