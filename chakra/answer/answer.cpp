@@ -10,21 +10,32 @@ void Series::reserve(size_t rows) {
   else numbers_.reserve(rows);
 }
 
+void Series::add_missing() {
+  if (valid_.empty()) valid_.assign(size(), true);
+  valid_.push_back(false);
+  if (info_.type == Type::any) cells_.emplace_back();
+  else if (info_.type == Type::real) reals_.push_back(0);
+  else numbers_.push_back(0);
+}
+
+void Series::add_text(std::string_view value) {
+  if (!texts_) texts_.emplace();
+  const bool again = !numbers_.empty() && has(size() - 1) && text(size() - 1) == value;  // often
+  add_whole(again ? numbers_.back() : static_cast<int64_t>(texts_->intern(value)));
+}
+
 void Series::add(const Cell& cell) {
-  const bool missing = std::holds_alternative<std::monostate>(cell);
-  if (missing && valid_.empty()) valid_.assign(size(), true);
-  if (missing || !valid_.empty()) valid_.push_back(!missing);
+  if (std::holds_alternative<std::monostate>(cell)) return add_missing();
   if (info_.type == Type::any) {
+    if (!valid_.empty()) valid_.push_back(true);
     cells_.push_back(cell);
   } else if (info_.type == Type::real) {
-    reals_.push_back(missing ? 0 : std::get<double>(cell));
+    add_real(std::get<double>(cell));
   } else if (info_.type == Type::text) {
-    if (!texts_) texts_.emplace();
-    numbers_.push_back(missing ? 0 : texts_->intern(std::get<std::string>(cell)));
-  } else if (const bool* truth = std::get_if<bool>(&cell)) {
-    numbers_.push_back(*truth ? 1 : 0);
+    add_text(std::get<std::string>(cell));
   } else {
-    numbers_.push_back(missing ? 0 : std::get<int64_t>(cell));
+    const bool* const truth = std::get_if<bool>(&cell);
+    add_whole(truth ? *truth : std::get<int64_t>(cell));
   }
 }
 

@@ -43,10 +43,12 @@ struct Info {
 /// Nothing: it is missing. A number that is not finite is null in JSON. uint64_t: only of type `any`.
 using Cell = std::variant<std::monostate, bool, int64_t, double, std::string, uint64_t>;
 
+class Series;
 /// How a value comes from a row of a computation.
 template <class Row>
 struct Column : Info {
   Cell (*get)(const Row& row) = nullptr;
+  void (*put)(Series& to, const Row& row) = nullptr;  ///< the same into a series, without a Cell; null: by `get`
 };
 
 namespace detail {
@@ -88,6 +90,9 @@ Cell to_cell(const T& value) {
   else return std::string(value);
 }
 
+template <class T>
+void put(Series& to, const T& value);
+
 template <auto Member>
 struct OfMember;
 template <class Owner, class Value, Value Owner::*Member>
@@ -104,7 +109,8 @@ constexpr auto column(std::string_view key, Unit unit, std::string_view meaning,
   using Of = detail::OfMember<Member>;
   using Row = typename Of::Row;
   return Column<Row>{{key, detail::type_of<typename Of::Type>(), unit, meaning, missing},
-                     [](const Row& row) { return detail::to_cell(row.*Member); }};
+                     [](const Row& row) { return detail::to_cell(row.*Member); },
+                     [](Series& to, const Row& row) { detail::put(to, row.*Member); }};
 }
 /// What a function without captures makes of a row.
 template <class Row, class Get>
@@ -112,7 +118,8 @@ constexpr Column<Row> column(std::string_view key, Unit unit, std::string_view m
                              Missing missing = Missing::null) {
   using Value = std::invoke_result_t<Get, const Row&>;
   return {{key, detail::type_of<Value>(), unit, meaning, missing},
-          [](const Row& row) { return detail::to_cell(Get{}(row)); }};
+          [](const Row& row) { return detail::to_cell(Get{}(row)); },
+          [](Series& to, const Row& row) { detail::put(to, Get{}(row)); }};
 }
 /// Of picoseconds: JSON has them also in nanoseconds, as it had them at first.
 template <class Row>
@@ -144,6 +151,17 @@ class Series {
   std::string_view text(size_t row) const { return (*texts_)[static_cast<StringId>(numbers_[row])]; }
   const Cell& any(size_t row) const { return cells_[row]; }
   void add(const Cell& cell);
+  // The same of a value of the column's type.
+  void add_whole(int64_t value) {
+    numbers_.push_back(value);
+    if (!valid_.empty()) valid_.push_back(true);
+  }
+  void add_real(double value) {
+    reals_.push_back(value);
+    if (!valid_.empty()) valid_.push_back(true);
+  }
+  void add_text(std::string_view value);
+  void add_missing();
   void reserve(size_t rows);
 
  private:
@@ -154,6 +172,19 @@ class Series {
   std::vector<bool> valid_;          ///< empty: all
   std::optional<StringPool> texts_;  ///< of texts
 };
+
+namespace detail {
+
+template <class T>
+void put(Series& to, const T& value) {
+  if constexpr (Plain<T>::optional) value ? put(to, *value) : to.add_missing();
+  else if constexpr (kIsVariant<T>) to.add(to_cell(value));
+  else if constexpr (std::integral<T>) to.add_whole(static_cast<int64_t>(value));
+  else if constexpr (std::floating_point<T>) to.add_real(static_cast<double>(value));
+  else to.add_text(value);
+}
+
+}  // namespace detail
 
 /// A list of rows. Where the first of several columns has no key, an object, by the texts of that column; where the
 /// only other one has none either, of its values. Where the only column has no key, a list of its values.
@@ -272,8 +303,12 @@ class Builder {
   template <class Rows, class Row, size_t N>
   static void fill(Table& to, const Rows& rows, const std::array<Column<Row>, N>& columns) {
     if (to.columns.empty()) declare(to, columns);
-    for (const Row& row : rows)
-      for (size_t c = 0; c < N; ++c) to.columns[c].add(columns[c].get(row));
+    for (size_t c = 0; c < N; ++c) {
+      Series& series = to.columns[c];
+      for (const Row& row : rows)
+        if (columns[c].put) columns[c].put(series, row);
+        else series.add(columns[c].get(row));
+    }
   }
 
   Answer answer_;

@@ -66,26 +66,43 @@ struct Part {
   }
 };
 
-/// Rows that are equal in some columns, as text of bytes; "" where a cell is missing: such a row stays alone.
-std::string equal_part(const answer::Table& table, std::string_view columns, size_t row) {
-  std::string key;
-  while (!columns.empty()) {
-    const std::string_view name = columns.substr(0, columns.find(','));
-    columns.remove_prefix(std::min(columns.size(), name.size() + 1));
-    const Series* const series = table.column(name);
-    if (!series || !series->has(row)) return "";
-    append_exactly(key, *series, row);
-    key += '\0';
+/// The columns of a table among names with commas between them; null where one is not there.
+std::vector<const Series*> columns_of(const answer::Table& table, std::string_view names) {
+  std::vector<const Series*> columns;
+  while (!names.empty()) {
+    const std::string_view name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    columns.push_back(table.column(name));
   }
-  return key;
+  return columns;
 }
 
+/// The bytes of a row in some columns: rows with the same bytes are equal there. Missing cells count as one value.
+void bytes_of(std::span<const Series* const> columns, size_t row, std::string& bytes) {
+  bytes.clear();
+  const auto append = [&](const auto& value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  for (const Series* const series : columns) {
+    const bool has = series->has(row);
+    append(has);
+    if (!has) continue;
+    if (series->info().type == Type::any) append_exactly(bytes, *series, row);
+    else if (series->info().type == Type::real) append(series->real(row));
+    else append(series->whole(row));
+  }
+}
+
+/// A row without one of the columns stays alone.
 void fold(Part& part) {
+  const std::vector<const Series*> columns = columns_of(*part.scope.table, part.show->fold);
+  const bool all = std::find(columns.begin(), columns.end(), nullptr) == columns.end();
   std::unordered_map<std::string, size_t> known;
+  std::string bytes;
   for (size_t row = 0; row < part.scope.table->rows; ++row) {
-    const std::string key = equal_part(*part.scope.table, part.show->fold, row);
-    const auto [at, added] = known.try_emplace(key, part.lines.size());
-    if (added || key.empty()) part.lines.push_back({row});
+    const bool alone =
+        !all || std::any_of(columns.begin(), columns.end(), [&](const Series* s) { return !s->has(row); });
+    if (!alone) bytes_of(columns, row, bytes);
+    const auto [at, added] = alone ? std::pair(known.end(), true) : known.try_emplace(bytes, part.lines.size());
+    if (added) part.lines.push_back({row});
     else ++part.lines[at->second].count;
   }
 }
@@ -102,16 +119,35 @@ std::optional<Shown> sum_of(std::optional<Shown> sum, std::optional<Shown> value
   return sum;
 }
 
+/// The columns that a template may name.
+std::vector<const Series*> named_in(std::string_view text, const answer::Table& table) {
+  std::vector<const Series*> columns;
+  for (const Series& series : table.columns)
+    if (series.info().type != Type::rows && text.find(series.info().key) != text.npos) columns.push_back(&series);
+  return columns;
+}
+
 void sum(Part& part) {
-  std::unordered_map<std::string, size_t> known;
+  const std::vector<const Series*> columns = named_in(part.show->columns[0].key, *part.scope.table);
+  std::unordered_map<std::string, size_t> lines;  // by text of the first column
+  std::unordered_map<std::string, size_t> known;  // by what that text is made of
+  std::string bytes;
   for (size_t row = 0; row < part.scope.table->rows; ++row) {
     const Line line{row};
-    const std::optional<Shown> group = part.value(0, line);
-    const auto [at, added] = known.try_emplace(group ? show(*group) : "", part.lines.size());
-    if (added) part.lines.push_back({row, 0, std::vector<std::optional<Shown>>(part.show->columns.size())});
-    Line& to = part.lines[at->second];
+    bytes_of(columns, row, bytes);
+    const auto [seen, fresh] = known.try_emplace(bytes, 0);
+    if (fresh) {
+      const std::optional<Shown> group = part.value(0, line);
+      const auto [at, added] = lines.try_emplace(group ? show(*group) : "", part.lines.size());
+      if (added) {
+        part.lines.push_back({row, 0, std::vector<std::optional<Shown>>(part.show->columns.size())});
+        part.lines.back().sums[0] = group;
+      }
+      seen->second = at->second;
+    }
+    Line& to = part.lines[seen->second];
     ++to.count;
-    for (size_t c = 0; c < part.show->columns.size(); ++c) to.sums[c] = sum_of(to.sums[c], part.value(c, line));
+    for (size_t c = 1; c < part.show->columns.size(); ++c) to.sums[c] = sum_of(to.sums[c], part.value(c, line));
   }
 }
 
