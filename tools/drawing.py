@@ -54,7 +54,8 @@ class Drawing:
         self.add(f'<text x="{x:g}" y="{y:g}" font-size="{size}"{place}{extra}>{html.escape(text, quote=False)}</text>')
 
     def rect(self, x, y, width, height, kind, radius=0, extra=""):
-        self.add(f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" class="{kind}"{f" rx={chr(34)}{radius}{chr(34)}" if radius else ""}{extra}/>')
+        round_ = f' rx="{radius}"' if radius else ""
+        self.add(f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" class="{kind}"{round_}{extra}/>')
 
     def box(self, x, y, width, height, lines, colour="grey", size=12, radius=5, dashed=False):
         """A box with lines of text in its middle, the first one bold if there are several."""
