@@ -3,7 +3,7 @@
 
     draw_timeline.py FILE.json OUT.svg [FROM_MS TO_MS]
 
-One row per nesting level of each track, slices too narrow to see left out, arrows for flows.
+One row per nesting level of each track, slices too narrow to see left out, arrows for flows. Readable on light and dark pages.
 """
 import collections
 import html
@@ -12,14 +12,17 @@ import sys
 
 WIDTH, LABEL, ROW, DEPTH = 1200, 150, 13, 5
 COLOURS = {"COMM_COLL_NODE": "#d1495b", "COMM_SEND_NODE": "#d1495b", "COMM_RECV_NODE": "#d1495b"}
+STYLE = """<style>.rank{font-weight:bold;font-size:11px}.back{fill:#fff}.ink{fill:#1f2328}.flow{stroke:#222;fill:none;stroke-width:1}.tick{stroke:#ddd}
+@media (prefers-color-scheme: dark){.back{fill:#0d1117}.ink{fill:#e6edf3}.flow{stroke:#e6edf3}.tick{stroke:#343b44}}</style>
+"""
 PALETTE = ["#5b8e7d", "#8cb369", "#f4e285", "#f4a259", "#7d8491", "#9fb8ad", "#b5c99a", "#a3b18a"]
 
 
-def main():
-    events = json.load(open(sys.argv[1]))["traceEvents"]
+def drawn(events, begin=None, end=None):
+    """The picture of trace events as SVG; `begin` and `end` in microseconds, by default all of it."""
     slices = [e for e in events if e["ph"] == "X"]
-    begin = float(sys.argv[3]) * 1000 if len(sys.argv) > 4 else min(e["ts"] for e in slices)
-    end = float(sys.argv[4]) * 1000 if len(sys.argv) > 4 else max(e["ts"] + e["dur"] for e in slices)
+    begin = min(e["ts"] for e in slices) if begin is None else begin
+    end = max(e["ts"] + e["dur"] for e in slices) if end is None else end
     names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
     tracks = collections.defaultdict(list)
     for e in slices:
@@ -33,7 +36,7 @@ def main():
     for track in sorted(tracks):
         if track[0] != rank:
             rank = track[0]
-            body.append(f'<text x="6" y="{y + 10}" class="rank">rank {rank}</text>')
+            body.append(f'<text x="6" y="{y + 10}" class="rank ink">rank {rank}</text>')
             y += 18
         depth, around = 0, []
         top[track] = y
@@ -55,7 +58,7 @@ def main():
             if fits >= 4:
                 name = e["name"] if len(e["name"]) <= fits else e["name"][:fits - 1] + "…"
                 body.append(f'<text x="{left + 2:.1f}" y="{y + depth * ROW + 9}">{html.escape(name)}</text>')
-        body.append(f'<text x="6" y="{y + 9}">{html.escape(names.get(track, ""))}</text>')
+        body.append(f'<text x="6" y="{y + 9}" class="ink">{html.escape(names.get(track, ""))}</text>')
         y += rows * ROW + 8
     ends = collections.defaultdict(dict)
     for e in events:
@@ -69,12 +72,19 @@ def main():
     step = 10 ** (len(str(int((end - begin) / 1000))) - 1) or 1
     tick = -(-begin // (step * 1000)) * step * 1000
     while tick <= end:
-        ticks.append(f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="20" y2="{y}" class="tick"/><text x="{x(tick) + 2:.1f}" y="16">{tick / 1000:g} ms</text>')
+        ticks.append(f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="20" y2="{y}" class="tick"/>'
+                     f'<text x="{x(tick) + 2:.1f}" y="16" class="ink">{tick / 1000:g} ms</text>')
         tick += step * 1000
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" font-family="sans-serif" font-size="9">\n{STYLE}'
+            f'<rect width="{WIDTH}" height="{y}" class="back"/>\n' + "\n".join(ticks + body) + "\n</svg>\n")
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    part = [float(milliseconds) * 1000 for milliseconds in sys.argv[3:5]] if len(sys.argv) > 4 else []
     with open(sys.argv[2], "w", encoding="utf-8") as file:
-        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" font-family="sans-serif" font-size="9">\n'
-                   '<style>.rank{font-weight:bold;font-size:11px}.flow{stroke:#222;fill:none;stroke-width:1}.tick{stroke:#ddd}</style>\n'
-                   f'<rect width="{WIDTH}" height="{y}" fill="white"/>\n' + "\n".join(ticks + body) + "\n</svg>\n")
+        file.write(drawn(events, *part))
 
 
 if __name__ == "__main__":

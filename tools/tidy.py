@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 
+import figures
 import sizes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -277,6 +278,12 @@ def check_notices():
             yield f"CMakeLists.txt:{number}: THIRD_PARTY_NOTICES.md has no row for {found[1]}"
 
 
+def check_figures():
+    """Figures that come from text alone, such as rooms.txt; tools/figures.py --check looks at all of them."""
+    for name in figures.outdated():
+        yield f"docs/pictures/{name}.svg:1: not up to date; python3 tools/figures.py {name}"
+
+
 def main():
     allowed, findings = rooms()
     texts = {}
@@ -323,6 +330,7 @@ def main():
     findings += [f"{path}:{number}: {what}" for path, number, what in check_hidden_names(texts)]
     findings += [f"{path}:{number}: {what}" for path, number, what in sizes.check({path: text for path, text in texts.items() if path not in MADE})]
     findings += check_notices()
+    findings += check_figures()
     findings += check_format([path for path in texts if re.search(r"\.(cpp|h)$", path)])
     findings += check_python()
     for finding in findings:
