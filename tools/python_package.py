@@ -25,8 +25,8 @@ import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RPATH = "$ORIGIN/../lib/chakra"
-# What no wheel has a use for: the recording for `--compute torch`, whose plugin is missing, and the page of the library.
-WITHOUT = {"gpt2_host", "cpp_api.md"}
+# What no wheel has a use for: the recording for `--compute torch`, whose plugin is missing, the page of the library, and pictures.
+WITHOUT = {"gpt2_host", "cpp_api.md", "pictures"}
 # What manylinux_2_35 has (Ubuntu 22.04): the newest versions of symbols, and the libraries that are not bundled.
 NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)}
 OF_SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)|ld-linux-.*)\.so\.\d+$")
