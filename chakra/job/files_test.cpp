@@ -126,7 +126,7 @@ TEST_F(Files, AreSummarized) {
   EXPECT_FALSE(one.communication.empty());
   ASSERT_TRUE(one.replay);
   EXPECT_GT(one.replay->measured_ps, 0);
-  EXPECT_TRUE(contains(to_text(*summary), "trace.1.et: rank 1\n  nodes          "));
+  EXPECT_TRUE(contains(view::to_text(answer_of(*summary), text_of(*summary)), "trace.1.et: rank 1\n  nodes          "));
   EXPECT_TRUE(contains(to_json_text(answer_of(*summary)), "\"replayed_ns\""));
 }
 

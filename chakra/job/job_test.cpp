@@ -137,6 +137,7 @@ TEST(Texts, AskForWhatTheirAnswersHave) {
   };
   expect_all(SimulateResult{});
   expect_all(CheckedJob{});
+  expect_all(JobSummary{});
 }
 
 TEST_F(Job, IsViewed) {
