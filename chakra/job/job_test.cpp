@@ -138,6 +138,7 @@ TEST(Texts, AskForWhatTheirAnswersHave) {
   expect_all(SimulateResult{});
   expect_all(CheckedJob{});
   expect_all(JobSummary{});
+  expect_all(WhatIf{});
 }
 
 TEST_F(Job, IsViewed) {
