@@ -139,6 +139,7 @@ TEST(Texts, AskForWhatTheirAnswersHave) {
   expect_all(CheckedJob{});
   expect_all(JobSummary{});
   expect_all(WhatIf{});
+  expect_all(JobsDiff{});
 }
 
 TEST_F(Job, IsViewed) {
