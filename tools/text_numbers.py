@@ -3,7 +3,7 @@
 
     text_numbers.py [--bin DIR] [NAME...]
 
-The cases of chakra/*/cases (all that run `chakra sim`, or those named) run with a command that also asks for --json, and
+The cases of chakra/*/cases (all that run a command of VERBS, or those named) run with a command that also asks for --json, and
 looks up each number that it prints in the JSON. Findings and texts of the answer may say what they like.
 """
 import argparse
@@ -18,10 +18,10 @@ import tempfile
 
 import case
 
-VERBS = ("sim",)
-ELSEWHERE = ("--all", "--astra-output", "--help", "-h")  # what prints something else
+VERBS = ("sim", "check", "info", "whatif", "diff")
+ELSEWHERE = ("--all", "--astra-output", "--help", "-h", "--timing")  # what prints something else
 TIMES = [(1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns"), (1, "ps")]
-NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?: (?:%|[numkKMGTPE]?i?(?:s|B|FLOP)(?:/s)?|ps)(?!\w))?")
+NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?: (?:%|[numkKMGTPE]?i?(?:s|B|FLOP)(?:/s)?|ps)(?!\w))?")
 # Columns whose rows are one line of a text where they are equal.
 FOLDS = {"ranks": ("actor",), "collectives": ("type", "members", "bytes", "count", "total_ps", "wait_ps")}
 SUMS = {"critical_path": ("kind", "collective", "group", "tier")}
@@ -67,6 +67,7 @@ class Numbers:
     def __init__(self, answer, asked):
         self.forms = set(NUMBER.findall(asked))
         self.makespan = answer.get("makespan_ps", 0)
+        self.times = [value for key, value in flat(answer) if key.endswith("_ps") and isinstance(value, (int, float))]
         self.add(answer, {})
 
     def add_form(self, form):
@@ -84,7 +85,10 @@ class Numbers:
             for form in shown_forms(key, value):
                 self.add_form(form)
         times = [value for key, value in cells if key.endswith("_ps")]
-        self.add_shares(times, [*times, self.makespan, *sums.values()])
+        for pair in row.values():
+            if isinstance(pair, dict) and {"a", "b"} <= set(pair):
+                self.add_shares([pair["b"]], [pair["a"]])
+        self.add_shares(times, [*times, *self.times, *sums.values()])
         for key, value in flat(row):
             if isinstance(value, str):
                 self.forms.update(NUMBER.findall(value))
@@ -116,7 +120,7 @@ def flat(row):
     """Cells by the last part of their keys; objects are parts of keys."""
     for key, value in row.items():
         if isinstance(value, dict):
-            yield from flat(value)
+            yield from ((inner + "_ps" * key.endswith("_ps"), cell) for inner, cell in flat(value))
         else:
             yield key, value
 

@@ -44,4 +44,13 @@ Result<void> print_answer(const answer::Answer& answer, const view::Text& text, 
   return {};
 }
 
+Result<void> show(const std::string& json_path, const answer::Answer& answer, const view::Text& text,
+                  const std::string& table, job::Outputs files) {
+  CHAKRA_TRY(add_answer(files, json_path, answer));
+  CHAKRA_TRY(files.commit());
+  if (json_path != "-") return print_answer(answer, text, table);
+  if (!table.empty()) print_error(to_text({job::no_effect("--all", "--json - prints the whole answer")}, ""));
+  return print_json(answer);
+}
+
 }  // namespace chakra::cli

@@ -116,12 +116,27 @@ Result<void> print_json(const answer::Answer& answer);
 options::Option all_option(std::string& table);
 /// Errors: cli.usage where no answer of this schema has such a table.
 Result<void> check_table(const std::string& table, const answer::Answer& schema);
+/// Options of a call, and --all.
+template <class Call>
+struct WithAll {
+  Call call;
+  std::string all;
+};
+template <class Call>
+options::Options rows_of(WithAll<Call>& o) {
+  options::Options rows = rows_of(o.call);
+  rows.push_back(all_option(o.all));
+  return rows;
+}
 /// The text that these rows make, or where --all names one that table. Errors: cli.usage where this answer has none.
 Result<void> print_answer(const answer::Answer& answer, const view::Text& text, const std::string& table);
 /// What a subcommand found: `files` and the file of `answer` appear together; then that answer goes to stdout for "-",
 /// else what people read. Only what is asked for is made.
 Result<void> show(const std::string& json_path, const std::function<answer::Answer()>& answer,
                   const std::function<std::string()>& text, job::Outputs files = {});
+/// The same, as print_answer() says it. Errors: also cli.usage.
+Result<void> show(const std::string& json_path, const answer::Answer& answer, const view::Text& text,
+                  const std::string& table, job::Outputs files = {});
 /// "chakra sim", "chakra gen step" and so on: the words, and what each takes.
 struct Command {
   std::vector<std::string> words;

@@ -10,12 +10,13 @@ namespace {
 
 struct DiffOptions {
   job::DiffOptions call;
-  std::string csv;
+  std::string csv, all;
 };
 
 options::Options rows_of(DiffOptions& o) {
   options::Options rows = job::rows_of(o.call);
   rows.push_back({"--csv", &o.csv, "Write the rows as CSV; with --timing each table as FILE.<table>.csv", "FILE"});
+  rows.push_back(all_option(o.all));
   return rows;
 }
 
@@ -24,6 +25,11 @@ Result<int> run_timing(const DiffOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(const job::TimesCompared compared, job::compare_times(o.call.a, o.call.b));
   job::Outputs files;
   CHAKRA_TRY(add_csv(files, o.csv, compared.tables));
+  const answer::Answer answer = answer_of(compared);
+  if (!o.all.empty()) {
+    CHAKRA_TRY(show(globals.json, answer, {}, o.all, std::move(files)));
+    return 0;
+  }
   const auto text = [&] {
     result::Report report;
     report.parts.emplace_back(fmt::format("recorded: {}\nreplayed: {}\n", o.call.a, o.call.b));
@@ -31,21 +37,28 @@ Result<int> run_timing(const DiffOptions& o, const Globals& globals) {
     return view::to_text(report);
   };
   CHAKRA_TRY(show(
-      globals.json, [&] { return answer_of(compared); }, text, std::move(files)));
+      globals.json, [&] { return answer; }, text, std::move(files)));
   return 0;
 }
 
 Result<int> run_diff(const DiffOptions& o, const Globals& globals) {
+  CHAKRA_TRY(
+      check_table(o.all, o.call.timing ? job::answer_of(job::TimesCompared{}) : job::answer_of(job::JobsDiff{})));
   CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.call.a));
   CHAKRA_ASSIGN(const std::vector<std::string> others, job_files(o.call.b));
   files.insert(files.end(), others.begin(), others.end());
   CHAKRA_TRY(keep_apart(files, {o.csv}, globals.json));
   if (o.call.timing) return run_timing(o, globals);
   CHAKRA_ASSIGN(const job::JobsDiff diff, job::diff_jobs(o.call));
+  const answer::Answer answer = answer_of(diff);
   job::Outputs outputs;
-  if (!o.csv.empty()) CHAKRA_TRY(add_text(outputs, o.csv, view::to_csv(diff.rows(true))));
-  CHAKRA_TRY(show(
-      globals.json, [&] { return answer_of(diff); }, [&] { return to_text(diff); }, std::move(outputs)));
+  std::string csv;
+  CHAKRA_TRY(view::write_csv(*answer.table("rows"), [&](std::string_view piece) -> Result<void> {
+    csv += piece;
+    return {};
+  }));
+  if (!o.csv.empty()) CHAKRA_TRY(add_text(outputs, o.csv, std::move(csv)));
+  CHAKRA_TRY(show(globals.json, answer, text_of(diff), o.all, std::move(outputs)));
   return diff.exceeding.empty() ? 0 : static_cast<int>(Code::bad_input);
 }
 

@@ -54,19 +54,6 @@ Result<CheckedJob> check_dumps(const std::vector<std::string>& paths) {
   return checked;
 }
 
-result::Report report_of(const CheckedJob& job) {
-  constexpr size_t kMostRanks = 16;
-  const size_t found = job.findings.size();
-  result::Report report;
-  report.parts.emplace_back(
-      fmt::format("{}: {} rank{}, {} {}: {}\n", job.path, job.ranks, job.ranks == 1 ? "" : "s", show_count(job.nodes),
-                  job.dumps ? (job.nodes == 1 ? "record" : "records") : "nodes",
-                  found == 0 ? "nothing found" : fmt::format("{} finding{}", found, found == 1 ? "" : "s")));
-  if (job.dumps) report.parts.emplace_back(result::first_rows(job.where, kMostRanks, "ranks"));
-  report.parts.emplace_back(result::Report::Found{job.findings});
-  return report;
-}
-
 // ---- as an answer ----------------------------------------------------------------------------------------------
 
 namespace {
@@ -84,6 +71,8 @@ constexpr std::array kCheckedJobs{
     column<&CheckedJob::ranks>("ranks", Unit::count, "its ranks"),
     column_if<CheckedJob>(kOfTraces, "nodes", Unit::count, "nodes of all ranks", kNodes),
     column_if<CheckedJob>(kOfDumps, "records", Unit::count, "of dumps instead: what they recorded", kNodes),
+    column<CheckedJob>("findings", Unit::count, "findings about it, which are in the order of the jobs",
+                       [](const CheckedJob& job) { return job.findings.size(); }),
     answer::rows<CheckedJob>("where", "of dumps: where each rank is", kOfDumps)};
 constexpr std::array kWhere{
     cell<0, int64_t>("rank", Unit::id, "the rank"),
@@ -106,5 +95,30 @@ answer::Answer answer_of(std::span<const CheckedJob> jobs) {
       "jobs", "where", jobs, [](const CheckedJob& job) -> const auto& { return job.where.rows; }, kWhere);
   return std::move(to).finish(std::move(all));
 }
+
+// ---- as text ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::array<view::ShowColumn, 6> kShowWhere{{
+    {.key = "rank", .heading = "rank"},
+    {.key = "records", .heading = "records"},
+    {.key = "waits_in", .heading = "waits in"},
+    {.key = "state", .heading = "state"},
+    {.key = "since", .heading = "since"},
+    {.key = "completed_last", .heading = "completed last"},
+}};
+constexpr std::array<view::Show, 2> kShowJob{
+    {{.table = "where", .first = 16, .columns = kShowWhere}, {.findings = true}}};
+constexpr view::Text kInJob{kShowJob};
+constexpr std::string_view kJobLine =
+    "{path}: {ranks} rank[{?ranks=1}|s], [{nodes} nodes|{records} record[{?records=1}|s]]: "
+    "[{?findings=0}nothing found|{findings} finding[{?findings=1}|s]]";
+constexpr std::array<view::Show, 1> kCheckText{
+    {{.line = kJobLine, .table = "jobs", .inside = &kInJob, .first = view::kAllRows}}};
+
+}  // namespace
+
+view::Text text_of(std::span<const CheckedJob>) { return {kCheckText}; }
 
 }  // namespace chakra::job

@@ -11,6 +11,7 @@
 #include "chakra/job/loaded.h"
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -42,10 +43,11 @@ Result<CheckedJob> check_dumps(const std::vector<std::string>& paths);
 /// Whether a path is a dump, or a folder of dumps.
 bool is_dump_path(const std::string& path);
 
-/// What people read: a line of how much was looked at, and the findings.
-result::Report report_of(const CheckedJob& job);
 /// `ok` (no error in any of the jobs), `jobs[]`, and the findings of all. Cost: O(findings).
 answer::Answer answer_of(std::span<const CheckedJob> jobs);
 inline answer::Answer answer_of(const CheckedJob& job) { return answer_of(std::span(&job, 1)); }
+/// What people read: of each job a line of how much was looked at, and the findings.
+view::Text text_of(std::span<const CheckedJob> jobs);
+inline view::Text text_of(const CheckedJob& job) { return text_of(std::span(&job, 1)); }
 
 }  // namespace chakra::job

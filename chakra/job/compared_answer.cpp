@@ -172,12 +172,12 @@ void add_change(const std::string& prefix, const RunChange* change, answer::Buil
   to.table(prefix + "ranks", "what changes of each rank's finish", ranks, kChangedRanks, change != nullptr);
   to.children(
       prefix + "ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; }, kChangedSteps);
+  to.table(prefix + "steps", "what changes of each step, at the rank where that is most", most_changed(ranks),
+           kMostChanged, change != nullptr);
 }
 
 void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to) {
   add_change("delays.", study ? &*study : nullptr, to);
-  to.table("delays.steps", "what the delays change of each step, at the rank where that is most",
-           study ? most_changed(changed_ranks(*study)) : std::vector<MostChanged>(), kMostChanged, study.has_value());
   std::vector<Delayed> rules;
   for (size_t r = 0; study && r < study->rules.size(); ++r) rules.push_back({study->rules[r], study->nodes[r]});
   to.table("delays.rules", "the rules of --delay", rules, kDelays, study.has_value());

@@ -1,18 +1,14 @@
 #include "chakra/job/diff.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
+#include <variant>
 
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
-#include "chakra/view/view.h"
 
 namespace chakra::job {
 
 using analyze::DiffRow;
-using result::Table;
-using Kind = Table::Kind;
 
 Result<JobsDiff> diff_jobs(const DiffOptions& o) {
   CHAKRA_TRY(options::check_call(o));
@@ -25,92 +21,6 @@ Result<JobsDiff> diff_jobs(const DiffOptions& o) {
   return d;
 }
 
-// ---- tables ------------------------------------------------------------------------------------------------
-
-namespace {
-
-constexpr size_t kDifferencesShown = 20;
-
-/// b / a; words where one of them has none.
-Table::Cell ratio(int64_t a, int64_t b) {
-  if (a == 0) return std::string(b == 0 ? "" : "new");
-  if (b == 0) return std::string("gone");
-  return static_cast<double>(b) / static_cast<double>(a);
-}
-
-Table summary(const analyze::Diff& d) {
-  Table t{"", {{"", Kind::text}, {"a", Kind::text}, {"b", Kind::text}, {"ratio", Kind::text}}, {}};
-  const auto times = [&](const char* what, Picoseconds a, Picoseconds b) {
-    t.rows.push_back({std::string(what), show_time(a), show_time(b), ratio(a, b)});
-  };
-  const auto counts = [&](const char* what, int64_t a, int64_t b) {
-    t.rows.push_back({std::string(what), show_count(a), show_count(b), ratio(a, b)});
-  };
-  times("span of the longest rank", d.span_a, d.span_b);
-  times("time in nodes", d.time_a, d.time_b);
-  counts("nodes", d.nodes_a, d.nodes_b);
-  counts("dependencies", d.edges_a, d.edges_b);
-  return t;
-}
-
-bool differs(const DiffRow& row) {
-  return row.added || row.removed || row.changed || row.time_a != row.time_b || row.bytes_a != row.bytes_b;
-}
-
-}  // namespace
-
-Table JobsDiff::rows(bool all) const {
-  Table t{"",
-          {{"kind", Kind::text},
-           {"name", Kind::text},
-           {"count a", Kind::count},
-           {"count b", Kind::count},
-           {"changed", Kind::count},
-           {"time a", Kind::time_ps},
-           {"time b", Kind::time_ps},
-           {"ratio", Kind::text}},
-          {}};
-  if (all)
-    for (const char* name : {"mean a", "mean b"}) t.columns.push_back({name, Kind::time_ps});
-  if (all)
-    for (const char* name : {"bytes a", "bytes b"}) t.columns.push_back({name, Kind::bytes});
-  for (const DiffRow& row : diff.rows) {
-    if (!all && !differs(row)) continue;
-    t.rows.push_back({std::string(analyze::kDiffKinds[static_cast<size_t>(row.kind)]), row.name, row.count_a,
-                      row.count_b, row.changed, row.time_a, row.time_b, ratio(row.time_a, row.time_b)});
-    if (!all) continue;
-    t.rows.back().emplace_back(row.count_a ? row.time_a / row.count_a : 0);
-    t.rows.back().emplace_back(row.count_b ? row.time_b / row.count_b : 0);
-    for (const uint64_t bytes : {row.bytes_a, row.bytes_b})
-      t.rows.back().emplace_back(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)));
-  }
-  return t;
-}
-
-// ---- as text --------------------------------------------------------------------------------------------------
-
-std::string to_text(const JobsDiff& d) {
-  const analyze::Diff& all = d.diff;
-  std::string text = fmt::format("a: {} ({} rank{})\nb: {} ({} rank{})\n\n", d.a, d.ranks_a, d.ranks_a == 1 ? "" : "s",
-                                 d.b, d.ranks_b, d.ranks_b == 1 ? "" : "s") +
-                     view::to_text(summary(all));
-  text += fmt::format(
-      "  {} nodes added, {} removed, {} with other shapes, types or dependencies; {} dependencies added, {} removed\n",
-      show_count(all.added), show_count(all.removed), show_count(all.changed), show_count(all.edges_added),
-      show_count(all.edges_removed));
-  const Table rows = d.rows(false);
-  text += rows.rows.empty() ? "  no kind of node differs\n"
-                            : view::to_text(result::Report{{result::first_rows(rows, kDifferencesShown, "rows")}});
-  if (d.threshold) {
-    text += d.exceeding.empty() ? fmt::format("\nnothing differs by more than {:g} %\n", *d.threshold)
-                                : fmt::format("\nmore than {:g} %:\n", *d.threshold);
-    for (size_t i = 0; i < std::min(d.exceeding.size(), kDifferencesShown); ++i) text += "  " + d.exceeding[i] + "\n";
-    if (d.exceeding.size() > kDifferencesShown)
-      text += fmt::format("  ... and {} more (--json has all)\n", d.exceeding.size() - kDifferencesShown);
-  }
-  return text + view::to_text(d.findings, "");
-}
-
 // ---- as an answer ----------------------------------------------------------------------------------------------
 
 namespace {
@@ -118,6 +28,18 @@ namespace {
 using analyze::Diff;
 using answer::column;
 using answer::Unit;
+using view::Show;
+using view::ShowColumn;
+
+/// b / a; words where one of them has none.
+std::variant<std::string, double> ratio(int64_t a, int64_t b) {
+  if (a == 0) return std::string(b == 0 ? "" : "new");
+  if (b == 0) return std::string("gone");
+  return static_cast<double>(b) / static_cast<double>(a);
+}
+constexpr auto kDiffers = [](const DiffRow& row) {
+  return row.added || row.removed || row.changed || row.time_a != row.time_b || row.bytes_a != row.bytes_b;
+};
 
 constexpr std::array kJobs{
     column<&JobsDiff::a>("a", Unit::none, "one job"),
@@ -138,7 +60,9 @@ constexpr std::array kDiff{
     column<&Diff::edges_a>("edges.a", Unit::count, "dependencies of a"),
     column<&Diff::edges_b>("edges.b", Unit::count, "dependencies of b"),
     column<&Diff::edges_added>("edges.added", Unit::count, "dependencies that only b has"),
-    column<&Diff::edges_removed>("edges.removed", Unit::count, "dependencies that only a has")};
+    column<&Diff::edges_removed>("edges.removed", Unit::count, "dependencies that only a has"),
+    column<Diff>("differing_rows", Unit::count, "of `rows`: those that differ",
+                 [](const Diff& d) { return std::count_if(d.rows.begin(), d.rows.end(), kDiffers); })};
 constexpr std::array kThreshold{
     column<&JobsDiff::threshold>("threshold_percent", Unit::percent, "what may differ; null: all")};
 constexpr std::array kDiffRows{
@@ -157,7 +81,8 @@ constexpr std::array kDiffRows{
     time_column<DiffRow>("mean_b_ps", "own time of one of b",
                          [](const DiffRow& row) { return row.count_b ? row.time_b / row.count_b : 0; }),
     column<&DiffRow::bytes_a>("bytes_a", Unit::bytes, "what communication of a moves"),
-    column<&DiffRow::bytes_b>("bytes_b", Unit::bytes, "what communication of b moves")};
+    column<&DiffRow::bytes_b>("bytes_b", Unit::bytes, "what communication of b moves"),
+    column<DiffRow>("differs", Unit::none, "nodes, times or bytes are not the same", kDiffers)};
 
 }  // namespace
 
@@ -170,5 +95,48 @@ answer::Answer answer_of(const JobsDiff& d) {
   to.table("rows", "what the jobs do, the largest difference of time first", d.diff.rows, kDiffRows);
   return std::move(to).finish(d.findings);
 }
+
+// ---- as text ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::array<ShowColumn, 4> show_both(std::string_view what) {
+  return {{{.key = what},
+           {.key = "a", .heading = "a"},
+           {.key = "b", .heading = "b"},
+           {.key = "{b/a}", .heading = "b / a"}}};
+}
+constexpr auto kShowSpan = show_both("[span of the longest rank]"), kShowTime = show_both("[time in nodes]"),
+               kShowNodes = show_both("[nodes]"), kShowEdges = show_both("[dependencies]");
+constexpr std::array<ShowColumn, 8> kShowRows{{
+    {.key = "kind", .heading = "kind"},
+    {.key = "name", .heading = "name"},
+    {.key = "count_a", .heading = "count a"},
+    {.key = "count_b", .heading = "count b"},
+    {.key = "changed", .heading = "changed"},
+    {.key = "time_a_ps", .heading = "time a"},
+    {.key = "time_b_ps", .heading = "time b"},
+    {.key = "[{?ratio=gone}gone|{time_b_ps/time_a_ps}|{ratio}]", .heading = "b / a"},
+}};
+constexpr std::string_view kCountsLine =
+    "  {nodes.added} nodes added, {nodes.removed} removed, {nodes.changed} with other shapes, types or dependencies; "
+    "{edges.added} dependencies added, {edges.removed} removed";
+constexpr std::array<Show, 11> kDiffText{{
+    {.line = "a: {a} ({ranks.a} rank[{?ranks.a=1}|s])\nb: {b} ({ranks.b} rank[{?ranks.b=1}|s])"},
+    {.table = "span_ps.", .columns = kShowSpan},
+    {.table = "time_ps.", .joined = true, .columns = kShowTime},
+    {.table = "nodes.", .joined = true, .columns = kShowNodes},
+    {.table = "edges.", .joined = true, .columns = kShowEdges},
+    {.line = kCountsLine},
+    {.line = "  {?differing_rows=0}no kind of node differs"},
+    {.table = "rows", .first = 20, .only = "differs", .columns = kShowRows},
+    {.line = "\n[!{?#exceeding}more than {threshold_percent}:|nothing differs by more than {threshold_percent}]"},
+    {.line = "  {}", .table = "exceeding", .first = 20},
+    {.findings = true},
+}};
+
+}  // namespace
+
+view::Text text_of(const JobsDiff&) { return {kDiffText}; }
 
 }  // namespace chakra::job

@@ -10,7 +10,7 @@
 #include "chakra/base/base.h"
 #include "chakra/job/loaded.h"
 #include "chakra/options/options.h"
-#include "chakra/result/result.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -30,16 +30,13 @@ struct JobsDiff {
   std::optional<double> threshold;
   std::vector<std::string> exceeding;  ///< what differs by more than the threshold, in words
   Findings findings;
-
-  /// A row for each operator, kernel and type of communication; else only those that differ, without means and bytes.
-  result::Table rows(bool all) const;
 };
 
 /// Errors: those of reading and analyze::diff. Cost: both jobs are in memory.
 Result<JobsDiff> diff_jobs(const DiffOptions& options);
-/// A summary, the rows that differ most, and what exceeds the threshold.
-std::string to_text(const JobsDiff& diff);
 /// Cost: O(rows + findings).
 answer::Answer answer_of(const JobsDiff& diff);
+/// What people read: a summary, the rows that differ most, and what exceeds the threshold.
+view::Text text_of(const JobsDiff& diff);
 
 }  // namespace chakra::job

@@ -126,7 +126,7 @@ TEST_F(Files, AreSummarized) {
   EXPECT_FALSE(one.communication.empty());
   ASSERT_TRUE(one.replay);
   EXPECT_GT(one.replay->measured_ps, 0);
-  EXPECT_TRUE(contains(to_text(*summary), "trace.1.et: rank 1\n  nodes          "));
+  EXPECT_TRUE(contains(view::to_text(answer_of(*summary), text_of(*summary)), "trace.1.et: rank 1\n  nodes          "));
   EXPECT_TRUE(contains(to_json_text(answer_of(*summary)), "\"replayed_ns\""));
 }
 
@@ -134,9 +134,8 @@ TEST_F(Files, AreCompared) {
   const auto same = diff_jobs({.a = trace(0), .b = trace(0), .threshold = 5});
   ASSERT_TRUE(same) << same.error().message();
   EXPECT_TRUE(same->exceeding.empty());
-  EXPECT_TRUE(same->rows(false).rows.empty());
-  EXPECT_FALSE(same->rows(true).rows.empty());
-  EXPECT_TRUE(contains(to_text(*same), "no kind of node differs"));
+  EXPECT_FALSE(same->diff.rows.empty());
+  EXPECT_TRUE(contains(view::to_text(answer_of(*same), text_of(*same)), "no kind of node differs"));
   const auto diff = diff_jobs({.a = traces(), .b = trace(0), .threshold = 5});
   ASSERT_TRUE(diff) << diff.error().message();
   EXPECT_EQ(diff->ranks_a, 2u);

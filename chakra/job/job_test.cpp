@@ -121,7 +121,7 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
 
   const auto checked = check_job({.path = traces_, .groups = "", .expand = ""});
   ASSERT_TRUE(checked) << checked.error().message();
-  EXPECT_TRUE(view::to_text(report_of(*checked)).starts_with(traces_ + ": 2 ranks, "));
+  EXPECT_TRUE(view::to_text(answer_of(*checked), text_of(*checked)).starts_with(traces_ + ": 2 ranks, "));
   EXPECT_TRUE(contains(to_json_text(answer_of(*checked)), "\"ok\": true"));
 
   const auto analyzed = analyze_job({.path = traces_, .groups = "", .only = {"time"}, .imbalances = true});
@@ -132,7 +132,14 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
 }
 
 TEST(Texts, AskForWhatTheirAnswersHave) {
-  EXPECT_EQ(view::defects(text_of(SimulateResult{}).shows, answer_of(SimulateResult{})), std::vector<std::string>());
+  const auto expect_all = [](const auto& none) {
+    EXPECT_EQ(view::defects(text_of(none).shows, answer_of(none)), std::vector<std::string>());
+  };
+  expect_all(SimulateResult{});
+  expect_all(CheckedJob{});
+  expect_all(JobSummary{});
+  expect_all(WhatIf{});
+  expect_all(JobsDiff{});
 }
 
 TEST_F(Job, IsViewed) {

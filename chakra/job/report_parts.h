@@ -31,16 +31,10 @@ void add_measured(const std::string& prefix, const std::optional<JobReplay>& rep
 void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to);
 
 // What two runs differ in.
-/// "+144.6 ms (+56.48 %)".
-std::string signed_text(Picoseconds change, Picoseconds before);
-/// The job, its ranks, and of each step the rank where it changes most.
-result::Table change_table(const RunChange& change);
-/// `before_ps`, `after_ps`, `change_ps`, `ranks[]`; null: the part is absent. `prefix`: "" or "delays.".
+/// `before_ps`, `after_ps`, `change_ps`, `ranks[]`, `steps[]`; null: the part is absent. `prefix`: "" or "delays.".
 void add_change(const std::string& prefix, const RunChange* change, answer::Builder& to);
 
 // Devices.
-/// One row for each pair of devices and way of scaling.
-result::Table device_table(const sim::SimReport& report);
 /// By the tokens that the generator of the job says; 0 where it does not.
 struct Throughput {
   double tokens_per_s = 0, tokens_per_s_per_rank = 0, model_ops_per_s = 0;

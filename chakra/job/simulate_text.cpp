@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "chakra/job/simulate.h"
+#include "chakra/job/text_rows.h"
 
 namespace chakra::job {
 namespace {
@@ -10,10 +11,6 @@ using view::Hide;
 using view::Show;
 using view::ShowColumn;
 
-std::string_view scaling_text(std::string_view how) {
-  const sim::ScalingRow* const row = find_row(sim::kScalings, how);
-  return row ? row->text : how;
-}
 std::string_view group_text(std::string_view group) { return group.empty() ? "all" : group; }
 
 constexpr std::array<ShowColumn, 4> kShowRules{{
@@ -22,15 +19,6 @@ constexpr std::array<ShowColumn, 4> kShowRules{{
     {.key = "time_ps", .heading = "each"},
     {.key = "total_ps", .heading = "added up"},
 }};
-constexpr std::array<ShowColumn, 4> show_changed(std::string_view what) {
-  return {{{.key = what, .heading = "predicted"},
-           {.key = "before_ps", .heading = "before"},
-           {.key = "after_ps", .heading = "after"},
-           {.key = "{+change_ps}[ ({+change_ps/before_ps})]", .heading = "change"}}};
-}
-constexpr auto kShowChangedJob = show_changed("[job]"), kShowChangedRanks = show_changed("rank {rank}"),
-               kShowChangedSteps = show_changed("{name} (most: rank {rank})");
-
 constexpr std::array<ShowColumn, 8> kShowRanks{{
     {.key = "rank", .heading = "rank", .alike = true},
     {.key = "finish_ps", .heading = "finish"},
@@ -40,15 +28,6 @@ constexpr std::array<ShowColumn, 8> kShowRanks{{
     {.key = "bubble_ps", .heading = "bubble", .share = "finish_ps", .hide = Hide::zero},
     {.key = "host_ps", .heading = "host", .share = "finish_ps", .hide = Hide::zero},
     {.key = "idle_ps", .heading = "idle", .share = "finish_ps"},
-}};
-constexpr std::array<ShowColumn, 7> kShowDevices{{
-    {.key = "how", .heading = "device time", .words = scaling_text},
-    {.key = "from", .heading = "from"},
-    {.key = "to", .heading = "to"},
-    {.key = "nodes", .heading = "nodes"},
-    {.key = "before_ps", .heading = "before", .share = "*"},
-    {.key = "after_ps", .heading = "after"},
-    {.key = "error", .heading = "error"},
 }};
 constexpr std::array<ShowColumn, 11> kShowCollectives{{
     {.key = "type", .heading = "collective"},

@@ -1,15 +1,13 @@
 #include "chakra/job/summarize.h"
 
-#include <fmt/core.h>
-
 #include <map>
+#include <numeric>
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/workloads.h"
 #include "chakra/sim/sim.h"
-#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -79,59 +77,6 @@ Result<JobSummary> summarize_job(const std::string& path) {
   return summary;
 }
 
-// ---- as text ----------------------------------------------------------------------------------------------------
-
-namespace {
-
-std::string comm_name(const std::pair<trace::NodeType, trace::CommType>& kind) {
-  return std::string(kind.first == trace::NodeType::coll ? trace::name(kind.second) : trace::name(kind.first));
-}
-
-std::string to_text(const TraceSummary& s) {
-  std::string out = fmt::format("{}: rank {}\n", s.file, s.rank);
-  const auto line = [&](const char* what, const std::string& text) { out += fmt::format("  {:<15}{}\n", what, text); };
-  std::string text;
-  int64_t edges = 0;
-  const auto item = [&](std::string_view name, int64_t count) {
-    if (count) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, show_count(count));
-  };
-  for (const auto& [type, count] : s.types) item(trace::name(type), count);
-  line("nodes", fmt::format("{} ({}); {} on devices", show_count(s.nodes), text, show_count(s.on_device)));
-  text.clear();
-  for (size_t i = 0; i < s.edges.size(); ++i) {
-    item(trace::kEdgeKinds[i].name, s.edges[i]);
-    edges += s.edges[i];
-  }
-  line("edges", fmt::format("{} ({}); {} inferred", show_count(edges), text, show_count(s.inferred)));
-  line("durations", fmt::format("{} in all, {} on devices", show_time(s.duration), show_time(s.device_duration)));
-  for (const auto& [kind, of] : s.communication)
-    line("communication", fmt::format("{} {}: {}, {}", show_count(of.count), comm_name(kind),
-                                      show_bytes(static_cast<double>(of.bytes)), show_time(of.time)));
-  for (const auto& group : s.groups)
-    line("group",
-         fmt::format("{} ({}): {}", quote(group.name), group.description,
-                     group.ranks.empty() ? std::string("all ranks") : fmt::format("{} ranks", group.ranks.size())));
-  if (s.replay)
-    line("replay", fmt::format("{} measured, {} replayed (error {:+.2f} %)", show_time(s.replay->measured_ps),
-                               show_time(s.replay->replayed_ps), s.replay->error * 100));
-  if (s.defects) line("defects", fmt::format("{}; run 'chakra check' for the list", show_count(s.defects)));
-  return out + view::to_text(s.findings);
-}
-
-}  // namespace
-
-std::string to_text(const JobSummary& job) {
-  std::string text;
-  if (job.by_classes)
-    text = fmt::format("{}: {} ranks in {} classes, {} groups\n", job.path, show_count(static_cast<int64_t>(job.ranks)),
-                       job.traces.size(), show_count(static_cast<int64_t>(job.groups)));
-  for (size_t c = 0; c < job.traces.size(); ++c) {
-    if (job.by_classes) text += fmt::format("class {} of {} ranks, as ", c, show_count(job.traces[c].ranks));
-    text += to_text(job.traces[c]);
-  }
-  return text;
-}
-
 // ---- as an answer ----------------------------------------------------------------------------------------------
 
 namespace {
@@ -140,7 +85,12 @@ using answer::column;
 using answer::Missing;
 using answer::rows;
 using answer::Unit;
+using view::Show;
 using Communication = std::pair<const std::pair<trace::NodeType, trace::CommType>, TraceSummary::Communication>;
+
+std::string comm_name(const std::pair<trace::NodeType, trace::CommType>& kind) {
+  return std::string(kind.first == trace::NodeType::coll ? trace::name(kind.second) : trace::name(kind.first));
+}
 
 /// A trace, and whether it stands for a class of ranks.
 struct Summary {
@@ -164,6 +114,8 @@ constexpr std::array kSummaries{
     rows<Summary>("node_types", "nodes by type"),
     part<&TraceSummary::on_device>("device_ops", Unit::count, "nodes on devices"),
     rows<Summary>("edges", "dependencies by kind"),
+    column<Summary>("dependencies", Unit::count, "of all kinds",
+                    [](const Summary& s) { return std::accumulate(s.of.edges.begin(), s.of.edges.end(), int64_t{0}); }),
     part<&TraceSummary::inferred>("inferred_edges", Unit::count, "dependencies that a rule says, not a record"),
     rows<Summary>("communication", "communication by type"),
     rows<Summary>("groups", "process groups"),
@@ -173,6 +125,9 @@ constexpr std::array kSummaries{
     rows<Summary>("metadata", "what the trace says of itself, by name"),
     replayed<&TraceSummary::Replay::measured_ps>("measured_ps", "how long it took; null where nothing was measured"),
     replayed<&TraceSummary::Replay::replayed_ps>("replayed_ps", "the same, replayed"),
+    column<Summary>("replay_error", Unit::share, "replayed_ps / measured_ps - 1",
+                    [](const Summary& s) { return s.of.replay ? std::optional(s.of.replay->error) : std::nullopt; }),
+    part<&TraceSummary::defects>("defects", Unit::count, "what 'chakra check' names"),
     rows<Summary>("findings", "findings about it"),
     column_if<Summary>([](const Summary& s) { return s.of_class; }, "ranks", Unit::count, "ranks of the class",
                        [](const Summary& s) { return s.of.ranks; })};
@@ -243,5 +198,35 @@ answer::Answer answer_of(const JobSummary& job) {
   add_traces("classes", "of a job by classes: ranks that are alike, as the first of them", job, job.by_classes, to);
   return std::move(to).finish();
 }
+
+// ---- as text ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::array<Show, 8> kTraceText{{
+    {.line = "  nodes          {nodes} ({node_types*}); {device_ops} on devices"},
+    {.line = "  edges          {dependencies} ({edges*}); {inferred_edges} inferred"},
+    {.line = "  durations      {durations_ps} in all, {device_durations_ps} on devices"},
+    {.line = "  communication  {count} {type}: {bytes}, {time_ps}", .table = "communication", .first = view::kAllRows},
+    {.line = "  group          '{name}' ({description}): [{?#ranks}{#ranks} ranks|all ranks]",
+     .table = "groups",
+     .first = view::kAllRows},
+    {.line = "  replay         {measured_ps} measured, {replayed_ps} replayed (error {+replay_error})"},
+    {.line = "  defects        {?defects}{defects}; run 'chakra check' for the list"},
+    {.findings = true},
+}};
+constexpr view::Text kOfTrace{kTraceText};
+constexpr std::array<Show, 3> kInfoText{{
+    {.line = "{subject}: {ranks} ranks in {#classes} classes, {groups} groups"},
+    {.line = "{file}: rank {rank}", .table = "ranks", .inside = &kOfTrace, .first = view::kAllRows},
+    {.line = "class of {ranks} ranks, as {file}: rank {rank}",
+     .table = "classes",
+     .inside = &kOfTrace,
+     .first = view::kAllRows},
+}};
+
+}  // namespace
+
+view::Text text_of(const JobSummary& job) { return {kInfoText, job.path}; }
 
 }  // namespace chakra::job

@@ -12,6 +12,7 @@
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/trace/trace.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -55,8 +56,8 @@ struct JobSummary {
 
 /// Reads the ranks of a job one after the other. Errors: those of reading. Cost: O(nodes + edges), memory for one rank.
 Result<JobSummary> summarize_job(const std::string& path);
-std::string to_text(const JobSummary& job);
 /// Cost: O(what the summary has).
 answer::Answer answer_of(const JobSummary& job);
+view::Text text_of(const JobSummary& job);
 
 }  // namespace chakra::job

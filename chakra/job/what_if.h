@@ -11,7 +11,7 @@
 #include "chakra/job/loaded.h"
 #include "chakra/job/simulate.h"
 #include "chakra/options/options.h"
-#include "chakra/result/result.h"
+#include "chakra/view/view.h"
 #include "chakra/whatif/whatif.h"
 
 namespace chakra::job {
@@ -64,7 +64,7 @@ struct WhatIf {
 Result<WhatIf> what_if(const WhatIfOptions& options, const std::atomic<bool>* stop = nullptr);
 
 /// What people read: the answer with its error in the first line, changes, ranks and steps, sensitivity, findings.
-result::Report report_of(const WhatIf& result);
+view::Text text_of(const WhatIf& result);
 /// docs/reference/whatif.md has the keys. Cost: about the memory of the result.
 answer::Answer answer_of(const WhatIf& result);
 

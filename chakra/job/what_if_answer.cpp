@@ -32,9 +32,19 @@ constexpr std::array kNetwork{column_if<WhatIf>([](const WhatIf& r) { return !r.
                                                 Unit::none, "of the changed job, where it has another one",
                                                 [](const WhatIf& r) { return r.network; })};
 
+using Row = Sensitivity::Row;
+/// Of the first row, where that saves something.
+template <class T>
+std::optional<T> most(const Sensitivity& s, T Row::*member) {
+  return !s.rows.empty() && s.rows[0].saved_ps > 0 ? std::optional(s.rows[0].*member) : std::nullopt;
+}
 constexpr std::array kSensitivity{column<Sensitivity>("less", Unit::share, "how much less of each kind of time",
                                                       [](const auto&) { return whatif::kLess; }),
-                                  column<&Sensitivity::total_ps>("total_ps", Unit::ps, "the time of the job")};
+                                  column<&Sensitivity::total_ps>("total_ps", Unit::ps, "the time of the job"),
+                                  column<Sensitivity>("most", Unit::none, "the kind of time of which less saves most",
+                                                      [](const Sensitivity& s) { return most(s, &Row::name); }),
+                                  column<Sensitivity>("most_saves_ps", Unit::ps, "what that saves, simulated",
+                                                      [](const Sensitivity& s) { return most(s, &Row::saved_ps); })};
 constexpr std::array kKindsOfTime{
     column<&Sensitivity::Row::name>("kind", Unit::none, "the kind of time"),
     column<&Sensitivity::Row::on_path_ps>("on_path_ps", Unit::ps, "its time on the critical path"),
@@ -45,6 +55,8 @@ constexpr std::array kKindsOfTime{
 constexpr std::array kNoise{column<&Noise::repeats>("repeats", Unit::count, "how many runs"),
                             column<&Noise::seed>("seed", Unit::none, "of the random numbers"),
                             column<&Noise::mean_ps>("mean_ps", Unit::ps, "mean time of the job"),
+                            column<Noise>("median_ps", Unit::ps, "half of the runs take at most as long",
+                                          [](const Noise& n) { return n.quantile_ps[n.kQuantiles.size() / 2]; }),
                             column<&Noise::least_ps>("least_ps", Unit::ps, "the shortest"),
                             column<&Noise::most_ps>("most_ps", Unit::ps, "the longest")};
 constexpr auto kQuantiles = by_key<int64_t>(Unit::ps);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 
 #include "chakra/view/shown.h"
@@ -32,6 +33,7 @@ struct Line {
 struct Part {
   const Show* show = nullptr;
   Scope scope;
+  Rows rows = {};
   std::vector<Line> lines = {};
 
   Scope at(const Line& line) const {
@@ -43,8 +45,7 @@ struct Part {
   std::optional<Shown> value(size_t c, const Line& line) const {
     std::string_view key = show->columns[c].key;
     if (is_template(key)) {
-      const Scope in = at(line);
-      std::optional<std::string> text = filled(key, [&](std::string_view reference) { return in.text(reference); });
+      std::optional<std::string> text = at(line).fill(key);
       return text ? std::optional(Shown{Type::text, Unit::none, std::move(*text)}) : std::nullopt;
     }
     if (key == "#") return Shown{Type::whole, Unit::count, line.count};
@@ -60,9 +61,15 @@ struct Part {
     }
     double sum = 0;
     const Series* const series = scope.table ? scope.table->column(column.key) : nullptr;
-    for (size_t row = 0; series && row < series->size(); ++row)
+    for (size_t row = rows.begin; series && row < rows.end; ++row)
       if (const auto value = shown_of(*series, row)) sum += number_of(*value);
     return sum;
+  }
+  std::string more() const {
+    if (lines.size() <= show->first) return "";
+    const size_t rest = lines.size() - show->first;
+    return fmt::format("  ... and {} more {}; '--all {}' shows {}\n", show_count(static_cast<int64_t>(rest)),
+                       rest == 1 ? "row" : "rows", rows.table->key, rest == 1 ? "it" : "them");
   }
 };
 
@@ -97,7 +104,7 @@ void fold(Part& part) {
   const bool all = std::find(columns.begin(), columns.end(), nullptr) == columns.end();
   std::unordered_map<std::string, size_t> known;
   std::string bytes;
-  for (size_t row = 0; row < part.scope.table->rows; ++row) {
+  for (size_t row = part.rows.begin; row < part.rows.end; ++row) {
     const bool alone =
         !all || std::any_of(columns.begin(), columns.end(), [&](const Series* s) { return !s->has(row); });
     if (!alone) bytes_of(columns, row, bytes);
@@ -132,7 +139,7 @@ void sum(Part& part) {
   std::unordered_map<std::string, size_t> lines;  // by text of the first column
   std::unordered_map<std::string, size_t> known;  // by what that text is made of
   std::string bytes;
-  for (size_t row = 0; row < part.scope.table->rows; ++row) {
+  for (size_t row = part.rows.begin; row < part.rows.end; ++row) {
     const Line line{row};
     bytes_of(columns, row, bytes);
     const auto [seen, fresh] = known.try_emplace(bytes, 0);
@@ -168,22 +175,30 @@ void rank(Part& part) {
 }
 
 /// No lines where the answer has none of it.
-Part part_of(const Show& show, const Answer& answer, std::string_view subject) {
-  Part part{&show, {answer, subject}};
+Part part_of(const Show& show, const Scope& in) {
+  Part part{&show, {in.answer, in.subject}};
+  if (!show.when.empty() && !in.fill(show.when)) return part;
   if (show.table.ends_with('.')) {
     part.scope.prefix = show.table;
-    const auto& values = answer.values();
-    if (std::any_of(values.begin(), values.end(),
-                    [&](const answer::Value& v) { return v.present && v.key.starts_with(show.table); }))
+    const auto& values = in.answer.values();
+    if (show.table == "." || std::any_of(values.begin(), values.end(), [&](const answer::Value& v) {
+          return v.present && v.key.starts_with(show.table);
+        }))
       part.lines.emplace_back();
     return part;
   }
-  part.scope.table = answer.table(show.table);
-  if (!part.scope.table) return part;
+  part.rows = in.rows_of(show.table);
+  part.scope.table = part.rows.table;
+  if (!part.rows.table) return part;
   if (show.sum) sum(part);
   else if (!show.fold.empty()) fold(part);
   else
-    for (size_t row = 0; row < part.scope.table->rows; ++row) part.lines.push_back({row});
+    for (size_t row = part.rows.begin; row < part.rows.end; ++row) part.lines.push_back({row});
+  if (!show.only.empty())
+    std::erase_if(part.lines, [&](const Line& line) {
+      const std::optional<Shown> value = part.at(line).find(show.only);
+      return !value || number_of(*value) == 0;
+    });
   if (!show.ranked.empty()) rank(part);
   return part;
 }
@@ -214,9 +229,7 @@ class TableText {
     for (const Part& part : parts_) {
       const size_t rows = std::min(part.show->first, part.lines.size());
       for (size_t line = 0; line < rows; ++line) table.rows.push_back(row(part, part.lines[line]));
-      if (const size_t rest = part.lines.size() - rows; rest > 0)
-        more += fmt::format("  ... and {} more {}; '--all {}' shows {}\n", show_count(static_cast<int64_t>(rest)),
-                            rest == 1 ? "row" : "rows", part.show->table, rest == 1 ? "it" : "them");
+      more += part.more();
     }
     out_ = "\n" + to_text(table) + more;
   }
@@ -278,8 +291,7 @@ class TableText {
   std::string out_;
 };
 
-std::string line_of(const Show& show, const Answer& answer, std::string_view subject) {
-  const Scope scope{answer, subject};
+std::string line_of(const Show& show, const Scope& scope) {
   const std::optional<std::string> text = filled(show.line, [&](std::string_view reference) {
     const std::optional<std::string> value = scope.text(reference);
     return value ? std::optional(escape(*value)) : std::nullopt;
@@ -287,26 +299,56 @@ std::string line_of(const Show& show, const Answer& answer, std::string_view sub
   return text && !text->empty() ? *text + "\n" : "";
 }
 
-}  // namespace
+/// Of all, or those of a row.
+Findings findings_of(const Scope& scope) {
+  const Findings& all = scope.answer.findings();
+  if (!scope.table) return all;
+  const auto part = [](const Findings& of, size_t begin, size_t end) {
+    const auto first = of.begin();
+    return Findings(first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end));
+  };
+  if (const Rows rows = scope.rows_of("findings"); rows.table) return part(*rows.table->findings, rows.begin, rows.end);
+  const Series* const counts = scope.table->column("findings");
+  if (!counts) return {};
+  const auto end = counts->wholes().begin() + static_cast<std::ptrdiff_t>(scope.row);
+  const auto begin = static_cast<size_t>(std::accumulate(counts->wholes().begin(), end, int64_t{0}));
+  return part(all, begin, begin + static_cast<size_t>(*end));
+}
 
-std::string to_text(const Answer& answer, const Text& text) {
-  const auto& [shows, subject] = text;
+std::string findings_text(const Scope& scope) {
+  Findings findings = findings_of(scope);
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  return to_text(findings, scope.table ? "  " : "");
+}
+
+std::string to_text(std::span<const Show> shows, const Scope& scope) {
   std::string out;
   for (size_t s = 0; s < shows.size(); ++s) {
-    if (shows[s].findings) {
-      Findings findings = answer.findings();
-      std::stable_sort(findings.begin(), findings.end(),
-                       [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
-      out += to_text(findings, "");
-    } else if (shows[s].table.empty()) {
-      out += line_of(shows[s], answer, subject);
+    const Show& show = shows[s];
+    Part part = part_of(show, scope);
+    if (show.findings) {
+      out += findings_text(scope);
+    } else if (show.table.empty()) {
+      out += line_of(show, scope);
+    } else if (!show.line.empty()) {
+      for (size_t line = 0; line < std::min(show.first, part.lines.size()); ++line) {
+        const Scope at = part.at(part.lines[line]);
+        out += line_of(show, at);
+        if (show.inside) out += to_text(show.inside->shows, at);
+      }
+      out += part.more();
     } else {
-      std::vector<Part> parts{part_of(shows[s], answer, subject)};
-      for (; s + 1 < shows.size() && shows[s + 1].joined; ++s) parts.push_back(part_of(shows[s + 1], answer, subject));
+      std::vector<Part> parts{std::move(part)};
+      for (; s + 1 < shows.size() && shows[s + 1].joined; ++s) parts.push_back(part_of(shows[s + 1], scope));
       out += TableText(std::move(parts)).text();
     }
   }
   return out;
 }
+
+}  // namespace
+
+std::string to_text(const Answer& answer, const Text& text) { return to_text(text.shows, Scope{answer, text.subject}); }
 
 }  // namespace chakra::view

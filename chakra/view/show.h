@@ -23,7 +23,9 @@ namespace chakra::view {
 //     {#ranks}  {#}       how many rows the table has; how many rows this one stands for
 //     {actors.mfu..}      the least to the most of a column, without zeros: "3.10 % to 4.20 %"
 //     {actors.device*mfu} the texts of a column, each once, of rows that have the other column
+//     {edges*}            of a table that is an object in JSON: "data 12, comm 3"
 //     {?key}  {?key=text} nothing, but missing unless the value is true, other than 0 or "", or this text
+//     {?#ranks}           the same of how many rows the table has
 //
 // Where one of them is missing, so is the whole line. A part in brackets is left out alone, or gives way to the next of
 // its alternatives: "[{error}|not known]". One of "[!{a}|{b}]" is needed, else the line is missing.
@@ -41,12 +43,19 @@ struct ShowColumn {
   std::string_view (*words)(std::string_view) = nullptr;  ///< of a text
 };
 
-/// A line, a table, or the findings.
+inline constexpr size_t kAllRows = SIZE_MAX;
+
+/// A line, a table, a line for each row of a table, or the findings.
 struct Show {
-  std::string_view line = {};    ///< a template
-  std::string_view table = {};   ///< a table, or with a dot at its end the values that begin so, as one row
+  std::string_view when = {};   ///< a template; nothing is shown where it is missing
+  std::string_view line = {};   ///< a template
+  std::string_view table = {};  ///< a table, or with a dot at its end the values that begin so, as one row
+  /// Below the line of each row: tables that belong to it, and its findings. These are a table of it, or as many of all
+  /// as its column `findings` says.
+  const struct Text* inside = nullptr;
   bool joined = false;           ///< the rows belong to the table before, whose columns these are
   size_t first = 10;             ///< rows
+  std::string_view only = {};    ///< a column: rows where it is true
   std::string_view fold = {};    ///< columns, by commas: rows that are equal there are one
   bool sum = false;              ///< rows of the same text in the first column are one, and numbers are their sums
   std::string_view ranked = {};  ///< a column: the largest first

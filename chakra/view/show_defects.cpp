@@ -16,9 +16,11 @@ class Inspector {
  public:
   explicit Inspector(const Answer& schema) : schema_(schema) {}
 
-  void look_at(const Show& show) {
-    table_ = nullptr;
+  /// `parent`: the table whose rows it is for.
+  void look_at(const Show& show, const answer::Table* parent = nullptr) {
+    table_ = parent;
     prefix_ = show.table.ends_with('.') ? show.table : "";
+    look_at_text(show.when);
     if (!show.table.empty() && prefix_.empty() && !(table_ = table_of(show.table))) report(show.table);
     look_at_text(show.line);
     for (const ShowColumn& column : show.columns) {
@@ -33,14 +35,22 @@ class Inspector {
       need(name);
     }
     if (!show.ranked.empty()) need(show.ranked);
+    if (!show.only.empty()) need(show.only);
+    const answer::Table* const table = table_;
+    for (const Show& each : show.inside ? show.inside->shows : std::span<const Show>()) look_at(each, table);
   }
   std::vector<std::string> found() && { return std::move(found_); }
 
  private:
+  /// One that hangs at the table that is looked at goes before.
   const answer::Table* table_of(std::string_view key) const {
-    for (const answer::Table& table : schema_.tables())
-      if (table.key == key) return &table;
-    return nullptr;
+    const auto find = [&](std::string_view wanted) -> const answer::Table* {
+      for (const answer::Table& table : schema_.tables())
+        if (table.key == wanted) return &table;
+      return nullptr;
+    };
+    const answer::Table* const child = table_ ? find(fmt::format("{}.{}", table_->key, key)) : nullptr;
+    return child ? child : find(key);
   }
   void report(std::string_view what) { found_.emplace_back(what); }
   void need(std::string_view key) {
@@ -67,8 +77,11 @@ class Inspector {
     if (!literal.empty()) report(literal);
     (void)filled(text, [&](std::string_view reference) -> std::optional<std::string> {
       const Reference of = reference_of(reference);
+      const answer::Table* const table = of.counts || of.list ? table_of(of.key) : nullptr;
       if (of.counts) {
-        if (!of.key.empty() && !table_of(of.key)) report(of.key);
+        if (!of.key.empty() && !table) report(of.key);
+      } else if (of.list && table) {
+        if (!table->is_object()) report(of.key);
       } else if (of.range || of.list) {
         need_column(of.key);
       } else {

@@ -150,6 +150,69 @@ TEST(Show, JoinedTablesShareTheirColumns) {
   EXPECT_EQ(to_text(answer_of({}, {}), {shows, ""}), "");
 }
 
+TEST(Show, RowsAreLinesWithWhatBelongsToThem) {
+  static constexpr std::array<ShowColumn, 1> kWhat{{{.key = "what", .heading = "part"}}};
+  static constexpr std::array<Show, 3> kInside{{{.line = "  {time_ps}[, {?#parts}{#parts} parts]"},
+                                                {.line = "  - {what} of {#}", .table = "parts", .first = 1},
+                                                {.table = "parts", .columns = kWhat}}};
+  static constexpr Text kOfEach{kInside};
+  const std::array<Show, 1> shows{{{.line = "{kind}", .table = "things", .inside = &kOfEach, .first = 2}}};
+  EXPECT_EQ(to_text(some(), {shows, ""}),
+            "send\n  2.000 ns, 2 parts\n  - head of 1\n  ... and 1 more row; '--all things.parts' shows it\n"
+            "\n  part\n  head\n  =tail,\n"
+            "send\n  2.000 ns\n  ... and 2 more rows; '--all things' shows them\n");
+  const std::array<Show, 1> some_of_them{{{.line = "{time_ps}", .table = "things", .only = "error"}}};
+  EXPECT_EQ(to_text(some(), {some_of_them, ""}), "2.000 ns\n");
+  const std::array<Show, 2> when{{{.when = "{?stopped}", .line = "{kind}", .table = "things"},
+                                  {.when = "{?mode}", .line = "{kind}", .table = "things", .first = 3}}};
+  EXPECT_EQ(to_text(some(), {when, ""}), "send\nsend\nwait\n  ... and 1 more row; '--all things' shows it\n");
+  const std::array<Show, 1> bad{{{.when = "{?no}", .line = "{x}", .table = "things", .inside = &kOfEach, .only = "y"}}};
+  EXPECT_EQ(defects(bad, answer_of({}, {})), (std::vector<std::string>{"no", "things.x", "things.y"}));
+}
+
+struct Job {
+  Findings findings;
+  std::vector<std::pair<std::string, int64_t>> kinds;
+};
+constexpr std::array kCounted{
+    column<Job>("findings", Unit::count, "how many", [](const Job& j) { return j.findings.size(); }),
+    rows<Job>("kinds", "by kind")};
+constexpr std::array kHolding{rows<Job>("findings", "about it"), rows<Job>("kinds", "by kind")};
+constexpr std::array kKinds{
+    column<std::pair<std::string, int64_t>>("", Unit::none, "what", [](const auto& kind) { return kind.first; }),
+    column<std::pair<std::string, int64_t>>("", Unit::ps, "how long", [](const auto& kind) { return kind.second; })};
+
+TEST(Show, FindingsAndObjectsBelongToTheirRow) {
+  const std::vector<Job> jobs{{{{"a.b", Severity::error, -1, -1, "bad"}, {"a.c", Severity::note, -1, -1, "so"}}, {}},
+                              {{}, {{"data", 2000}, {"comm", 5}}},
+                              {{{"a.d", Severity::note, -1, -1, "last"}}, {}}};
+  static constexpr std::array<Show, 1> kInside{{{.findings = true}}};
+  static constexpr Text kOfEach{kInside};
+  const std::array<Show, 1> shows{{{.line = "job ({kinds*})", .table = "jobs", .inside = &kOfEach}}};
+  const auto answer = [&](const auto& columns, auto add) {
+    answer::Builder to("test");
+    to.table("jobs", "jobs", jobs, columns);
+    to.children(
+        "jobs", "kinds", jobs, [](const Job& j) -> const auto& { return j.kinds; }, kKinds);
+    return add(to);
+  };
+  const std::string expected =
+      "job ()\n  note: so [a.c]\n  error: bad [a.b]\njob (data 2.000 ns, comm 5 ps)\njob ()\n  note: last [a.d]\n";
+  const answer::Answer counted = answer(kCounted, [&](answer::Builder& to) {
+    Findings all;
+    for (const Job& job : jobs) all.insert(all.end(), job.findings.begin(), job.findings.end());
+    return std::move(to).finish(all);
+  });
+  EXPECT_EQ(to_text(counted, {shows, ""}), expected);
+  const answer::Answer holding = answer(kHolding, [&](answer::Builder& to) {
+    to.child_findings(
+        "jobs", "findings", jobs, [](const Job& j) -> const auto& { return j.findings; });
+    return std::move(to).finish();
+  });
+  EXPECT_EQ(to_text(holding, {shows, ""}), expected);
+  EXPECT_EQ(defects(shows, holding), std::vector<std::string>());
+}
+
 TEST(Show, TheMostSevereFindingStandsLast) {
   const std::array<Show, 1> shows{{{.findings = true}}};
   const Findings findings{{"a.b", Severity::error, -1, -1, "broken"},

@@ -71,6 +71,17 @@ std::optional<std::string> show_list(const Series& series, const Series* with) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+/// "data 12, comm 3".
+std::string show_object(const Rows& rows) {
+  std::string out;
+  for (size_t row = rows.begin; row < rows.end; ++row) {
+    const std::optional<Shown> value = shown_of(rows.table->columns[1], row);
+    out +=
+        fmt::format("{}{} {}", out.empty() ? "" : ", ", rows.table->columns[0].text(row), value ? show(*value) : "-");
+  }
+  return out;
+}
+
 bool is_so(const Shown& value, std::string_view equals) {
   const std::string* const text = std::get_if<std::string>(&value.cell);
   if (!equals.empty()) return show(value) == equals;
@@ -134,13 +145,18 @@ std::optional<Shown> Scope::find(std::string_view key) const {
   return value ? shown_of(value->info, value->cell) : std::nullopt;
 }
 
+Rows Scope::rows_of(std::string_view key) const {
+  if (table)
+    if (const auto* const child = answer.table(fmt::format("{}.{}", table->key, key)); child && child->parent >= 0)
+      return {child, child->begin[row], child->begin[row + 1]};
+  const answer::Table* const found = answer.table(key);
+  return found ? Rows{found, 0, found->rows} : Rows{};
+}
+
 std::optional<std::string> Scope::text(std::string_view reference) const {
   const Reference of = reference_of(reference);
-  if (of.counts) {
-    if (of.key.empty()) return show_count(count);
-    const answer::Table* const rows = answer.table(of.key);
-    return rows ? std::optional(show_count(static_cast<int64_t>(rows->rows))) : std::nullopt;
-  }
+  const Rows rows = of.counts || of.list ? rows_of(of.key) : Rows{};
+  if (of.list && rows.table && rows.table->is_object()) return show_object(rows);
   if (of.range || of.list) {
     const Series* const series = column_of(answer, of.key);
     if (!series) return std::nullopt;
@@ -148,13 +164,19 @@ std::optional<std::string> Scope::text(std::string_view reference) const {
     const std::string_view in = of.key.substr(0, of.key.size() - series->info().key.size());
     return show_list(*series, of.with.empty() ? nullptr : column_of(answer, std::string(in).append(of.with)));
   }
-  const std::optional<Shown> value = find(of.key);
+  if (of.counts && !of.key.empty() && !rows.table) return std::nullopt;
+  const auto counted = of.key.empty() ? count : static_cast<int64_t>(rows.end - rows.begin);
+  const std::optional<Shown> value = of.counts ? Shown{Type::whole, Unit::count, counted} : find(of.key);
   if (!value) return std::nullopt;
   if (of.asks) return is_so(*value, of.equals) ? std::optional(std::string()) : std::nullopt;
   if (of.below.empty()) return show(*value, of.sign);
   const std::optional<Shown> whole = find(of.below);
   if (!whole || number_of(*whole) == 0) return std::nullopt;
   return show({Type::real, Unit::share, number_of(*value) / number_of(*whole)}, of.sign);
+}
+
+std::optional<std::string> Scope::fill(std::string_view of_template) const {
+  return filled(of_template, [&](std::string_view reference) { return text(reference); });
 }
 
 const Series* column_of(const answer::Answer& answer, std::string_view key) {

@@ -29,6 +29,12 @@ inline bool is_number(const Shown& value) {
   return !std::holds_alternative<std::string>(value.cell) && !std::holds_alternative<bool>(value.cell);
 }
 
+/// Rows of a table; none where the answer does not have it.
+struct Rows {
+  const answer::Table* table = nullptr;
+  size_t begin = 0, end = 0;
+};
+
 /// Where keys are looked up: in a row of a table, then among the values; in those with a prefix first.
 struct Scope {
   const answer::Answer& answer;
@@ -39,8 +45,11 @@ struct Scope {
   int64_t count = 1;  ///< rows that this one stands for
 
   std::optional<Shown> find(std::string_view key) const;
+  /// Of a table that belongs to this row, else of one of the answer.
+  Rows rows_of(std::string_view key) const;
   /// Of what stands between the braces of a template.
   std::optional<std::string> text(std::string_view reference) const;
+  std::optional<std::string> fill(std::string_view of_template) const;
 };
 
 /// The column "table.column" of an answer; null where there is none.

@@ -1,0 +1,50 @@
+// What people read of what a change makes of a job, and of what less of each kind of time would save.
+#include "chakra/job/text_rows.h"
+#include "chakra/job/what_if.h"
+
+namespace chakra::job {
+namespace {
+
+constexpr std::array<view::ShowColumn, 5> kShowSensitivity{{
+    {.key = "kind", .heading = "less of"},
+    {.key = "on_path_ps", .heading = "on the path", .share = "sensitivity.total_ps"},
+    {.key = "slope_saves_ps", .heading = "slope saves"},
+    {.key = "simulation_saves_ps", .heading = "simulation saves"},
+    {.key = "{?path_changes}the path changes", .hide = view::Hide::missing},
+}};
+
+constexpr std::string_view kAnswerLine =
+    "{subject}: [{?changed}{before_ps} -> {after_ps}, {+change_ps}[ ({+change_ps/before_ps})]"
+    "|{sensitivity.less} less {sensitivity.most} saves most, {sensitivity.most_saves_ps} of {sensitivity.total_ps} "
+    "({sensitivity.most_saves_ps/sensitivity.total_ps})"
+    "|{sensitivity.less} less of any one kind of time saves nothing of {sensitivity.total_ps}"
+    "|{before_ps} -> {noise.median_ps} by jitter (median)]; "
+    "unchanged: [{measured_ps} measured, {before_ps} simulated, off by {+error}"
+    "|{before_ps} simulated, not measured, so the error is not known]";
+constexpr std::string_view kTransfersLine =
+    "  transfers of the unchanged job: [{?transfers=none}none|{?transfers=recorded}as recorded|by the network file]"
+    "[; of the changed one: {network}]";
+constexpr std::string_view kNoiseLine =
+    "  with jitter, {noise.repeats} runs: mean {noise.mean_ps}, least {noise.least_ps}, "
+    "quantiles {noise.quantiles_ps*}, most {noise.most_ps}";
+
+constexpr std::array<view::Show, 10> kWhatIfText{{
+    {.line = kAnswerLine},
+    {.line = kTransfersLine},
+    {.line = "  --{change} {value}: {nodes} nodes[{?time_ps} of {time_ps}]. {assumes}",
+     .table = "changes",
+     .first = view::kAllRows},
+    {.when = "{?changed}", .table = ".", .columns = kShowChangedJob},
+    {.when = "{?changed}", .table = "ranks", .joined = true, .first = 24, .columns = kShowChangedRanks},
+    {.when = "{?changed}", .table = "steps", .joined = true, .first = 24, .columns = kShowChangedSteps},
+    {.when = "{?changed}", .table = "devices", .first = 24, .columns = kShowDevices},
+    {.line = kNoiseLine},
+    {.table = "sensitivity.rows", .first = 24, .columns = kShowSensitivity},
+    {.findings = true},
+}};
+
+}  // namespace
+
+view::Text text_of(const WhatIf& result) { return {kWhatIfText, result.path}; }
+
+}  // namespace chakra::job
