@@ -19,7 +19,7 @@ import tempfile
 import case
 
 VERBS = ("sim", "check", "info", "whatif", "diff")
-ELSEWHERE = ("--all", "--astra-output", "--help", "-h", "--timing")  # what prints something else
+ELSEWHERE = ("--all", "--astra-output", "--workload-configuration", "--help", "-h", "--timing")  # what prints something else
 TIMES = [(1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns"), (1, "ps")]
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?: (?:%|[numkKMGTPE]?i?(?:s|B|FLOP)(?:/s)?|ps)(?!\w))?")
 # Columns whose rows are one line of a text where they are equal.
@@ -128,7 +128,7 @@ def flat(row):
 def unknown_numbers(text, answer, asked):
     known = Numbers(answer, asked)
     for line in text.splitlines():
-        if re.match(r"(note|warning|error): |  \.\.\. and ", line):
+        if re.match(r"\s*(note|warning|error): |  \.\.\. and ", line):
             continue
         for number in NUMBER.findall(line):
             if number not in known.forms:
