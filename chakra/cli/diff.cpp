@@ -52,12 +52,14 @@ Result<int> run_diff(const DiffOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(const job::JobsDiff diff, job::diff_jobs(o.call));
   const answer::Answer answer = answer_of(diff);
   job::Outputs outputs;
-  std::string csv;
-  CHAKRA_TRY(view::write_csv(*answer.table("rows"), [&](std::string_view piece) -> Result<void> {
-    csv += piece;
-    return {};
-  }));
-  if (!o.csv.empty()) CHAKRA_TRY(add_text(outputs, o.csv, std::move(csv)));
+  if (!o.csv.empty()) {
+    std::string csv;
+    CHAKRA_TRY(view::write_csv(*answer.table("rows"), [&](std::string_view piece) -> Result<void> {
+      csv += piece;
+      return {};
+    }));
+    CHAKRA_TRY(add_text(outputs, o.csv, csv));
+  }
   CHAKRA_TRY(show(globals.json, answer, text_of(diff), o.all, std::move(outputs)));
   return diff.exceeding.empty() ? 0 : static_cast<int>(Code::bad_input);
 }

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <filesystem>
-#include <functional>
 #include <mutex>
 
 #include "chakra/facade/facade.h"
@@ -102,8 +101,6 @@ Result<Answer> answer(const Asked& asked, const Control& control, Call call, con
 
 /// The models of a caller, before the simulation.
 Result<void> price(sim::SimInput& input, Models& models) {
-  if (input.system.target || !input.system.devices.empty())
-    return fail(Code::usage, "cli.usage", "a device and Models::prices() exclude each other: both say what nodes take");
   const auto price_one = [&](trace::Trace& t, int64_t rank) -> Result<void> {
     trace::Trace copy = t;  // what the caller looks at does not change meanwhile; columns are shared
     const Trace shown = TraceMaker::make(std::make_shared<const trace::Trace>(std::move(copy)));
@@ -316,39 +313,29 @@ Result<Job> link(const std::vector<std::string>& recordings, const LinkOptions& 
 
 namespace {
 
+/// The job of a generator, and what it says of it.
 template <class Call, class Asked>
-Result<Job> generated(const Asked& options, const Control& control,
-                      const std::function<Result<Answer>(Call& call, trace::ClassJob& job)>& run) {
+Result<Job> generated(const Asked& options, const Control& control, auto generator) {
   Call call;
   CHAKRA_TRY(take(options, call));
   CHAKRA_TRY(ask(control, 0));
-  trace::ClassJob job;
-  CHAKRA_ASSIGN(Answer made, run(call, job));
-  CHAKRA_TRY(ask(control, 1));
-  return JobMaker::make("", std::make_shared<const job::Loaded>(job::Loaded{std::move(job)}), std::move(made));
-}
-
-/// What a generator says of a job, and the job.
-template <class Call>
-Result<Answer> generate(Call& call, trace::ClassJob& job, auto run) {
   Findings findings;
-  CHAKRA_ASSIGN(auto made, run(call, findings));
-  job = std::move(made.job);
-  return AnswerMaker::make(job::answer_of(made), to_text(made) + view::to_text(findings, ""));
+  CHAKRA_ASSIGN(auto made, generator(call, findings));
+  CHAKRA_TRY(ask(control, 1));
+  Answer answer = AnswerMaker::make(job::answer_of(made), to_text(made) + view::to_text(findings, ""));
+  return JobMaker::make("", std::make_shared<const job::Loaded>(job::Loaded{std::move(made.job)}), std::move(answer));
 }
 
 }  // namespace
 
 Result<Job> generate(const StepOptions& options, Control control) {
-  return generated<job::GenerateStepOptions>(options, control, [](auto& call, trace::ClassJob& job) {
-    return generate(call, job, [](const auto& o, Findings& findings) { return job::generate_step(o, findings); });
-  });
+  return generated<job::GenerateStepOptions>(
+      options, control, [](const auto& o, Findings& findings) { return job::generate_step(o, findings); });
 }
 
 Result<Job> generate(const ServeOptions& options, Control control) {
-  return generated<job::GenerateServeOptions>(options, control, [](auto& call, trace::ClassJob& job) {
-    return generate(call, job, [](const auto& o, Findings& findings) { return job::generate_serve(o, findings); });
-  });
+  return generated<job::GenerateServeOptions>(
+      options, control, [](const auto& o, Findings& findings) { return job::generate_serve(o, findings); });
 }
 
 Result<Answer> calibrate(const CalibrateDeviceOptions& options) {

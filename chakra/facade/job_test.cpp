@@ -164,6 +164,10 @@ TEST(Models, SayWhatNodesAndCollectivesTake) {
   EXPECT_EQ(job.simulate({.network = at.network, .congestion = Congestion::fluid}, {}, &prices).error().tag,
             "cli.usage");
   EXPECT_EQ(job.simulate({.network = at.network, .device = "H100-SXM"}, {}, &prices).error().tag, "cli.usage");
+  const std::string roofline = at.folder.path("system.json");
+  ASSERT_TRUE(write_file(roofline, R"({"roofline-enabled": 1, "peak-perf": 100, "local-mem-bw": 1000})"));
+  EXPECT_TRUE(job.simulate({.network = at.network, .system = roofline}));
+  EXPECT_EQ(job.simulate({.network = at.network, .system = roofline}, {}, &prices).error().tag, "cli.usage");
 }
 
 TEST(Builder, RefusesWhatNoTraceHas) {

@@ -1,8 +1,4 @@
 // set() by name, and public options as those of calls.
-#include <fmt/core.h>
-
-#include <algorithm>
-
 #include "chakra/facade/facade.h"
 #include "chakra/job/job.h"
 
@@ -43,11 +39,7 @@ Result<void> set_checked(Asked& asked, std::string_view name, const std::string&
   Call call;
   const Options rows = rows_of(call), fields = fields_of(asked);
   const Option* const field = options::find(fields, name);
-  if (!field) {
-    std::vector<std::string> known;
-    for (const Option& each : fields) known.push_back(options::key_of(each));
-    return fail(Code::usage, "cli.usage", fmt::format("no option {}{}", quote(name), options::suggestion(name, known)));
-  }
+  if (!field) return options::set(fields, name, text);  // whose error names the nearest one
   CHAKRA_TRY(options::set(rows, options::key_of(*field), text));
   return options::set(*field, text);
 }

@@ -214,6 +214,9 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   result.compat = o.compat();
   Findings findings;
   CHAKRA_ASSIGN(const match::GroupTable groups, read_input(o, input, findings));
+  if (hooks.change && gives_times(input.system))
+    return fail(Code::usage, "cli.usage",
+                "devices and a roofline say what nodes take, and so does Models::prices(): they exclude each other");
   if (hooks.change) CHAKRA_TRY(hooks.change(input));
   Custom custom;
   if (o.compat()) {

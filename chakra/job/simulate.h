@@ -60,6 +60,7 @@ options::Options rows_of(SimulateOptions& options);
 /// What the caller is told while it runs, and how it stops the run.
 struct SimulateHooks {
   /// The last word on what runs, once all is read and proven: times of nodes may change, and nothing else.
+  /// cli.usage where devices or a roofline of the system give these times.
   std::function<Result<void>(sim::SimInput& input)> change = {};
   std::function<void()> begins = {};  ///< all is read, the simulation begins
   std::function<void(const sim::Progress&)> progress = {};

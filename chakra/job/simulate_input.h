@@ -13,6 +13,10 @@ namespace chakra::job {
 /// Errors: cli.usage, those of reading and check::prove.
 Result<match::GroupTable> read_input(const SimulateOptions& options, sim::SimInput& input, Findings& findings);
 
+/// The system, not the trace, says what nodes take: by devices, or by a roofline.
+inline bool gives_times(const device::System& system) {
+  return system.target || system.roofline || !system.devices.empty();
+}
 /// Puts the devices into the system. Errors: those of device::find_or_load.
 Result<void> use_devices(const DeviceOptions& options, device::System& system);
 

@@ -165,8 +165,7 @@ Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
     CHAKRA_ASSIGN(input.job, io::expand(*input.classes, o.path));
     input.classes.reset();
   }
-  const bool on_devices = input.system.target || input.system.roofline || !input.system.devices.empty();
-  if (on_devices && !o.devices.device.empty())
+  if (gives_times(input.system) && !o.devices.device.empty())
     return fail(Code::usage, "cli.usage",
                 "--device and a system file that gives devices or a roofline exclude each other; put the devices into "
                 "the system file of one call, and compare two calls");
