@@ -37,7 +37,7 @@ struct FormRow {
   std::string_view name;
   std::string_view files;
   std::string_view description;
-  /// Whether a file that begins like this (its first kind::kHead bytes) has this form.
+  /// Whether a file that begins like this (its first filetype::kHead bytes) has this form.
   bool (*matches)(std::string_view head);
   Result<trace::TraceSet> (*read)(ByteSource source, const Options& options, Findings& findings);
   /// The file's text, or null where the form cannot hold what our traces hold.

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/kind/kind.h"
+#include "chakra/filetype/filetype.h"
 #include "chakra/pack/pack.h"
 #include "chakra/schema/schema.h"
 #include "chakra/trace/trace.h"
@@ -97,7 +97,7 @@ RecordSinkPtr create_et(PackedFile& file, int64_t nodes);
 RecordSinkPtr create_json(PackedFile& file, int64_t nodes);
 RecordSinkPtr create_json_lines(PackedFile& file, int64_t nodes);
 
-/// What tells each of them stands in kind::kKinds, by the same names.
+/// What tells each of them stands in filetype::kKinds, by the same names.
 inline constexpr std::array<FormatRow, 6> kFormats{{
     {"container", "*.chakra", ".chakra", "all ranks of a job in one indexed file; read and written", nullptr, nullptr},
     {"json", "*.json, *.json.gz, *.json.zst", ".json", "a trace as one JSON document; read (packed, too) and written",

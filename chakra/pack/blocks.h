@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/kind/kind.h"
+#include "chakra/filetype/filetype.h"
 #include "chakra/pack/bytes.h"
 
 namespace chakra::pack {
 
-inline constexpr std::string_view kMagic = kind::kContainerMagic, kEndMagic = "CHAKRAJE";
+inline constexpr std::string_view kMagic = filetype::kContainerMagic, kEndMagic = "CHAKRAJE";
 inline constexpr uint32_t kVersion = 1;
 inline constexpr size_t kHeader = 16;   ///< magic, version, checksum
 inline constexpr size_t kTrailer = 40;  ///< directory: offset, size, checksum; size of the file; checksum; magic

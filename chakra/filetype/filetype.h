@@ -11,7 +11,7 @@
 
 #include "chakra/base/base.h"
 
-namespace chakra::kind {
+namespace chakra::filetype {
 
 enum class Group : uint8_t {
   trace = 1,      ///< ours: the forms of the room io
@@ -67,4 +67,4 @@ extern const std::span<const Row> kOthers;
 
 inline constexpr std::string_view kContainerMagic = "CHAKRAJB";
 
-}  // namespace chakra::kind
+}  // namespace chakra::filetype

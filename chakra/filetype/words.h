@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace chakra::kind {
+namespace chakra::filetype {
 
 /// Keys, and values of keys, that follow a quotation mark. `kWords` in words.cpp has their texts.
 enum class Word : uint8_t {
@@ -31,4 +31,4 @@ struct Words {
 /// The words of a text that begins as a JSON object or list does; none of any other. O(bytes).
 Words words_of(std::string_view head);
 
-}  // namespace chakra::kind
+}  // namespace chakra::filetype
