@@ -90,8 +90,10 @@ Result<SimulateResult> simulate_job(SimulateOptions options, const SimulateHooks
 view::Text text_of(const SimulateResult& result);
 /// The lines that ASTRA-sim prints and that scripts look for, and the findings.
 result::Report astra_report_of(const SimulateResult& result);
-/// The result whole. Cost: about the memory of the result.
-answer::Answer answer_of(const SimulateResult& result);
+/// Which tables an answer has: all, or those that its text shows (without collectives.candidates, which is long).
+enum class Tables : uint8_t { all, shown };
+/// Return the result as an answer. Cost: about the memory of the result.
+answer::Answer answer_of(const SimulateResult& result, Tables tables = Tables::all);
 
 /// Why there is no result: `error` {tag, text} and `waits[]`, of which the error's text names the first.
 answer::Answer answer_of(const Error& error, const std::vector<sim::Wait>& waits);
