@@ -10,7 +10,7 @@ namespace chakra::link {
 /// Threads::enclosing_op and DeviceOrder::comm_kernel. Cost: O(operations log operations).
 void join_by_order(Linking& l);
 
-/// Add the items of communication whose kernels are missing, and their dependencies (lost_comms.cpp).
+/// Add the items of communication with missing kernels, and their dependencies (lost_comms.cpp).
 void add_lost_comms(Linking& l);
 
 }  // namespace chakra::link

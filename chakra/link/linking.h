@@ -56,7 +56,7 @@ struct Item {
     device,
     device_rest,   ///< the part of a device operation after the next operation of its stream began
     message,       ///< a message carried by a kernel beside other messages; takes no time; record: messages
-    lost_message,  ///< communication whose kernel is missing: without a time; record: messages
+    lost_message,  ///< communication with a missing kernel: without a time; record: messages
     untimed,       ///< an operator of a host trace without a Kineto trace; record: HostOp
   } kind = Kind::op;
   bool waited = false;      ///< a gap that has shrunk to the time after a wait
@@ -185,7 +185,7 @@ struct DeviceOrder {
 };
 
 struct Comms {
-  std::vector<Message> messages;     ///< by device operation, receives first; then messages whose kernel is missing
+  std::vector<Message> messages;     ///< by device operation, receives first; then messages with missing kernels
   uint32_t first_lost = 0;           ///< the first message without a kernel
   std::vector<CommTurn> turns;       ///< empty if no kernel is missing
   std::vector<HostComm> host_comms;  ///< by record

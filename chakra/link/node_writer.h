@@ -21,7 +21,7 @@ struct Numbering {
   uint32_t nodes() const { return static_cast<uint32_t>(origins.size()); }
 };
 
-/// For calls whose recorded times differ from the times of their pieces: how much later the pieces begin.
+/// For calls with recorded times that differ from the times of the pieces: how much later the pieces begin.
 using LateCalls = std::map<uint32_t, int64_t>;
 
 class NodeWriter {

@@ -104,7 +104,7 @@ void derive_work(Linking& l);
 /// Do the same for a host trace alone.
 void derive_host_work(Linking& l);
 void find_messages(Linking& l);
-/// Find calls of c10d whose kernels are missing.
+/// Find calls of c10d with missing kernels.
 void find_lost_comms(Linking& l);
 /// Find the dependencies of waiting calls and streams.
 void find_waits(Linking& l);

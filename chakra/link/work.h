@@ -97,7 +97,7 @@ struct WorkReport {
   int64_t device_ns = 0;         ///< of all device operations but communication
   int64_t communication_ns = 0;  ///< of kernels that communicate
   int64_t covered_ns = 0;        ///< of operations with known work
-  int64_t aten_ns = 0;           ///< launched under aten:: operators whose tensors have recorded shapes
+  int64_t aten_ns = 0;           ///< launched under aten:: operators with recorded tensor shapes
   int64_t aten_covered_ns = 0;
   int64_t operators = 0;                          ///< with known work
   int64_t estimated = 0;                          ///< of these, by an assumption

@@ -1,4 +1,4 @@
-// The calls of c10d, one row each, and the records of backends whose communication CPU threads carry out
+// The calls of c10d, one row each, and the records of backends that communicate by CPU threads
 // ("gloo:all_reduce"): partners, roots, tags, splits and tensors from the recorded arguments.
 #pragma once
 

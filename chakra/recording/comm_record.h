@@ -45,10 +45,10 @@ int element_bytes(std::string_view dtype);
 /// Whether the operator is one of c10d or NCCL around the launch of a communication kernel, with its tensors as inputs.
 bool is_comm_record(std::string_view op);
 
-/// Whether the annotation is of a backend whose communication runs on the device: "nccl:all_reduce".
+/// Whether the annotation is of a backend that communicates on the device: "nccl:all_reduce".
 bool is_device_comm(std::string_view annotation);
 
-/// Whether the annotation is of a backend whose communication runs on CPU threads: "gloo:all_reduce".
+/// Whether the annotation is of a backend that communicates on CPU threads: "gloo:all_reduce".
 bool is_host_comm(std::string_view annotation);
 
 /// Return c10d's name for an element type, in any notation of the record: "Float" for "float" and

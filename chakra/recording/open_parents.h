@@ -7,7 +7,7 @@
 
 namespace chakra::recording {
 
-/// A node whose parent is missing in the file.
+/// A node without its parent in the file.
 struct Orphan {
   uint32_t row = 0;
   uint64_t parent = 0;

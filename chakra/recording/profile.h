@@ -110,7 +110,7 @@ struct Profile {
     StringId name = 0;  ///< of the longest, as are all following fields
     uint32_t lane = 0;
     int64_t byte = -1, dur_ns = 0, clipped_ns = 0;
-  } overruns;  ///< clipped device operations, whose recorded end is later than that of later operations of the stream
+  } overruns;  ///< clipped device operations: the recorded end is after the end of later operations of the stream
 };
 
 }  // namespace chakra::recording
