@@ -49,7 +49,7 @@ struct Spread {
   int64_t ep = 1, pp = 1, vpp = 1, ga = 1;
   int64_t ranks = 0;      ///< all_gpus; 0: not given
   uint64_t pp_bytes = 0;  ///< pp_comm: bytes of a message between stages
-  /// Rows that keep their input; rows whose backward starts activation recomputation from the last such row.
+  /// `checkpoints`: rows that keep their input; `initiates`: rows that start recomputation from the last checkpoint.
   std::vector<int64_t> checkpoints, initiates;
 };
 

@@ -54,7 +54,7 @@ struct Item {
     initial_condition,  ///< represents work before the recording
     unrecorded,         ///< represents unrecorded device work; record: the DeviceOp after it
     device,
-    device_rest,   ///< the part of a device operation after the next operation of its stream began
+    device_rest,   ///< the part of a device operation after another operation of its stream began
     message,       ///< a message carried by a kernel beside other messages; takes no time; record: messages
     lost_message,  ///< communication with a missing kernel: without a time; record: messages
     untimed,       ///< an operator of a host trace without a Kineto trace; record: HostOp
