@@ -48,7 +48,7 @@ struct FormRow {
 /// In the order of recognition.
 extern const std::span<const FormRow> kForms;
 
-/// Return the row of that name, in any case; null if there is no such row.
+/// Return the row of that name, in any case; null if the name is unknown.
 const FormRow* find(std::string_view name);
 
 /// Recognize the form by the first bytes; null if unrecognized.
@@ -68,7 +68,7 @@ Result<Job> read_job(std::string_view form, ByteSource source, const Options& op
 /// Expand a job by classes. Errors: foreign.large above kMostNodes, groups and texts of the ranks included.
 Result<trace::TraceSet> rank_by_rank(const trace::ClassJob& job);
 
-/// Write the job in that form. The output is read again and compared with the job: either the same job, or `findings`
+/// Write the job in that form. The output is read again and compared: the result is the same job, or `findings`
 /// list the omissions of the form. A form that cannot hold the job is rejected, with the difference.
 /// Errors: foreign.form, foreign.write.none (the form is only read), foreign.write.cannot_hold, and those of
 /// write_file.

@@ -113,7 +113,7 @@ inline constexpr std::array<FormatRow, 6> kFormats{{
 }};
 /// Return the form of a file by its first bytes; null if unrecognized.
 const FormatRow* form_of(std::string_view head);
-/// Return the form by name, or by the ending of a file's name, without .gz or .zst; null if there is no such form.
+/// Return the form by name, or by the ending of a file's name, without .gz or .zst; null if unknown.
 const FormatRow* find_format(std::string_view name);
 const FormatRow* format_of_name(std::string_view path);
 

@@ -64,14 +64,14 @@ struct Framer {
   void scan();
   /// Patient: lose the element at its start, and all data up to index `from`.
   void lose(size_t from);
-  /// Go to the next text that begins like an element; false if there is no such text.
+  /// Go to the next text that begins like an element; false if not found.
   Result<bool> take_up_again();
   void note_element_begin(size_t start);
   /// Whether elements exist or existed, so that their beginning is known.
   bool knows_elements() const { return !salvager.element_begin.empty() || !starts.empty(); }
   /// Whether only blanks and `commas` commas lie between two indices.
   bool separated(size_t from, size_t to, int commas) const;
-  /// Return the index of the first other byte; `to` if there is no such byte.
+  /// Return the index of the first other byte; `to` if not found.
   size_t first_odd_byte(size_t from, size_t to, int commas) const { return odd_byte(from, to, commas); }
 
  private:

@@ -15,8 +15,8 @@ struct Orphan {
 
 /// Attach orphans to the root of their thread, else to that of the process. PyTorch writes a node when the node ends,
 /// so an operator open when the observer stopped is missing, but its children are in the file. On its thread, all later
-/// operators are below the open operator (unless Gloo's records are on the thread too, which confuse the observer).
-/// An orphan outside this rule is evidence of a damaged file; `any` attaches such orphans, too.
+/// operators are below the open operator (unless the thread also has Gloo's records, which confuse the observer). An
+/// orphan outside this rule is evidence of a damaged file; `any` attaches such orphans as well.
 /// Requires that the other parents are known and without cycles. Fills HostTrace::open.
 /// Errors: pytorch.host.missing_parent. Cost: O(nodes).
 Result<void> hang_orphans(HostTrace& host, const StringPool& strings, const std::vector<Orphan>& orphans, bool any);

@@ -103,7 +103,7 @@ struct BackendRow {
 };
 inline constexpr auto kBackends =
     std::to_array<BackendRow>({{"nccl", false}, {"gloo", true}, {"mpi", true}, {"ucc", true}});
-/// Return the backend of an annotation; null if there is no such backend.
+/// Return the backend of an annotation; null if unknown.
 const BackendRow* backend_of(std::string_view annotation);
 
 }  // namespace chakra::recording
