@@ -67,7 +67,7 @@ constexpr Parts all_filled(std::span<const Step> steps) {
   for (const Step& step : steps) filled.add(step.fills);
   return filled;
 }
-/// Return the name of the first step that reads a part which no earlier step fills; empty if all parts are filled.
+/// Return the name of the first step that reads a part before a step has filled the part; empty if the order is right.
 constexpr std::string_view first_too_early(std::span<const Step> steps) {
   Parts filled{Part::records};
   for (const Step& step : steps) {
