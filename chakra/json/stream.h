@@ -1,7 +1,7 @@
 // A JSON document whose bulk is one array of objects, in windows of about a MiB, so that neither the file nor an index
 // of the file has to be in memory at once, and so that damage is reported with its place:
-// { "a": 1, "nodes": [ {...}, {...}, ... ], "b": 2 } or [ {...}, {...}, ... ]
-// or a sequence of objects without any array, as in JSON lines: {...} {...} ...
+//     { "a": 1, "nodes": [ {...}, {...}, ... ], "b": 2 }        or        [ {...}, {...}, ... ]
+// or a sequence of objects without any array, as in JSON lines:    {...} {...} ...
 // json.h reads the contents of the windows.
 #pragma once
 

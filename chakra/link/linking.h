@@ -158,8 +158,8 @@ struct Scope {
 
 /// Matches operators of the profile with operators of the host trace.
 struct Matches {
-  std::vector<uint32_t> host_of_op;  ///< the inverse
-  std::vector<uint32_t> op_of_host;  ///< and back
+  std::vector<uint32_t> host_of_op;  ///< CpuOp -> row of HostTrace::ops, or kNone
+  std::vector<uint32_t> op_of_host;  ///< the inverse
 };
 
 struct Threads {

@@ -22,8 +22,8 @@ class HostComms {
   /// Read an attribute of a node, value as JSON; attributes other than communication's are ignored.
   void read_attr(std::string_view name, std::string_view json);
   /// Read the inputs that record_param_comms has only by position:
-  /// [[tensors], sequence, group, rank, "collective", in_split, out_split,
-  /// ...]; group is a number (1.0.2) or ["name", "description"].
+  /// [[tensors], sequence, group, rank, "collective", in_split, out_split, ...]; group is a number
+  /// (1.0.2) or ["name", "description"].
   void read_inputs(std::string_view values);
 
   /// Return the rank in the job: the rank in the default group, or from the list of the only group; -1: not recorded.
