@@ -18,8 +18,8 @@ namespace chakra::recording::testing {
 
 struct MachineOptions {
   int rank = 0, ranks = 1;       ///< of a job; each rank is a machine
-  double device_scale = 1;       ///< unrecorded kernels, too
-  bool scale_unrecorded = true;  ///< those that are not recorded, too
+  double device_scale = 1;       ///< kernels and copies take this much of their time
+  bool scale_unrecorded = true;  ///< unrecorded kernels, too
   double host_scale = 1;         ///< the host takes this much of its time
   bool name_thirds = false;      ///< every third kernel without a name in the program is called third_kernel
   std::string named;             ///< kernels of this name ...
