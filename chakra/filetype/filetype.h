@@ -1,7 +1,7 @@
-// What a file is: a table of the kinds of files that are ours, that a profiler wrote, or that other tools wrote and
-// nobody here reads, each told by its first bytes or its first keys. By the name alone only where nothing else tells. A
-// room that reads files asks here and does not look itself. Other tools' workloads that can be imported are told by the
-// table of their forms (room foreign).
+// The kind of a file: a table of chakra's kinds of files, of files that profilers write, and of other tools'
+// files that chakra does not read. The first bytes or the first keys determine the kind; the name decides
+// only if the contents cannot. A room that reads files must use this table instead of inspecting files.
+// Importable workloads of other tools are recognized by the table of forms (room foreign).
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 namespace chakra::filetype {
 
 enum class Group : uint8_t {
-  trace = 1,      ///< ours: the forms of the room io
-  recording = 2,  ///< what a profiler wrote
-  other = 4       ///< another tool's, which is named and refused
+  trace = 1,      ///< chakra's: the forms of the room io
+  recording = 2,  ///< a profiler's output
+  other = 4       ///< another tool's file, which is named and rejected
 };
 inline constexpr unsigned kAllGroups = 7;
 
@@ -25,44 +25,44 @@ struct Words;
 struct Row {
   std::string_view name;
   Group group;
-  /// Whether a file that begins like this has this kind; null: only its name tells. The words are those of the head.
+  /// Whether the beginning of a file has this kind; null: only the name determines the kind. `words`: of the head.
   bool (*matches)(std::string_view head, Words words);
-  bool marked = false;              ///< its beginning says it alone, whatever comes after
-  std::string_view file_name = "";  ///< of kinds that only the name tells
+  bool marked = false;              ///< the beginning is sufficient, whatever follows
+  std::string_view file_name = "";  ///< of kinds determined only by name
   std::string_view title = "";      ///< with its article: "a Kineto trace"
-  std::string_view advice = "";     ///< what to do with it, where something else was expected
+  std::string_view advice = "";     ///< advice about the file if another kind was expected
 };
 
-/// Bytes of the beginning, unpacked, that a kind is told by; fewer do for traces, which may come slowly from a pipe.
+/// Bytes of the beginning, unpacked, that determine a kind; traces need fewer, since a pipe may deliver a trace slowly.
 inline constexpr size_t kHead = size_t{1} << 16, kTraceHead = 4096;
 
-/// The first kind among some groups (one or more, as bits) whose rule fits the beginning; null if none does, or if it
-/// is another tool's file and that group is not asked for.
+/// Return the first kind among some groups (one or more, as bits) with a rule that fits the beginning.
+/// Null if no rule fits, or if the file is another tool's and that group is not requested.
 const Row* recognise(std::string_view head, unsigned groups);
 inline const Row* recognise(std::string_view head, Group group) {
   return recognise(head, static_cast<unsigned>(group));
 }
-/// The same of a file, packed or not; then by its name. Errors: those of ByteSource.
+/// Recognize a file, packed or not, by its contents, then by its name. Errors: those of ByteSource.
 Result<const Row*> recognise(const std::string& path, unsigned groups = kAllGroups);
 
-/// Refuse a file where something else is expected ("a recording"): "this is ..., not a recording; ... [kind.other]".
+/// Refuse a file where another kind is expected ("a recording"): "this is ..., not a recording; ... [kind.other]".
 Failure refuse(const Row& row, std::string_view expected, std::string file);
 /// Refuse a file of another tool; any other file passes. Errors: kind.other.
 Result<void> refuse_others(std::string_view head, std::string_view expected, const std::string& file);
 
-/// Whether the text begins as a JSON object with a member does.
+/// Whether the text begins like a JSON object with a member.
 bool is_json_object(std::string_view head);
-/// The text of a string member near the beginning, without looking at the structure; empty if there is none.
+/// Return a string member near the beginning, without parsing the structure; empty if absent.
 std::string_view member(std::string_view head, std::string_view key);
 
-/// From the first byte that is not blank on.
+/// Return the text from the first non-blank byte on.
 std::string_view trimmed(std::string_view text);
 
-/// Whether it is a dump of PyTorch's flight recorder, in either form.
+/// Whether the row is a dump of PyTorch's flight recorder, in either form.
 inline bool is_flight_dump(const Row& row) { return row.name.starts_with("nccl-flight-"); }
-/// The name of the row of what --json writes, which is no input of anything.
+/// The name of the row for the output of --json, which is not an input of any command.
 inline constexpr std::string_view kResult = "result";
-/// The kinds of other tools' files (others.cpp), in the order in which they are tried.
+/// The kinds of other tools' files (others.cpp), in the order of recognition.
 extern const std::span<const Row> kOthers;
 
 inline constexpr std::string_view kContainerMagic = "CHAKRAJB";
