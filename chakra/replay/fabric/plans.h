@@ -13,7 +13,7 @@
 
 namespace chakra::replay::fabric {
 
-/// This rank's parts of an operation. A message is a plan of one part; its sender or receiver is member 0.
+/// This rank's parts of an operation. A message is a plan of one part; the other rank is member 0.
 struct Prepared {
   /// Must be the same text at all participants: "ALL_REDUCE of 4096 bytes by ring among 4".
   std::string agreement;
