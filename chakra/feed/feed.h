@@ -1,5 +1,5 @@
 // The next nodes of a trace. A Feeder walks one trace in memory: it returns nodes with finished
-// dependencies and their earliest start times, and the caller reports nodes that are done. A
+// dependencies and the earliest start times, and the caller reports nodes that are done. A
 // StreamFeeder (chakra/feed/stream.h) does the same for a trace that is read during the walk.
 #pragma once
 

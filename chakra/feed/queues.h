@@ -1,5 +1,5 @@
 // The queue of each node and the next node of each queue, shared by simulator and executor. Each
-// queue runs one node at a time: the queue of a thread or a stream; for nodes without a lane,
+// queue runs one node at a time. Queues belong to threads and streams; nodes without a lane use
 // the queue of the rank's processor, device, memory or sends, or that of a group's collectives.
 #pragma once
 
@@ -22,7 +22,7 @@ class Queues {
   static constexpr uint32_t kNone = UINT32_MAX;
   /// The queues after those of the lanes, in this order.
   enum class Own : uint32_t { cpu, device, memory, sends, count };
-  /// Position of a collective: its group and its index there, as numbered by the matching of ranks.
+  /// Position of a collective: group and index in the group, as numbered by the matching of ranks.
   struct Turn {
     uint32_t group = kNone, index = 0;
   };

@@ -1,9 +1,9 @@
 // Feeding a trace that is larger than memory. A StreamFeeder reads nodes ahead from a
-// source, up to a budget of bytes (the window). It returns nodes with finished dependencies
-// in the order of a policy, and drops nodes that are done. For nodes outside the window it
-// only keeps whether they have been read and are done, which takes some bits. Progress does
-// not depend on the order of nodes in the file: if the whole window waits for unread nodes,
-// the window moves to a temporary file, and each node returns when its dependency is done.
+// source, up to a budget of bytes (the window). It returns nodes with finished
+// dependencies in the order of a policy, and drops nodes that are done. For other nodes
+// the state alone (read, done) is kept, which takes some bits. Progress does not depend
+// on the order of nodes in the file. If the whole window waits for unread nodes, the
+// window moves to a temporary file, and each node returns when its dependency is done.
 #pragma once
 
 #include <array>
@@ -48,8 +48,8 @@ struct FeedStats {
   uint64_t window_peak = 0;  ///< largest size of the window, in bytes
 };
 
-/// Memory: the budget, plus 0.5 to 4 bytes per node read so far if ids are dense (up
-/// to 60 if ids are far apart), plus 8 per node with dependents on disk.
+/// Memory: the budget, plus 0.5 to 4 bytes per node read so far with dense ids (up to
+/// 60 with scattered ids), plus 8 per node with dependents on disk.
 /// Cost: O(1) per node and edge, O(log window) per node for the policy; a node on disk
 /// is read at most once per dependency. Ids may be sparse, unsorted or duplicate.
 class StreamFeeder {

@@ -63,7 +63,7 @@ class Agreement {
   const trace::Comm& comm(NodeRef at) const { return *job_.ranks[at.rank].comm(at.node); }
   std::string_view dtype(NodeRef at) const { return job_.ranks[at.rank].strings[comm(at).dtype]; }
   std::string describe(NodeRef at) const;
-  std::string describe(NodeRef at, NodeRef beside) const;  ///< whose size is shown relative to the other
+  std::string describe(NodeRef at, NodeRef beside) const;  ///< with a size distinguishable from that of `beside`
 
  private:
   /// A collective or message without a counterpart.

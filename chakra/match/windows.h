@@ -33,8 +33,8 @@ struct RankWindow {
 Findings align_windows(trace::TraceSet& job, std::span<const RankWindow> windows);
 
 /// Choose from RankWindow::choices the assignment that all ranks agree with: members have equal collectives
-/// in equal order, and none leaves one before all have come, whatever the clocks show. Among choices with
-/// the same members, take the first. If small groups end their collectives together and larger ones do not,
+/// in equal order, and all come before any member leaves, whatever the clocks show. Among choices with the
+/// same members, take the first. If small groups end their collectives together and larger ones do not,
 /// choose the small ones. Undecided groups keep their ambiguous name. Must be called before align_windows().
 /// Findings: match.group.open. Cost: O(choices^2 x collectives) per pair of ranks with an ambiguous one.
 Findings choose_groups(trace::TraceSet& job, std::span<RankWindow> windows);
@@ -47,7 +47,7 @@ int64_t choose_peers(trace::TraceSet& job, std::span<const RankWindow> windows);
 /// the rank's groups, as recorded by each group's first rank, must allow one way only. Must be
 /// called after choose_groups(). Cost: O(ways); ranks with more than 65,536 ways are skipped.
 void choose_barriers(trace::TraceSet& job, std::span<const RankWindow> windows, std::string_view open);
-/// Return the first and last step with a number on all ranks; if a rank has none, those of all recorded steps.
+/// Return the range of steps that all ranks recorded; unlimited if some rank has no numbered step.
 std::pair<int64_t, int64_t> common_steps(std::span<const RankWindow> windows);
 
 /// Marks of align_windows(), kept in the metadata of traces.
