@@ -41,7 +41,7 @@ struct RankRun {
   std::vector<NodeTimes> times;
   /// Delay of operations that started later than possible because the loop or the machine was late.
   Picoseconds late_median_ps = 0, late_max_ps = 0, late_total_ps = 0;
-  std::optional<Picoseconds> begin_ps = {};  ///< begin after that of the first rank; no value: together
+  std::optional<Picoseconds> begin_ps = {};  ///< begin after that of the earliest rank; no value: together
   Session::MeetingTimes meetings;
   int64_t collectives = 0, messages = 0;  ///< per repetition
   uint64_t bytes = 0;                     ///< contributed by this rank

@@ -16,7 +16,7 @@ namespace chakra::replay {
 
 /// The collectives of a group, or the messages from one rank to another with a tag.
 struct Party {
-  std::string key;  ///< for messages; the same at all members
+  std::string key;  ///< readable; the same at all members
   bool is_group = false;
   std::string group;             ///< name
   int64_t tag = 0;               ///< of messages
