@@ -1,9 +1,9 @@
 // Equivalent ranks are simulated once, as one actor. Ranks of an actor have the same class, speed
 // and begin. All groups of these ranks have equivalent places in the network and consist of the
 // same actors. All peers are ranks of the same actors at the same distance. The ranks share
-// storage with ranks of the same actors. So all events happen at the same times. fold() finds the
-// coarsest such partition by refinement: start with the classes and split distinguishable ranks
-// until the partition is stable (colour refinement, as for equitable partitions of graphs).
+// per-node storage with ranks of the same actors. So all events happen at the same times. fold()
+// finds the coarsest such partition by refinement: start with the classes and split distinguishable
+// ranks until the partition is stable (colour refinement, as for equitable partitions of graphs).
 #pragma once
 
 #include <cstdint>

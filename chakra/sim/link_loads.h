@@ -1,5 +1,5 @@
-// Load of collectives and messages on each link. A collective uses a link in some rounds only, so a
-// load has a mean and a peak: two loads of mean 1/2 disturb each other only if the peaks coincide.
+// Load of collectives and messages on each link during their runs. A collective uses a link in some rounds
+// only, so a load has a mean and a peak: two loads of mean 1/2 disturb each other only if the peaks coincide.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ class JobClock {
   bool known_ = false;
   Picoseconds first_ = 0;  ///< first start by the rank's clock
   Picoseconds start_ = 0;
-  double rate_ = 1;  ///< seconds by the job's clock per second by the rank's clock
+  double rate_ = 1;  ///< seconds of job time per second of rank time
 };
 
 /// Time of communication after the last participant has come, by rank of the job and row of Trace::comms.

@@ -60,7 +60,7 @@ struct SimInput {
   /// Recorded transfers keep their recorded time after the last arrival; the network
   /// prices all others. By rank of `job` or `classes`, which are then not folded.
   std::optional<Transfers> transfers;
-  std::optional<Delays> delays;  ///< by node of `job`; its ranks are then not folded
+  std::optional<Delays> delays;  ///< by node of `job`, which is then not folded
   /// Factors for the time of communication that the network prices: of a collective for each
   /// round, of a message for latency and bytes. By rank of `job`, which is then not folded, and
   /// row of Trace::comms; equal for all participants. Empty: 1. Requires the congestion `closed`.
@@ -98,7 +98,7 @@ struct RankReport {
   ActorId actor{0};  ///< into SimReport::actors; equal for ranks that were simulated as one
 };
 
-/// Results of an actor, equal for all its ranks.
+/// Results of an actor, equal for all ranks of the actor.
 struct ActorReport {
   int64_t ranks = 0;  ///< number of ranks
   struct Exposed {
@@ -208,7 +208,7 @@ struct Sharing {
   std::vector<SharedLink> links;  ///< the worst first; one of each set of equal links
   size_t count = 0;               ///< number of links with more demand than capacity
   double flows = 0;               ///< transfers of all collectives and messages, of all ranks
-  double rate_changes = 0;        ///< sum of flows under way, at each begin and end of some; 0 without such links
+  double rate_changes = 0;        ///< flows under way, summed over all begins and ends; 0 without overloaded links
 };
 
 /// Begin and end of the nodes of an actor.

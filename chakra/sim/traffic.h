@@ -1,7 +1,7 @@
 // Collectives and messages on a network with shared links: runs plans as messages over
-// net::FluidNetwork or net::PacketNetwork. A member begins a round when it has finished
-// the previous round of its lane and the round that this one waits for. A member has
-// finished a round when its data has left and arrived. Members begin on arrival.
+// net::FluidNetwork or net::PacketNetwork. A member begins a round when it has finished the
+// previous round of its lane and the round that this one waits for. A member has finished a round
+// when all its sends have left and all its receives have arrived. Members begin on arrival.
 #pragma once
 
 #include <array>

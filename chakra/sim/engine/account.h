@@ -38,7 +38,7 @@ struct Account {
     trace::NodeId node;
     uint32_t kind;  ///< of ExposedKinds
   };
-  int64_t computing = 0, storing = 0, hosting = 0, waiting = 0;  ///< nodes; waiting: receives without a send
+  int64_t computing = 0, storing = 0, hosting = 0, waiting = 0;  ///< nodes; waiting: receives before their send
   std::vector<Moving> moving;                                    ///< communication, in the order of its begin
   Picoseconds since = 0;
   Picoseconds compute = 0, storage = 0, host = 0, bubble = 0, idle = 0;

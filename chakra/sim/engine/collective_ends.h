@@ -15,8 +15,8 @@ class CollectiveEnds {
   /// Both must outlive this object.
   CollectiveEnds(const Run& run, Prices& prices) : run_(run), prices_(prices), operations_(run.job) {}
 
-  /// Return the node's end after `start`, given only the members that came then: those of the critical path. Arrivals
-  /// of others change with the network, too, so no end may be compared with them. Cost: that of Prices::run.
+  /// Return the time from `start` to the node's end, given only the members that came then: those of the critical
+  /// path. Arrivals of others change with the network, so no end may be compared with them. Cost: that of Prices::run.
   Picoseconds since(match::NodeRef at, Picoseconds start);
   /// Return the member that decided the end of the node: an earlier arrival of this member would have made the
   /// end earlier (earlier arrivals of other members would not). Cost: that of Prices::run, log members times.
