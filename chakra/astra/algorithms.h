@@ -18,7 +18,7 @@ enum class AlgorithmKind : uint8_t { packets, halving_doubling, tree };
 struct Algorithm {
   AlgorithmKind kind = AlgorithmKind::packets;
   bool one_line = false;  ///< "oneRing", ...: all ranks in one line, regardless of dimensions
-  bool direct = false;    ///< packets go to every other place in turn, not only to the next
+  bool direct = false;    ///< packets go to all other places in turn, not only to the next
   int64_t window = 0;     ///< of direct; 0: the number of other places
 };
 /// Return the algorithm, or no value for a name unknown to ASTRA-sim.
