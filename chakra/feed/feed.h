@@ -46,7 +46,7 @@ class Feeder {
 
   uint32_t remaining() const { return remaining_; }
   bool is_done(trace::NodeId node) const { return missing_[node] == kDone; }
-  /// Return whether all dependencies are done, and only causes outside the trace delay the node.
+  /// Return whether all dependencies are done but the node is not: it waits for a cause outside the trace.
   bool is_ready(trace::NodeId node) const { return missing_[node] == 0; }
 
  private:
