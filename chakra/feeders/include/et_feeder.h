@@ -40,15 +40,15 @@ class ETFeeder {
   void removeNode(uint64_t node_id);
   /// Return whether nodes remain that were not removed, or that were removed while issuable and not issued yet.
   bool hasNodesToIssue();
-  /// Return the node of the lowest id with freed dependencies; null if there is none yet. Throws std::runtime_error
-  /// if all others wait for nodes that are not in the file (feed.dep.dangling), or for each other (feed.dep.cycle).
+  /// Return the node of the lowest id with freed dependencies; null if there is none yet. Throws std::runtime_error if
+  /// all remaining nodes wait for ids that are not in the file (feed.dep.dangling), or for each other (feed.dep.cycle).
   std::shared_ptr<ETFeederNode> getNextIssuableNode();
   /// Make a node issuable (again), regardless of its dependencies. Throws as lookupNode.
   void pushBackIssuableNode(uint64_t node_id);
   /// Return the node; the same object until it is removed. Throws
   /// std::out_of_range for a node that was removed or is not in the file.
   std::shared_ptr<ETFeederNode> lookupNode(uint64_t node_id);
-  /// Release all nodes from waiting for this one. Throws std::out_of_range for an unknown id.
+  /// Free the nodes that wait for this one from that wait. Throws std::out_of_range for an unknown id.
   void freeChildrenNodes(uint64_t node_id);
 
  private:
