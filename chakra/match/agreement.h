@@ -32,7 +32,7 @@ struct Ends {
   std::vector<NodeRef> sends, receives;
 };
 
-/// Return the rank of a root, which is a rank of the group, or else a place in the group; -1: neither.
+/// Return the rank of a root, given as a rank of the group or else as a place in the group; -1 if there is none.
 int64_t root_rank(const trace::Comm& comm, const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of);
 
 /// Return the facts of a collective.

@@ -1,4 +1,4 @@
-// The members of a group: by the caller's table, the traces' records, or the meaning of its name. Inside match.
+// The members of a group: from the caller's table, else the traces' records, else the group's name. Inside match.
 #pragma once
 
 #include <string>

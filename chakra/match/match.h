@@ -37,7 +37,7 @@ Result<GroupTable> load_groups(const std::string& path);
 
 struct Group {
   std::string name;
-  std::vector<int64_t> ranks;  ///< in the group's order, restricted to the job
+  std::vector<int64_t> ranks;  ///< in the group's order; may include ranks that the job lacks
   bool known = true;           ///< false: members are not listed; `ranks` are the users of the group
   int64_t size = 0;            ///< expected number of ranks; 0: unknown
   bool odd = false;            ///< a collective has sizes for another number of ranks
