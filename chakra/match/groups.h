@@ -8,7 +8,7 @@
 namespace chakra::match {
 
 /// Find a group that nodes name. Group::known is false if the members
-/// are unknown; `undescribed` is set if the size is unknown, too.
+/// are unknown; `undescribed` is set if also the size is unknown.
 Group find_group(const trace::TraceSet& job, const GroupTable& table, const std::string& name, bool& undescribed);
 
 /// Report match.group.members: ranks that record different members for one group.

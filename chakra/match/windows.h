@@ -20,7 +20,7 @@ struct RankWindow {
   std::vector<std::string> counted;  ///< groups with sequence numbers that count from the begin of the recording
   std::vector<std::string> open;     ///< names of ambiguous groups ...
   std::vector<std::vector<std::string>> choices;   ///< ... and their possible groups: one row is right
-  std::map<uint64_t, std::vector<int64_t>> peers;  ///< messages with several possible peers, by node id
+  std::map<uint64_t, std::vector<int64_t>> peers;  ///< messages with several possible partners, by node id
   int64_t begin_ns = 0, end_ns = 0;                ///< first start and last end in the recording, since Trace::base_ns
 };
 

@@ -104,7 +104,7 @@ class BusyThreads {
   BusyThreads& operator=(const BusyThreads&) = delete;
   ~BusyThreads();
 
-  /// Keep this number of threads busy from now on. Numbers above the machine's core count have no further effect.
+  /// Keep this number of threads busy from now on; more threads than the machine has cores have no further effect.
   void keep(uint32_t threads);
 
  private:

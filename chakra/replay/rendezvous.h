@@ -34,9 +34,9 @@ struct World {
   std::string folder = {};  ///< of the job
 };
 
-/// Set rank, ranks and rendezvous from the variables of launchers: OMPI_COMM_WORLD_RANK and _SIZE, PMI_RANK
-/// and PMI_SIZE, SLURM_PROCID and SLURM_NTASKS, RANK and WORLD_SIZE (torchrun: with MASTER_ADDR and
-/// MASTER_PORT for the rendezvous). Use the first pair that is set; return false if there is no such pair.
+/// Set rank, ranks and rendezvous from the variables of launchers: OMPI_COMM_WORLD_RANK and _SIZE,
+/// PMI_RANK and PMI_SIZE, SLURM_PROCID and SLURM_NTASKS, RANK and WORLD_SIZE (torchrun: with MASTER_ADDR
+/// and MASTER_PORT for the rendezvous). Use the first pair that is set; return false without a pair.
 /// Errors: replay.world.launcher for invalid numbers, or a rank outside of the size.
 Result<bool> world_from_launcher(World& world);
 

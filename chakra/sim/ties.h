@@ -36,8 +36,8 @@ struct Ties {
   std::vector<Members> groups;
   std::vector<uint32_t> first_port;              ///< per rank: into the two below, one entry per port
   std::vector<uint32_t> port_group, port_place;  ///< into groups, and the member's place
-  /// Parallel to ClassJob::peer_of: the peer, into ClassJob::ranks; the first slot with
-  /// the same peer; the peer's first slot for this rank. kNobody: no rank or slot.
+  /// Parallel to ClassJob::peer_of: the partner, into ClassJob::ranks; the first slot with
+  /// the same partner; the partner's first slot for this rank. kNobody: no rank or slot.
   std::vector<uint32_t> end_of, first, back;
 };
 
