@@ -32,7 +32,7 @@ struct ImportedJob {
   std::vector<std::string> outputs;  ///< by rank
   Findings findings;
   FilesTogether<AtomicFile> files;   ///< the outputs; a caller may add files
-  std::optional<AtomicFile> report;  ///< may be empty; created before the other files, so that a wrong path fails early
+  std::optional<AtomicFile> report;  ///< an empty file; created before the other files: a wrong path fails early
 
   /// Publish all files, or no file. Errors: base.file.write.
   Result<void> commit() { return files.commit(); }

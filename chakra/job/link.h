@@ -23,7 +23,7 @@ struct LinkJobOptions {
       inputs;          ///< host and device trace of a rank, in any order, one of the two, or one or two folders
   std::string output;  ///< the trace; for folders, the folder for trace.<rank>.et
   link::LinkOptions link;
-  std::optional<int64_t> cycle{};  ///< for folders: index (from 0) among the Kineto traces of each rank (schedule)
+  std::optional<int64_t> cycle{};  ///< for folders: index among the Kineto traces that a schedule made per rank, from 0
   std::optional<int64_t> explain;  ///< a node: explain the edges of this node
   std::optional<double> max_error;  ///< percent
 
