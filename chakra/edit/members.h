@@ -25,7 +25,7 @@ struct Parts {
 };
 inline bool has_parts(const trace::Comm& comm) { return !comm.in_split.empty() || !comm.out_split.empty(); }
 /// Return the parts of a node with a list; a direction without a list is even.
-/// Errors: edit.parts for lists of another length, or with another sum than the sizes of the node.
+/// Errors: edit.parts for lists of another length, or that contradict the sizes of the node.
 Result<Parts> parts_of(const trace::Trace& trace, trace::NodeId node, size_t members);
 /// Set the lists and the resulting sizes.
 void set_parts(trace::Trace& trace, trace::NodeId node, const Parts& parts);
@@ -36,7 +36,7 @@ inline trace::CommType type_of(const trace::Trace& trace, trace::NodeId node, co
   return own == trace::CommType::unknown ? collective.type : own;
 }
 
-/// Return the root of a collective: a rank, or a position in the group. -1: no root.
+/// Return the rank of the root of a collective. The trace has a rank, or else a position in the group. -1: no root.
 /// Errors: edit.root for a root outside of the group.
 Result<int64_t> root_of(const trace::Trace& trace, trace::NodeId node, const match::Group& group);
 
