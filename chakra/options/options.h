@@ -123,7 +123,7 @@ std::string shown_of(const Option& option);
 /// Return the value of the member; "" if unset. Items of a list are separated by commas.
 std::string text_of(const Option& option);
 
-/// Return the text of the default, if the option accepts this value; "" for flags and unset options.
+/// Return the default, from rows of an unchanged struct, if the option accepts this value; "" for flags and if unset.
 std::string default_of(const Option& option);
 
 /// Find an option by any spelling, or by key (without dashes, and with _ or -); null if unknown.
@@ -157,7 +157,7 @@ Result<void> set(Asked& asked, std::string_view name, const std::string& text) {
   return set(std::span<const Option>(rows_of(asked)), name, text);
 }
 
-/// Return the word of `known` that differs from `word` by a typing error; "" if there is no such word.
+/// Return the word of `known` that `word` misspells or begins; "" if there is no such word.
 std::string nearest(std::string_view word, std::span<const std::string> known);
 /// "; did you mean --network?", or "".
 std::string suggestion(std::string_view word, std::span<const std::string> known);
