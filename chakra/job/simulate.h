@@ -90,7 +90,7 @@ Result<SimulateResult> simulate_job(SimulateOptions options, const SimulateHooks
 view::Text text_of(const SimulateResult& result);
 /// Return the lines that ASTRA-sim prints and that scripts search for, and the findings.
 result::Report astra_report_of(const SimulateResult& result);
-/// Return the complete result. Cost: about the memory of the result.
+/// The result whole. Cost: about the memory of the result.
 answer::Answer answer_of(const SimulateResult& result);
 
 /// Return the reason of a failure: `error` {tag, text} and `waits[]`; the text of the error names the first wait.
