@@ -60,8 +60,8 @@ class CHAKRA_API Trace {
   std::span<const int64_t> start_ps() const;  ///< 0 where has_start is false
   std::span<const int64_t> dur_ps() const;
   std::span<const NodeType> type() const;
-  std::span<const uint64_t> num_ops() const;       ///< FLOPs; empty if not recorded
-  std::span<const uint64_t> tensor_bytes() const;  ///< read and written; empty if not recorded
+  std::span<const uint64_t> num_ops() const;       ///< FLOPs; empty if no node has a value
+  std::span<const uint64_t> tensor_bytes() const;  ///< read and written; empty if no node has a value
 
   uint64_t id(size_t row) const;  ///< the id in the file
   std::string_view name(size_t row) const;
@@ -113,8 +113,8 @@ class CHAKRA_API Builder {
   /// Make `row` start at least `lag_ps` after the end of `on`.
   Builder& wait(uint32_t row, uint32_t on, EdgeKind kind = EdgeKind::data, int64_t lag_ps = 0);
 
-  /// Errors: trace.build for a negative rank or time, for an unknown row, for a node that waits for itself, and for
-  /// attributes before the first node. The builder is then empty. Cost: O(nodes + edges).
+  /// Return the trace. Errors: trace.build for the first mistake, such as a negative time, an unknown row, a node that
+  /// waits for itself, or an attribute without a node. The builder is then empty. Cost: O(nodes + edges).
   Result<Trace> finish();
 
  private:

@@ -43,7 +43,7 @@ struct Throughput {
 Throughput throughput_of(const SimulateResult& result);
 
 // Work derived from shapes.
-/// Return lines without labels; empty without such work.
+/// Return lines without labels; empty if no work was derived.
 std::vector<std::string> work_lines(const link::WorkReport& work);
 
 }  // namespace chakra::job

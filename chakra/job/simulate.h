@@ -26,7 +26,7 @@ enum class Unrecorded : uint8_t { scale, keep };
 inline constexpr std::array<std::string_view, 2> kUnrecordedNames{"scale", "keep"};
 
 struct DeviceOptions {
-  std::string device, from_device;  ///< a name of the table of devices, or a device file; empty: nothing is scaled
+  std::string device, from_device;  ///< a name of the table of devices, or a device file; empty: no scaling
   std::string stack;                ///< of `device`: a name of the table of stacks, or a stack file
   Unrecorded unrecorded = Unrecorded::scale;
 };

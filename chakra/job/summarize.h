@@ -30,7 +30,7 @@ struct TraceSummary {
 
   std::string file;
   int64_t rank = 0;
-  int64_t ranks = 1;  ///< number of equal ranks; more than 1 in a job by classes
+  int64_t ranks = 1;  ///< number of equivalent ranks; may exceed 1 in a job by classes
   int64_t nodes = 0, on_device = 0;
   std::map<trace::NodeType, int64_t> types;               ///< number of nodes of each type
   std::array<int64_t, trace::kEdgeKinds.size()> edges{};  ///< number of edges of each kind

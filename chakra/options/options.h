@@ -157,7 +157,7 @@ Result<void> set(Asked& asked, std::string_view name, const std::string& text) {
   return set(std::span<const Option>(rows_of(asked)), name, text);
 }
 
-/// Return the word of `known` that `word` misspells or begins; "" if there is no such word.
+/// Return the word of `known` that `word` misspells or begins; "" without a match.
 std::string nearest(std::string_view word, std::span<const std::string> known);
 /// "; did you mean --network?", or "".
 std::string suggestion(std::string_view word, std::span<const std::string> known);
