@@ -1,5 +1,5 @@
-// `chakra doctor PATH` as a call: diagnose files of recordings or traces, and recommend the next
-// command.
+// `chakra doctor PATH` as a call: diagnose files of recordings or traces,
+// and recommend the next commands.
 #pragma once
 
 #include <array>

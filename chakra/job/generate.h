@@ -41,7 +41,7 @@ options::Options rows_of(CaseOptions& options);
 Result<void> write_cases(const CaseOptions& options);
 /// Return the answer about the files written.
 answer::Answer answer_of(const CaseOptions& options);
-/// Return the first line of the text: "job: 16 ranks (SHAPE) in 4 classes, 30 to 40 nodes each".
+/// Return the first words of the text: "job: 16 ranks (SHAPE) in 4 classes, 30 to 40 nodes each".
 std::string to_text(const GeneratedJob& job, const std::string& shape);
 
 }  // namespace chakra::job

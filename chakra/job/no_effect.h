@@ -1,5 +1,5 @@
-// Report options without effect, or with a partial effect (sim.option.no_effect). One row per option: the condition
-// that the option is given, and the reason why the option has no effect.
+// Report options without effect, or with a partial effect (sim.option.no_effect). One row per option: the test whether
+// the option is given, and the reason for a missing effect.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ struct ViewOptions {
   std::string output;             ///< the file
   std::string form;               ///< a name of view::kForms; empty: from the ending of `output`
   std::string ranks;              ///< "FIRST:COUNT": only these
-  std::optional<int64_t> rank;    ///< only this rank; required for a graph
+  std::optional<int64_t> rank;    ///< only this rank; a graph shows one rank
   view::GraphOptions graph;       ///< for all forms except the timeline
   std::optional<ViewInput> from;  ///< nullopt: from the ending of `path`
   int64_t num_npus = 0;           ///< for a CSV: expected number; 0: as many as in the file
