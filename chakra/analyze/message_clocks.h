@@ -25,7 +25,7 @@ class MessageClocks {
   struct Told {
     uint32_t rank = 0;
     uint32_t like = 0, other = 0;  ///< known ranks that bound the clock: the rank taken as equal, and the other rank
-    double offset_ns = 0, uncertainty_ns = 0;  ///< plus the larger uncertainty of the two clocks
+    double offset_ns = 0, uncertainty_ns = 0;  ///< without the uncertainty of both clocks: the caller adds the larger
     int64_t messages = 0;                      ///< with other ranks
   };
   /// Return the rank without a known offset that messages bound best from both sides. `offsets` has all ranks. A bound
