@@ -320,7 +320,7 @@ struct Fabric {
   bool has(int64_t rank) const { return rank >= 0 && rank < size(); }
   /// Return the number of ranks and switches.
   int64_t devices() const;
-  /// Return the name of a device: "3" is rank 3, "switch 0" the first switch; in a graph the name in the file.
+  /// Return the name of a device: "3" is rank 3, "switch 0" the first switch; in a graph, the device's own name.
   std::string device_name(uint32_t device) const;
 
   /// Return the reduction of a device, or null if the device does not reduce. O(dimensions).
