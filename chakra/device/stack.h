@@ -27,7 +27,7 @@ struct AttentionRate {
 struct StackMemory {
   double logit_bytes = 14;  ///< of a logit during the loss: the logits and their copies
   bool eager = false;       ///< operations are not fused: backward keeps the output of each operation
-  bool fsdp = false;        ///< ranks shard parameters in 32 bits only, and in pipelines gather them once a step
+  bool fsdp = false;        ///< ranks shard parameters in 32 bits only, and in pipelines gather parameters once a step
   bool per_operator = false;  ///< the framework's selective recomputation keeps every second matrix multiplication
 };
 
