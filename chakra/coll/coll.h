@@ -324,7 +324,7 @@ struct Selection {
 Result<Selection> parse_selection(std::string_view text, std::string file = "collectives",
                                   const ProgramReader& read = {});
 
-/// Return why no rule for the operation can run here; empty if a rule can run, or if no rule names the operation.
+/// Return why no rule for the operation can run here; empty if one can, or if no rule exists. Cost: as by_rule().
 std::string refusal(const Selection& selection, const Operation& op, const Place& place);
 
 /// Return the algorithm of the first rule that can run, or null. The cost is that of AlgorithmRow::can.

@@ -1,5 +1,5 @@
-// Changes of a network: make all links of a class faster or
-// shorten their latency, slow down one link, remove one link.
+// Changes of a network: all links of a class faster or
+// with less latency, one link slower, one link removed.
 #pragma once
 
 #include <cstddef>

@@ -363,8 +363,8 @@ struct Fabric {
   /// Add, by trunk, the bytes of an exchange in which each rank sends one byte to each other rank, if a graph
   /// spreads messages over switches; otherwise return false. Cost: O(switches of ranks x (ranks + hops)).
   bool add_exchange(std::span<const int64_t> ranks, std::vector<double>& bytes) const;
-  /// Return the number of kinds of trunks, 0 .. link_kinds()-1. In networks of dimensions, the links of a dimension
-  /// are one kind; in a graph, trunks of equal rate, latency and number of links are one kind. O(dimensions).
+  /// Return the number of kinds of trunks; kinds are 0 .. link_kinds()-1. In networks of dimensions, a dimension's
+  /// links are one kind; in a graph, trunks of equal rate, latency and number of links are one kind. O(dimensions).
   uint32_t link_kinds() const;
   uint32_t link_kind(TrunkId id) const;
   /// Return, for each kind, the sum of the rates of its trunks. O(dimensions + odd links), in a graph O(trunks).

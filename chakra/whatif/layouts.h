@@ -10,7 +10,7 @@
 namespace chakra::whatif {
 
 /// Return the layout that all ranks of a generated job have in their metadata; nullopt for other jobs.
-/// Errors: whatif.dp.groups if ranks have no trace, different layouts, or do not match the layout.
+/// Errors: whatif.dp.groups if layouts differ, or if ranks lack traces or do not match the layout.
 Result<std::optional<gen::Layout>> common_layout(const trace::TraceSet& job);
 
 /// Change the number of data-parallel ranks. Requires SimInput::matching, and no recorded transfers.

@@ -19,7 +19,7 @@ struct Scaled {
 };
 /// Parse `WHAT=X`. Errors: whatif.rule.form.
 Result<Scaled> parse_scaled(std::string_view text, std::string_view form, double least, double most);
-/// Fail if a rule reached no node. Errors: whatif.rule.nothing.
+/// Return `reached`, or fail if the rule reached no node and no lag. Errors: whatif.rule.nothing.
 Result<Reached> reached_something(Reached reached, std::string_view option, std::string_view value,
                                   const std::string& why);
 
