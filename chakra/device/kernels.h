@@ -81,8 +81,8 @@ struct MeasuredKernel {
   double seconds = 0;
 };
 
-/// The parts of a base: ops_time * ops / peak, bytes_time * bytes / memory bandwidth of each tensor, fixed, step
-/// * steps. The parts add up, or overlap: the base is then between the longest part and the sum (join_parts).
+/// The parts of a base: ops_time * ops / peak, bytes_time * bytes / memory bandwidth of each tensor, fixed,
+/// step * steps. The parts add up, or overlap: the base is then between the longest part and the sum (join_parts).
 struct KernelConstants {
   double ops_time = 1;
   Tensors bytes_time{1, 1, 1};

@@ -57,7 +57,7 @@ class Compiler {
   Placements natural(size_t tensor) const;
   Placements settled(const Placements& at, size_t tensor) const;
   Placements weight_at(const Weight& weight) const;
-  /// Return the placements of an operator's inputs; the resulting one of the output; the one of the output's gradient.
+  /// Return the placements needed of an operator's inputs; that of the output; the one needed of the output's gradient.
   std::vector<Placements> needs(const Op& op) const;
   Placements result(const Op& op, const std::vector<Placements>& inputs) const;
   Placements wanted(const Op& op) const;

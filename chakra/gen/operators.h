@@ -36,7 +36,7 @@ struct Weight {
 enum class OpKind : uint8_t {
   source,      ///< numbers that come with the data; need no gradient
   lookup,      ///< embedding lookup: rows of a table, or of several tables that ranks share
-  matmul,      ///< the last dimension of the input times weights[0]; then a bias
+  matmul,      ///< the last dimension of the input times weights[0]; weights[1]: the bias, if any
   per_head,    ///< like matmul, each head with a separate part of weights[0]: heads, in, out
   norm,        ///< along the last dimension
   rotate,      ///< RoPE on queries or keys

@@ -67,9 +67,9 @@ struct Parameters {
   double borrowed = 0;  ///< owned by another part of the model
   /// Matrices in layers: elements, and FLOPs to orthogonalize matrices of this shape.
   double matrices = 0, orthogonal_ops = 0;
-  double fp8 = 0;  ///< inputs of multiplications with 8-bit inputs
-  /// The same, if the ranks of a tensor-parallel group divided the parameters
-  /// that all of them have; without padding, tables and borrowed parameters.
+  double fp8 = 0;  ///< weights of multiplications with 8-bit inputs
+  /// `dense` and `experts`, if the ranks of a tensor-parallel group divided the
+  /// parameters that all of them have; without padding, tables and borrowed parameters.
   double once_dense = 0, once_experts = 0;
 };
 

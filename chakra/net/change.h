@@ -22,8 +22,8 @@ struct LinkClass {
 };
 /// Return the classes of at least one link. Cost: O(dimensions), in a graph O(links log links).
 std::vector<LinkClass> link_classes(const Fabric& fabric);
-/// Multiply the rate and the latency of the links of a class. Measured collectives of that dimension scale too:
-/// bandwidths by the rate factor, the time of a step by the latency factor; the fixed time stays. Requires a class
+/// Multiply the rate and the latency of the links of a class. Measured collectives of that dimension scale too: the
+/// wire bandwidth by the rate factor, the time of a step by the latency factor; the fixed time stays. Requires a class
 /// of link_classes(), and positive factors. Cost: as link_classes(), in a graph also that of finding all routes.
 Fabric with_class(const Fabric& fabric, size_t link_class, double rate_factor, double latency_factor);
 

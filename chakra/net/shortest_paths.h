@@ -17,8 +17,8 @@
 // The last switch before the rank has no limit, nor has the port after the switch: all paths share both. Rates are
 // relative to the graph's fastest link, so that equal links have weights that are exactly the numbers of paths.
 //
-// Why paths and not the maximum flow (min(rate, c(w)) alone): a switch with three of four uplinks forwards traffic of
-// several switches below. If each of these sent as much as to a whole switch, the uplinks would carry four thirds.
+// Why paths and not the maximum flow (min(rate, c(w)) alone): a switch with three of four uplinks forwards traffic
+// of several switches below. If each of these sent as much as to a full switch, the uplinks would carry four thirds.
 #pragma once
 
 #include <atomic>
