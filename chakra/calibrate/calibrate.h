@@ -97,9 +97,9 @@ struct FittedOperation {
   FitError held_out;                           ///< each eighth of the sizes, predicted from the others
 };
 /// Fit the operations on one node, in the order of net::kCollectiveForms. The parameters minimise
-/// the squares of relative errors and are not negative. The number of protocols, at most four, is
-/// the one that predicts held-out sizes best. Numbers of ranks with less than three sizes are
-/// left out, with a finding, if other numbers have more. Cost: O(operations * sizes^2).
+/// the sum of squares of relative errors and are not negative. The number of protocols, at most
+/// four, is the one that predicts held-out sizes best. Numbers of ranks with less than three
+/// sizes are left out, with a finding, if other numbers have more. Cost: O(operations * sizes^2).
 std::vector<FittedOperation> fit_collectives(const std::vector<CollectiveSample>& samples, Findings& findings);
 /// Return |ln(predicted / measured)| of each sample that a fit covers.
 std::vector<double> offs(const std::vector<net::CollectiveFit>& fits, const std::vector<CollectiveSample>& samples);

@@ -24,8 +24,8 @@ struct FittedConstants {
   device::KernelConstants constants;
   device::KernelConstants errors;  ///< one standard error of each constant, as a share of the constant
 };
-/// Return the constants that minimise the sum of 2 (sqrt(1 + (r / s)^2) - 1) over r = ln(base / measured), s
-/// = 0.1: like least squares near 0, like absolute values for outliers; plus, for each shape, (0.03 (ln(bytes
+/// Return the constants that minimise the sum of 2 (sqrt(1 + (r / s)^2) - 1) over r = ln(base / measured), with
+/// s=0.1: like least squares near 0, like absolute values for outliers; plus, for each shape, (0.03 (ln(bytes
 /// time) - mean))^2 over the tensors, which decides only if the shapes do not determine the bytes times. The
 /// method is Levenberg and Marquardt's, on logarithms of the constants. Steps count only if parts overlap.
 FittedConstants fit_constants(const KernelData& data, bool overlap);
