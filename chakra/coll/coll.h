@@ -245,7 +245,7 @@ struct AlgorithmRow {
 };
 extern const std::span<const AlgorithmRow> kAlgorithms;
 
-const AlgorithmRow* find_algorithm(std::string_view name);  ///< null if there is no such row
+const AlgorithmRow* find_algorithm(std::string_view name);  ///< null if unknown
 
 /// An algorithm that a file states transfer by transfer, for one operation and groups of one size. Code
 /// that makes a Program must prove that the program delivers the promised result of the operation.
