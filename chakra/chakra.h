@@ -87,7 +87,8 @@ class CHAKRA_API Answer {
 
   std::string to_text() const;  ///< the text that the command prints
   std::string to_json() const;  ///< the JSON of --json. Cost: memory for the whole text
-  /// Write JSON, or text if the name ends in .txt. The file appears whole or not at all. Errors: base.file.*.
+  /// Write JSON; text if the name ends in .txt; for PREFIX.csv a file PREFIX.<table>.csv for each table with rows. Each
+  /// file appears whole, or none does. Errors: base.file.*; cli.usage for a .csv of an answer without tables.
   Result<void> write(const std::string& path) const;
 
  private:
@@ -157,6 +158,9 @@ class CHAKRA_API Job {
   /// Write a container if `path` ends in .chakra; else a file for each rank (PREFIX.<rank>.et, or trace.<rank>.et in a
   /// folder: a path that ends in / or is a folder). The options or the ending select the format.
   Result<Answer> write(const std::string& path, const WriteOptions& options = {}, Control control = {}) const;
+  /// Draw a timeline (FILE.json, for Perfetto) of the job, or the graph of one rank. The ending of `path` selects the
+  /// form unless `options.to` does. Errors: cli.usage; view.large for a timeline that no browser opens.
+  Result<Answer> view(const std::string& path, const ViewOptions& options = {}, Control control = {}) const;
 
  private:
   friend struct JobMaker;

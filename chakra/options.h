@@ -23,6 +23,7 @@ enum class Congestion : uint8_t { closed, fluid, packet, auto_ };
 enum class Transfers : uint8_t { recorded, simulated };
 enum class Unrecorded : uint8_t { scale, keep };
 enum class Launched : uint8_t { all, steps, before_last_step };
+enum class Only : uint8_t { all, comm, compute, device };
 enum class Start : uint8_t { recorded, together };
 
 /// How recordings become traces: `chakra link`.
@@ -430,6 +431,26 @@ struct AnalyzeOptions {
   Launched launched = Launched::all;
 };
 
+/// A timeline or a figure of a job: `chakra view`.
+struct ViewOptions {
+  /// The form, where the ending does not say it. {timeline,dot,graphml,svg,pdf,png}.
+  std::string to = {};
+  /// Only this rank; a graph is drawn of one. 0 to 1073741824.
+  std::optional<int64_t> rank = {};
+  /// Only these ranks, for example 0:8 (the first eight) or 0,2,5
+  std::string ranks = {};
+  /// Only nodes of a kind, and who waits for whom through the rest
+  Only only = Only::all;
+  /// Only what is near the node of this id
+  std::optional<uint64_t> focus = {};
+  /// How many edges away from --focus. 0 to 1000000.
+  int64_t hops = 2;
+  /// Draw a box for many nodes: by lane, by caller, repetitions as one
+  bool group = false;
+  /// Draw at most N boxes with --group. 2 to 1000.
+  uint64_t boxes = 30;
+};
+
 /// How to run a job for real: `chakra replay`.
 struct RunOptions {
   /// Process groups, name -> ranks (JSON)
@@ -553,6 +574,7 @@ CHAKRA_API Result<void> set(CheckOptions& options, std::string_view name, const 
 CHAKRA_API Result<void> set(SimulateOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(WhatIfOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(AnalyzeOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(ViewOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(RunOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(DiffOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(WriteOptions& options, std::string_view name, const std::string& text);

@@ -105,6 +105,13 @@ const std::vector<Finding>& Answer::findings() const { return data_->answer.find
 std::string Answer::to_text() const { return data_->text; }
 std::string Answer::to_json() const { return answer::to_json_text(data_->answer); }
 Result<void> Answer::write(const std::string& path) const {
+  if (path.ends_with(".csv")) {
+    if (tables().empty())
+      return fail(Code::usage, "cli.usage", "this answer has no tables: write it as FILE.json or FILE.txt");
+    job::Outputs files;
+    CHAKRA_TRY(job::add_csv(files, path.substr(0, path.size() - 4), data_->answer));
+    return files.commit();
+  }
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
   if (path.ends_with(".txt")) {
     CHAKRA_TRY(file.write(data_->text));

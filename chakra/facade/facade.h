@@ -42,6 +42,7 @@ options::Options fields_of(CheckOptions& options);
 options::Options fields_of(SimulateOptions& options);
 options::Options fields_of(WhatIfOptions& options);
 options::Options fields_of(AnalyzeOptions& options);
+options::Options fields_of(ViewOptions& options);
 options::Options fields_of(RunOptions& options);
 options::Options fields_of(DiffOptions& options);
 options::Options fields_of(WriteOptions& options);

@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 4> kCongestion{"closed", "fluid", "packet
 constexpr std::array<std::string_view, 2> kTransfers{"recorded", "simulated"};
 constexpr std::array<std::string_view, 2> kUnrecorded{"scale", "keep"};
 constexpr std::array<std::string_view, 3> kLaunched{"all", "steps", "before-last-step"};
+constexpr std::array<std::string_view, 4> kOnly{"all", "comm", "compute", "device"};
 constexpr std::array<std::string_view, 2> kStart{"recorded", "together"};
 
 }  // namespace
@@ -214,6 +215,15 @@ Options fields_of(AnalyzeOptions& o) {
       {"--only", &o.only, {}},
       {"--groups", &o.groups, {}},
       {"--launched", choice(o.launched, kLaunched), {}},
+  };
+}
+
+Options fields_of(ViewOptions& o) {
+  return {
+      {"--to", &o.to, {}},       {"--rank", &o.rank, {}},
+      {"--ranks", &o.ranks, {}}, {"--only", choice(o.only, kOnly), {}},
+      {"--focus", &o.focus, {}}, {"--hops", &o.hops, {}},
+      {"--group", &o.group, {}}, {"--boxes", &o.boxes, {}},
   };
 }
 

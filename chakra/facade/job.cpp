@@ -85,6 +85,7 @@ Answer public_answer(const Made& made) {
   std::string text;
   if constexpr (requires { text_of(made); }) text = view::to_text(answer, text_of(made));
   else if constexpr (requires { report_of(made); }) text = view::to_text(report_of(made));
+  else if constexpr (requires { made.report; }) text = view::to_text(made.report);
   else text = to_text(made);
   return AnswerMaker::make(std::move(answer), std::move(text));
 }
@@ -269,6 +270,14 @@ Result<Answer> Job::write(const std::string& path, const WriteOptions& options, 
   if (call.to.empty() && std::filesystem::path(path).extension().empty()) call.to = "et";
   CHAKRA_ASSIGN(const job::ConvertedJob converted, job::convert_job(call));
   return public_answer(converted);
+}
+
+Result<Answer> Job::view(const std::string& path, const ViewOptions& options, Control control) const {
+  job::ViewOptions call;
+  CHAKRA_ASSIGN(call.path, data_->on_disk());
+  call.output = path;
+  call.from = job::ViewInput::traces;
+  return answer(options, control, std::move(call), [](const job::ViewOptions& asked) { return job::view_job(asked); });
 }
 
 // ---- making jobs ------------------------------------------------------------------------------------------------

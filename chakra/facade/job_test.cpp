@@ -63,6 +63,34 @@ TEST(Job, AnswersAsTheCallsOfTheRoomDo) {
   EXPECT_EQ(testing::must_read(at.folder.path("a.json")), answer->to_json());
 }
 
+TEST(Answer, IsWrittenAsTextAndTables) {
+  const WithNetwork at;
+  const auto answer = two_ranks().simulate({.network = at.network});
+  ASSERT_TRUE(answer);
+  ASSERT_TRUE(answer->write(at.folder.path("a.txt")));
+  EXPECT_EQ(testing::must_read(at.folder.path("a.txt")), answer->to_text());
+  ASSERT_TRUE(answer->write(at.folder.path("a.csv")));
+  const std::string ranks = testing::must_read(at.folder.path("a.ranks.csv"));
+  EXPECT_EQ(ranks.substr(0, ranks.find(',')), "rank");
+  EXPECT_EQ(std::count(ranks.begin(), ranks.end(), '\n'), 3);
+  EXPECT_EQ(Answer().write(at.folder.path("b.csv")).error().tag, "cli.usage");
+  EXPECT_EQ(answer->write(at.folder.path("a.txt/b.csv")).error().code, Code::io);
+}
+
+TEST(Job, IsDrawn) {
+  const TemporaryFolder folder;
+  const Job job = two_ranks();
+  const auto timeline = job.view(folder.path("t.json"));
+  ASSERT_TRUE(timeline) << timeline.error().message();
+  EXPECT_EQ(timeline->text("form"), "timeline");
+  EXPECT_NE(testing::must_read(folder.path("t.json")).find("\"reduce\""), std::string::npos);
+  EXPECT_EQ(job.view(folder.path("g.dot")).error().tag, "cli.usage");  // of two ranks
+  const auto graph = job.view(folder.path("g.dot"), {.rank = 1});
+  ASSERT_TRUE(graph) << graph.error().message();
+  EXPECT_NE(graph->to_text().find("2 nodes"), std::string::npos) << graph->to_text();
+  EXPECT_EQ(job.view(folder.path("g.xyz"), {.rank = 1}).error().tag, "cli.usage");
+}
+
 TEST(Job, ATableOutlivesItsAnswerAndJob) {
   const WithNetwork at;
   std::optional<Table::Column> finish;

@@ -76,6 +76,9 @@ Result<void> set(WhatIfOptions& o, std::string_view name, const std::string& tex
 Result<void> set(AnalyzeOptions& o, std::string_view name, const std::string& text) {
   return set_checked<job::AnalyzeOptions>(o, name, text);
 }
+Result<void> set(ViewOptions& o, std::string_view name, const std::string& text) {
+  return set_checked<job::ViewOptions>(o, name, text);
+}
 Result<void> set(RunOptions& o, std::string_view name, const std::string& text) {
   return set_checked<job::ReplayOptions>(o, name, text);
 }

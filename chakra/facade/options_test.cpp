@@ -62,9 +62,9 @@ size_t try_all() {
 TEST(PublicOptions, TakeATextOrRefuseIt) {
   const size_t calls = try_all<LinkOptions>() + try_all<StepOptions>() + try_all<ServeOptions>() +
                        try_all<EditOptions>() + try_all<CheckOptions>() + try_all<SimulateOptions>() +
-                       try_all<WhatIfOptions>() + try_all<AnalyzeOptions>() + try_all<RunOptions>() +
-                       try_all<DiffOptions>() + try_all<WriteOptions>() + try_all<CalibrateDeviceOptions>() +
-                       try_all<CalibrateNetworkOptions>();
+                       try_all<WhatIfOptions>() + try_all<AnalyzeOptions>() + try_all<ViewOptions>() +
+                       try_all<RunOptions>() + try_all<DiffOptions>() + try_all<WriteOptions>() +
+                       try_all<CalibrateDeviceOptions>() + try_all<CalibrateNetworkOptions>();
   EXPECT_GT(calls, 3000U);
 }
 
