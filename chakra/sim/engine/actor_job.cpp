@@ -64,8 +64,8 @@ Result<void> check_fabric(const SimInput& in, Findings& findings) {
   const auto ranks = static_cast<int64_t>(job.ranks.size());
   if (ranks > 0 && job.ranks.back().rank >= in.fabric.size())
     return fail(Code::bad_input, "sim.fabric.small",
-                fmt::format("rank {} does not fit into a network of {} ranks; --ranks 0:{} runs the ranks that do",
-                            job.ranks.back().rank, in.fabric.size(), in.fabric.size()),
+                fmt::format("rank {} does not fit into a network of {} ranks; enlarge the network (npus_count)",
+                            job.ranks.back().rank, in.fabric.size()),
                 {job.classes[job.ranks.back().cls].file});
   for (const auto& [name, members] : in.groups)
     for (const int64_t rank : members)
