@@ -45,7 +45,7 @@ struct Due {
 struct Clock {
   des::EventQueue<Event> queue;
   Pool<absl::InlinedVector<Event, 1>> batches;
-  std::vector<absl::InlinedVector<Due, 4>> due;  ///< per rank, by time, future only
+  std::vector<absl::InlinedVector<Due, 4>> due;  ///< per rank, by time, with the batch that runs
 
   Picoseconds now() const { return queue.now(); }
 

@@ -142,7 +142,7 @@ Grid grid_of(const Place& place);
 /// the receiver combines the units with its data. The meaning of a unit depends on the operation:
 ///   all-reduce, reduce, broadcast: a part of the buffer; reduce-scatter, scatter: likewise, and member i of n
 ///   ends with the i-th n-th of the units; all-gather, gather: member i contributes the i-th n-th of the units;
-///   all-to-all: of the n * n parts of equal number, part origin * n + destination; barrier: unit i is the
+///   all-to-all: the units make n * n equal parts, part origin * n + destination; barrier: unit i is the
 ///   arrival of member i.
 struct Move {
   uint32_t from = 0, to = 0;

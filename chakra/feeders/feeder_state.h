@@ -55,7 +55,7 @@ struct FeederState : std::enable_shared_from_this<FeederState> {
   absl::flat_hash_map<uint64_t, NodePtr> leaving_;  ///< removed while issuable: these are still issued
   absl::flat_hash_map<uint64_t, Added> added_;
   absl::flat_hash_map<uint64_t, uint8_t> outside_;                ///< flags of ids that are not in the file
-  absl::flat_hash_map<uint64_t, std::vector<uint64_t>> waiters_;  ///< nodes that wait, by ids outside the index
+  absl::flat_hash_map<uint64_t, std::vector<uint64_t>> waiters_;  ///< by id: nodes that wait, beyond the index
   std::vector<uint64_t> ready_;  ///< a heap, lowest id first; entries without the flag kReady are stale
   uint64_t alive_ = 0, waiting_ = 0;
   uint64_t unfreed_ = 0;  ///< nodes issued but not freed: these can make others issuable

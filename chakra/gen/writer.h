@@ -66,7 +66,7 @@ class Writer {
   /// `width`: elements that are normalised together.
   size_t norm(const std::string& name, size_t x, double width) {
     const Extent last = dims(x).back();
-    // Weights for each number of the heads are dealt out with the heads.
+    // A norm over all heads has a weight per element of each head; the weights are sharded with the heads.
     const bool all_heads = (last.dim == Dim::heads || last.dim == Dim::kv_heads) && width == last.count * last.unit;
     Op& op = this->op(OpKind::norm, name, {x}, dims(x));
     op.weights.push_back(

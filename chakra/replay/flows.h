@@ -33,8 +33,8 @@ struct Flow {
   uint64_t bytes = 0;
   /// The flow may leave when these flows of its operation have left or arrived at its source (ascending).
   std::vector<uint32_t> after_flows;
-  /// For the first flow of its source in the operation, in addition: when these operations
-  /// have ended at its source, each plus at least `delay_ps`, the computation in between.
+  /// For the first flow of its source in the operation, in addition: these operations must have ended
+  /// at the source, and the time after them, the computation in between, must have passed.
   std::vector<std::pair<uint32_t, Picoseconds>> after_operations;
 };
 

@@ -1,6 +1,6 @@
 // Tree of paths of the nodes of a trace. The path of a node is the lane, then the names of the callers from the
 // outermost to the first operator. Without callers, the path consists of the parts of the node name ("layer3.mlp.up").
-// Numbers in names are removed, so that repetitions share a path.
+// A number at the end of a word becomes "*", so that repetitions share a path.
 #pragma once
 
 #include <cstdint>

@@ -73,8 +73,8 @@ std::string to_text(const answer::Answer& answer, const Text& text);
 /// Return all rows and columns of a table, with keys as headings; for a nested table, also the number of the parent
 /// row, from 0. Cost: O(cells), in time and memory.
 std::string to_text(const answer::Answer& answer, const answer::Table& table);
-/// Write RFC 4180 in pieces: a header line of keys, numbers in the units of the keys, an empty field for a missing
-/// cell, the first column as for to_text(). Errors: as for `write`.
+/// Write CSV (RFC 4180) in pieces: a header line of keys, numbers in the units of the keys, an empty field for a
+/// missing cell, the first column as for to_text(). Errors: as for `write`.
 Result<void> write_csv(const answer::Table& table, const std::function<Result<void>(std::string_view piece)>& write);
 
 /// Return defects of rows, given a complete answer: an unknown "table.column" or key, and templates with digits in the

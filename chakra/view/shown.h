@@ -24,7 +24,7 @@ double number_of(const Shown& value);
 std::string show(const Shown& value, bool sign = false);
 /// Append a value without a unit or rounding; append no text if the cell is missing or is a number that is not finite.
 void append_exactly(std::string& out, const answer::Series& series, size_t row);
-/// Alignment: texts at the left of the column, numbers at the right.
+/// Whether the value is a number, which is right-aligned; texts and truth values are left-aligned.
 inline bool is_number(const Shown& value) {
   return !std::holds_alternative<std::string>(value.cell) && !std::holds_alternative<bool>(value.cell);
 }

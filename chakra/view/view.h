@@ -105,7 +105,7 @@ std::string to_text(const result::Table& table, size_t widest = 60);
 std::string to_text(const Findings& findings, std::string_view indent = "  ");
 /// Return all parts in order. Cost: O(size of the text + findings).
 std::string to_text(const result::Report& report);
-/// Return RFC 4180: a header line, with the unit of each column in the name (ps, bytes, bytes/s).
+/// Return CSV (RFC 4180): a header line, with the unit of each column in the name (ps, bytes, bytes/s).
 std::string to_csv(const result::Table& table);
 
 }  // namespace chakra::view
