@@ -77,14 +77,14 @@ using ByKey = std::vector<std::pair<std::string, T>>;
 template <class T>
 constexpr auto by_key(answer::Unit unit) {
   using Row = std::pair<std::string, T>;
-  return std::array{answer::column<Row>("", answer::Unit::none, "of what", [](const Row& row) { return row.first; }),
+  return std::array{answer::column<Row>("", answer::Unit::none, "kind", [](const Row& row) { return row.first; }),
                     answer::column<Row>("", unit, "the value", [](const Row& row) { return row.second; })};
 }
 
 /// Rows of `devices`.
 inline constexpr std::array kDeviceRows{
     answer::column<&sim::ScaledTime::from>("from", answer::Unit::none,
-                                           "the device of the recording; empty where nothing was measured"),
+                                           "the device of the recording; empty: not measured"),
     answer::column<&sim::ScaledTime::to>("to", answer::Unit::none, "the device of the run"),
     answer::column<sim::ScaledTime>(
         "how", answer::Unit::none, "how times came to that device",

@@ -22,8 +22,7 @@ Finding no_effect(std::string_view option, std::string_view why);
 Finding partial_effect(std::string_view option, std::string_view why);
 
 /// Reason why --device has no effect if no time is scaled.
-inline constexpr std::string_view kNoDeviceTime =
-    "no rank has computation off the CPU that was measured or says its work";
+inline constexpr std::string_view kNoDeviceTime = "no rank has device computation with a measured time or known work";
 
 /// Facts of a job that options need, because the job is gone after the simulation.
 struct JobFacts {

@@ -104,13 +104,13 @@ void leave_out_missing(sim::SimInput& input, Findings& findings) {
   for (Trace& t : input.job.ranks) trace::forget_members(t);  // the table has them
   input.matching = match::match(input.job, input.groups);
   findings.push_back({"whatif.rank.missing", Severity::warning, -1, -1,
-                      fmt::format("the job has {} rank{}, its groups have more: no rank waits for those without a "
-                                  "trace, so what they would change is not in the answer",
+                      fmt::format("the job has {} rank{}, but its groups have more: ranks without a trace cause no "
+                                  "waits, so the answer leaves out their effect",
                                   input.job.ranks.size(), input.job.ranks.size() == 1 ? "" : "s")});
 }
 
 /// Without a network, all communication takes as long as it was recorded to.
-// `whatif.network` (1): nothing says how long communication takes: the job was not recorded, and no network is given
+// `whatif.network` (1): the duration of communication is unknown: the job was not recorded, and no network is given
 // `whatif.transfer.own` (finding): collectives or messages that are not recorded on all their ranks by one clock: each
 // takes its own measured time, waiting included
 Result<void> give_transfers(sim::SimInput& input, Findings& findings) {
@@ -119,13 +119,13 @@ Result<void> give_transfers(sim::SimInput& input, Findings& findings) {
   const OwnTimes own(input, transfers);
   if (own.unmeasured > 0)
     return fail(Code::bad_input, "whatif.network",
-                fmt::format("{} collectives and messages have no measured time, so nothing says how long they take; "
-                            "--from-network FILE says on which network the job runs",
+                fmt::format("{} collectives and messages have no measured time; describe the network of the job with "
+                            "--from-network FILE",
                             show_count(own.unmeasured)));
   if (own.filled > 0)
     findings.push_back({"whatif.transfer.own", Severity::warning, -1, -1,
                         fmt::format("{} of {} collectives and messages are not recorded on all of their ranks by one "
-                                    "clock: each takes its own measured time, waiting included",
+                                    "clock: each keeps its measured time, including waits",
                                     show_count(own.filled), show_count(transfers.known + transfers.unknown))});
   input.transfers = std::move(transfers);
   return {};
@@ -173,8 +173,7 @@ Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
   out.change = RunChange::of(input.job);
   if (o.from_network.empty()) {
     if (input.job.ranks.empty())
-      return fail(Code::bad_input, "whatif.network",
-                  "the job has no ranks; --from-network FILE lets it run on a network");
+      return fail(Code::bad_input, "whatif.network", "the job has no ranks; --from-network FILE runs it on a network");
     input.fabric = any_fabric(input.job);
     if (communicates(input.job)) CHAKRA_TRY(give_transfers(input, out.findings));
   }
@@ -183,16 +182,16 @@ Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
 }
 
 // `whatif.network.unchecked` (finding): the unchanged job has recorded transfers and the changed one those of a network
-// file, whose error is not known
+// file, with an unknown error
 Result<void> change_network(const WhatIfOptions& o, sim::SimInput& input, WhatIf& out) {
   if (o.network.empty()) return {};
   CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &out.findings));
   out.network = input.fabric.describe();
   if (input.transfers)
     out.findings.push_back({"whatif.network.unchecked", Severity::warning, -1, -1,
-                            "the unchanged job has its recorded transfers, the changed one those of the network file, "
-                            "whose error nobody measured here; --from-network FILE describes the network of the "
-                            "recording, so that both come from network files and the error counts for both"});
+                            "the unchanged job has recorded transfers, but the changed job has transfers of the "
+                            "network file, with an unknown error; describe the network of the recording with "
+                            "--from-network FILE, so that the error covers both"});
   input.transfers.reset();
   return {};
 }
@@ -201,11 +200,12 @@ Result<void> change_network(const WhatIfOptions& o, sim::SimInput& input, WhatIf
 Result<void> check_places(const WhatIfOptions& o, const sim::SimInput& input) {
   const int64_t last = input.job.ranks.empty() ? -1 : input.job.ranks.back().rank;
   if (!o.network.empty() || o.from_network.empty() || last < input.fabric.size()) return {};
-  return fail(Code::bad_input, "whatif.network.small",
-              fmt::format("the changed job has a rank {}, the network {} ranks; --network FILE is the network of the "
-                          "changed job",
-                          last, input.fabric.size()),
-              {o.from_network});
+  return fail(
+      Code::bad_input, "whatif.network.small",
+      fmt::format("the changed job has a rank {}, but the network has {} ranks; --network FILE sets the network of the "
+                  "changed job",
+                  last, input.fabric.size()),
+      {o.from_network});
 }
 
 /// Returns how times came to another device.
@@ -215,7 +215,7 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, sim::SimInput
   CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, bring_to_devices(input, out.findings));
   if (!o.devices.device.empty() && devices.empty())
     return fail(Code::bad_input, "whatif.rule.nothing",
-                fmt::format("--device {} changes nothing: {}", o.devices.device, kNoDeviceTime));
+                fmt::format("--device {} has no effect: {}", o.devices.device, kNoDeviceTime));
   for (size_t r = 0; r < o.changes.size(); ++r)
     for (const std::string& value : o.changes[r]) {
       const whatif::ChangeRow& row = whatif::kChanges[r];
@@ -232,7 +232,7 @@ Result<void> check_once(const WhatIfOptions& o) {
     if (whatif::kChanges[r].once && o.changes[r].size() > 1)
       return fail(
           Code::usage, "cli.usage",
-          fmt::format("--{} was given {} times; one of them can hold", whatif::kChanges[r].name, o.changes[r].size()));
+          fmt::format("--{} was given {} times; only one is allowed", whatif::kChanges[r].name, o.changes[r].size()));
   return {};
 }
 

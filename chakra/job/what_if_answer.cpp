@@ -15,18 +15,18 @@ using whatif::Noise;
 using whatif::Sensitivity;
 
 constexpr std::array kWhatIf{
-    column<&WhatIf::path>("path", Unit::none, "the job, as it was asked for"),
-    column<&WhatIf::changed>("changed", Unit::none, "false: only the sensitivity or noise was asked for"),
-    column<&WhatIf::transfers>("transfers", Unit::none, "those of the unchanged job: recorded, simulated or none"),
-    column<&WhatIf::measured_ps>("measured_ps", Unit::ps, "how long the unchanged job took; null: not measured"),
+    column<&WhatIf::path>("path", Unit::none, "the path of the job"),
+    column<&WhatIf::changed>("changed", Unit::none, "false: only sensitivity or noise"),
+    column<&WhatIf::transfers>("transfers", Unit::none, "transfers of the unchanged job: recorded, simulated or none"),
+    column<&WhatIf::measured_ps>("measured_ps", Unit::ps, "measured time of the unchanged job; null: not measured"),
     column<WhatIf>("error", Unit::share, "before_ps / measured_ps - 1", [](const WhatIf& r) { return r.error(); })};
 constexpr std::array kApplied{
     column<WhatIf::Applied>("change", Unit::none, "the name of its option", [](const auto& a) { return a.row->name; }),
     column<&WhatIf::Applied::value>("value", Unit::none, "as it was given"),
-    column<WhatIf::Applied>("nodes", Unit::count, "nodes that it reached, or dependencies with a lag",
+    column<WhatIf::Applied>("nodes", Unit::count, "affected nodes, or dependencies with a lag",
                             [](const auto& a) { return a.reached.nodes; }),
     column<WhatIf::Applied>("time_ps", Unit::ps, "their time before", [](const auto& a) { return a.reached.time_ps; }),
-    column<WhatIf::Applied>("assumes", Unit::none, "what the change assumes",
+    column<WhatIf::Applied>("assumes", Unit::none, "assumptions of the change",
                             [](const auto& a) { return a.row->assumes; })};
 constexpr std::array kNetwork{column_if<WhatIf>([](const WhatIf& r) { return !r.network.empty(); }, "network",
                                                 Unit::none, "of the changed job, where it has another one",
@@ -38,19 +38,20 @@ template <class T>
 std::optional<T> most(const Sensitivity& s, T Row::*member) {
   return !s.rows.empty() && s.rows[0].saved_ps > 0 ? std::optional(s.rows[0].*member) : std::nullopt;
 }
-constexpr std::array kSensitivity{column<Sensitivity>("less", Unit::share, "how much less of each kind of time",
+constexpr std::array kSensitivity{column<Sensitivity>("less", Unit::share, "reduction of each kind of time",
                                                       [](const auto&) { return whatif::kLess; }),
                                   column<&Sensitivity::total_ps>("total_ps", Unit::ps, "the time of the job"),
-                                  column<Sensitivity>("most", Unit::none, "the kind of time of which less saves most",
+                                  column<Sensitivity>("most", Unit::none, "the kind of time with the largest saving",
                                                       [](const Sensitivity& s) { return most(s, &Row::name); }),
-                                  column<Sensitivity>("most_saves_ps", Unit::ps, "what that saves, simulated",
+                                  column<Sensitivity>("most_saves_ps", Unit::ps, "its saving, simulated",
                                                       [](const Sensitivity& s) { return most(s, &Row::saved_ps); })};
 constexpr std::array kKindsOfTime{
     column<&Sensitivity::Row::name>("kind", Unit::none, "the kind of time"),
     column<&Sensitivity::Row::on_path_ps>("on_path_ps", Unit::ps, "its time on the critical path"),
-    column<&Sensitivity::Row::slope_ps>("slope_saves_ps", Unit::ps, "what less of it saves by the slope"),
-    column<&Sensitivity::Row::saved_ps>("simulation_saves_ps", Unit::ps, "the same, simulated"),
-    column<&Sensitivity::Row::path_changes>("path_changes", Unit::none, "the two differ, as the path becomes another")};
+    column<&Sensitivity::Row::slope_ps>("slope_saves_ps", Unit::ps, "saving by the slope"),
+    column<&Sensitivity::Row::saved_ps>("simulation_saves_ps", Unit::ps, "saving, simulated"),
+    column<&Sensitivity::Row::path_changes>("path_changes", Unit::none,
+                                            "the two differ, because the critical path changes")};
 
 constexpr std::array kNoise{column<&Noise::repeats>("repeats", Unit::count, "how many runs"),
                             column<&Noise::seed>("seed", Unit::none, "of the random numbers"),
@@ -72,13 +73,13 @@ answer::Answer answer_of(const WhatIf& result) {
   answer::Builder to("whatif");
   add_change("", &result.change, to);
   to.values("", &result, kWhatIf);
-  to.table("changes", "what was changed, in this order", result.applied, kApplied);
+  to.table("changes", "the changes, in order of application", result.applied, kApplied);
   to.values("", &result, kNetwork);
   to.table("devices", "device time by devices and way of scaling, summed over all ranks", result.report.devices,
            kDeviceRows);
   const Sensitivity* const sensitivity = or_null(result.sensitivity);
   to.values("sensitivity.", sensitivity, kSensitivity);
-  to.table("sensitivity.rows", "what less of a kind of time saves, the most first",
+  to.table("sensitivity.rows", "savings by kind of time, largest first",
            sensitivity ? sensitivity->rows : std::vector<Sensitivity::Row>(), kKindsOfTime, sensitivity != nullptr);
   const Noise* const noise = or_null(result.noise);
   to.values("noise.", noise, kNoise);
