@@ -37,7 +37,8 @@ struct Info {
   Unit unit = Unit::none;
   std::string_view meaning;
   Missing missing = Missing::null;
-  bool also_ns = false;  ///< JSON has it twice: before it in nanoseconds, with _ns for the _ps of its key
+  bool also_ns = false;           ///< JSON has it twice: before it in nanoseconds, with _ns for the _ps of its key
+  std::string_view heading = {};  ///< of its column in texts that show all tables of an answer
 };
 
 /// Nothing: it is missing. A number that is not finite is null in JSON. uint64_t: only of type `any`.
@@ -192,6 +193,7 @@ struct Table {
   std::string key, meaning;
   size_t rows = 0;
   bool present = true;        ///< false: this answer has no such table
+  bool detail = false;        ///< too long for texts that show all tables of an answer
   int parent = -1;            ///< a table; its column of type `rows` is the place of this one
   std::vector<size_t> begin;  ///< of the rows that belong to each row of the parent, and the end
   std::vector<Series> columns;
@@ -257,7 +259,8 @@ class Builder {
     fill(to, rows, columns);
   }
   /// The same of columns that are filled, each of them with as many rows.
-  void table(std::string key, std::string_view meaning, std::vector<Series> columns, bool present = true);
+  void table(std::string key, std::string_view meaning, std::vector<Series> columns, bool present = true,
+             bool detail = false);
   /// The rows that belong to the rows of `parent`, which is the table that was added for `parents`. `of`: those of one.
   template <class Parents, class Of, class Row, size_t N>
   void children(std::string_view parent, std::string_view key, const Parents& parents, const Of& of,

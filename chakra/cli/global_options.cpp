@@ -11,6 +11,7 @@ options::Options rows_of(Globals& g) {
            "FILE",
            {},
            "With -, nothing else is written to standard output."},
+          {"--all", &g.all, "Print every row and column of a table of the answer, and nothing else", "TABLE"},
           {"--jobs", &g.jobs, "Work on at most N cores (default: all)", "N", options::whole_number(1, kMostCores)},
           {"--max-unpacked",
            options::bytes_form(g.max_unpacked),

@@ -10,6 +10,7 @@
 #include "chakra/job/loaded.h"
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -36,12 +37,12 @@ struct AnalyzedJob {
 /// analyses.
 Result<AnalyzedJob> analyze_job(const AnalyzeOptions& options);
 
-/// What people read: the first rows of each table that is for people, and the findings.
-result::Report report_of(const AnalyzedJob& job);
+/// The first rows of each table that is not a detail, and the findings.
+view::Text text_of(const AnalyzedJob& job);
 /// What programs read: each table under its name. Cost: O(cells).
 answer::Answer answer_of(const AnalyzedJob& job);
 /// The most unbalanced group and type, for view::to_heat_map(): a row for each collective, a column for each rank.
 /// Where nothing is unbalanced it has no rows, and its title says so.
-result::Table picture_of(const std::vector<analyze::Imbalance>& imbalances);
+view::HeatMap picture_of(const std::vector<analyze::Imbalance>& imbalances);
 
 }  // namespace chakra::job

@@ -8,6 +8,7 @@
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/options/options.h"
+#include "chakra/view/show.h"
 
 namespace chakra::job {
 
@@ -32,7 +33,7 @@ struct ConvertedJob {
 /// cli.convert.recording, io.job.rank_twice, those of reading, of io::copy_records and of foreign::write.
 /// Cost: O(files). Records go from file to file one by one; another tool's form is in memory as a whole.
 Result<ConvertedJob> convert_job(const ConvertOptions& options);
-std::string to_text(const ConvertedJob& job);
+view::Text text_of(const ConvertedJob& job);
 answer::Answer answer_of(const ConvertedJob& job);
 
 /// The names of the forms that traces can be written in, or read from, with commas between them.

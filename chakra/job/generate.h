@@ -23,6 +23,7 @@ struct GeneratedJob {
   std::string name;
   size_t ranks = 0, classes = 0;
   size_t least_nodes = 0, most_nodes = 0;  ///< of a rank
+  std::string shape = {};                  ///< sizes of the parallel dimensions, for people
 };
 
 /// Writes a job that has a class. What the folder holds already must neither become part of the job nor hide it.
@@ -41,7 +42,5 @@ options::Options rows_of(CaseOptions& options);
 Result<void> write_cases(const CaseOptions& options);
 /// What it wrote.
 answer::Answer answer_of(const CaseOptions& options);
-/// The first words of a generated job: "job: 16 ranks (SHAPE) in 4 classes, 30 to 40 nodes each".
-std::string to_text(const GeneratedJob& job, const std::string& shape);
 
 }  // namespace chakra::job

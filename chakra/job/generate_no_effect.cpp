@@ -38,7 +38,9 @@ std::string why_job(const Facts& f) {
 }
 template <class Facts>
 std::string why_memory(const Facts& f) {
-  return f.asked.shows_memory ? "" : "only --stats says whether it fits into the device";
+  return f.asked.shows_memory || !f.asked.files.report.empty()
+             ? ""
+             : "only --stats and --json say whether it fits into the device";
 }
 template <class Facts>
 std::string why_overlap(const Facts& f) {

@@ -18,42 +18,20 @@ namespace chakra::job {
 inline constexpr double kGib = 1024.0 * 1024 * 1024;
 inline int64_t whole(double bytes) { return std::llround(bytes); }
 
-/// After an empty line.
-std::string parameters_text(int64_t parameters, int64_t active);
 /// The device into the system, and the stack, which is the usual one where none is named. Errors: those of
 /// device::find_or_load and device::find_or_load_stack.
 Result<device::Stack> use_device_and_stack(const std::string& device, const std::string& stack, device::System& system);
 /// GiB: what was asked for, else what the device has, else kUsualDeviceGib.
 double memory_of_device(std::optional<double> asked, const device::System& system);
 
-struct MemoryLine {
-  const char* name;
-  double bytes;
-  std::string formula;
+/// How the memory of a rank is counted.
+struct MemoryFormulas {
+  std::string parameters, gradients, optimizer, activations, working, allocator;
 };
+MemoryFormulas formulas_of(const StepJob& job);
 /// What a job may hold beyond the sum of its tensors: a tenth, which allocators round up and leave unused, and two GiB
 /// for the context of the device and buffers of communication.
 double most_bytes(double sum);
-/// Of the rank that needs most, with the sum, and whether it fits.
-std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, double device_memory_gib);
-
-/// What ranks of a class send, read and write.
-struct RankSums {
-  std::string ranks;
-  const std::vector<gen::Communication>& communication;
-  const std::vector<gen::StorageSum>& storage;
-};
-/// Each table after an empty line; those without rows are left out.
-std::string rank_tables(const std::vector<RankSums>& classes);
-/// Of the classes of StepStats or ServeStats.
-template <class Classes>
-std::string tables_of_classes(const Classes& classes) {
-  std::vector<RankSums> sums;
-  for (const auto& rank : classes)
-    sums.push_back({std::to_string(rank.first_rank) + " (" + std::to_string(rank.ranks) + " alike)", rank.communication,
-                    rank.storage});
-  return rank_tables(sums);
-}
 /// The class whose ranks need the most memory.
 template <class Classes>
 const auto& fullest(const Classes& classes) {

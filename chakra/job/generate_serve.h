@@ -20,7 +20,7 @@ struct ServeJobOptions {
   std::optional<double> device_memory_gib;  ///< else that of `device`, else kUsualDeviceGib
   GenerateOptions files;                    ///< its name is "serve"
   std::vector<std::string> given = {};      ///< options of the command: those without effect are findings
-  bool shows_memory = false;                ///< memory_text_of() is shown
+  bool shows_memory = false;                ///< in text_of()
 };
 
 struct ServeJob {
@@ -31,6 +31,7 @@ struct ServeJob {
   double device_memory_gib = kUsualDeviceGib;
   std::string stack;  ///< its name
   Findings ignored;   ///< options without effect (sim.option.no_effect)
+  bool shows_memory = false;
 };
 
 /// Makes the job, gives its nodes the times of the device, writes it and counts it. `findings`: those of sim::retarget
@@ -38,9 +39,8 @@ struct ServeJob {
 /// sim::retarget and generate_job(). Cost: that of gen::serve, and O(nodes written).
 Result<ServeJob> generate_serve(const ServeJobOptions& options, Findings& findings);
 /// Ranks and nodes; tokens, operations and bytes of prefill and of decode.
-std::string to_text(const ServeJob& job);
-/// Parameters, cache, communication and memory, each with its formula, and whether it fits into the device.
-std::string memory_text_of(const ServeJob& job);
+/// With `shows_memory` also parameters, cache, communication and memory, and whether it fits into the device.
+view::Text text_of(const ServeJob& job);
 answer::Answer answer_of(const ServeJob& job);
 
 }  // namespace chakra::job

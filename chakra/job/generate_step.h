@@ -9,6 +9,7 @@
 #include "chakra/base/base.h"
 #include "chakra/gen/gen.h"
 #include "chakra/job/generate.h"
+#include "chakra/view/show.h"
 
 namespace chakra::job {
 
@@ -22,7 +23,7 @@ struct StepJobOptions {
   std::optional<double> device_memory_gib;  ///< else that of `device`, else kUsualDeviceGib
   GenerateOptions files;                    ///< its name is "step"
   std::vector<std::string> given = {};      ///< options of the command: those without effect are findings
-  bool shows_memory = false;                ///< memory_text_of() is shown
+  bool shows_memory = false;                ///< in text_of()
 };
 
 struct StepJob {
@@ -35,6 +36,7 @@ struct StepJob {
   std::vector<std::string> by_stack;  ///< options that mean something else with that stack, and what
   std::vector<std::string> given;     ///< options of the command
   Findings ignored;                   ///< those without effect
+  bool shows_memory = false;
 };
 
 /// Makes the job, gives its nodes the times of the device, writes it and counts it. `findings`: those of sim::retarget
@@ -42,10 +44,9 @@ struct StepJob {
 /// Errors: those of device::find_or_load, gen::step, sim::retarget and generate_job(). Cost: that of gen::step, and
 /// O(nodes written).
 Result<StepJob> generate_step(const StepJobOptions& options, Findings& findings);
-/// Two lines: ranks and nodes; parameters and operations.
-std::string to_text(const StepJob& job);
-/// Parameters, operations, communication and memory, each with its formula, and whether it fits into the device.
-std::string memory_text_of(const StepJob& job);
+/// Ranks and nodes; parameters and operations. With `shows_memory` also communication and memory, each with its
+/// formula, and whether it fits into the device.
+view::Text text_of(const StepJob& job);
 answer::Answer answer_of(const StepJob& job);
 
 }  // namespace chakra::job

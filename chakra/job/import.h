@@ -9,6 +9,7 @@
 #include "chakra/base/base.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/options/options.h"
+#include "chakra/view/show.h"
 
 namespace chakra::job {
 
@@ -43,7 +44,7 @@ struct ImportedJob {
 /// Errors: cli.usage for options that are not for the form and for outputs that would replace the input, those of
 /// foreign::read and io::write_et. Cost: that of foreign::read; the job is in memory.
 Result<ImportedJob> import_job(const ImportOptions& options);
-std::string to_text(const ImportedJob& job);
+view::Text text_of(const ImportedJob& job);
 answer::Answer answer_of(const ImportedJob& job);
 
 }  // namespace chakra::job

@@ -10,6 +10,7 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
+#include "chakra/view/show.h"
 
 namespace chakra::job {
 
@@ -50,7 +51,7 @@ CheckedInstallation check_installation(const Installation& installation);
 /// A row for each plugin of `chakra replay`: where it is, or what it needs and the command that builds it. Opens those
 /// that are there.
 CheckedInstallation check_plugins(const Installation& installation);
-std::string to_text(const CheckedInstallation& checked);
+view::Text text_of(const CheckedInstallation& checked);
 answer::Answer answer_of(const CheckedInstallation& checked);
 
 }  // namespace chakra::job

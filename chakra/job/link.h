@@ -13,8 +13,8 @@
 #include "chakra/link/link.h"
 #include "chakra/options/options.h"
 #include "chakra/recording/recording.h"
-#include "chakra/result/result.h"
 #include "chakra/sim/sim.h"
+#include "chakra/view/show.h"
 
 namespace chakra::job {
 
@@ -61,9 +61,8 @@ struct LinkedJob {
 /// known.
 Result<LinkedJob> link_job(const LinkJobOptions& options);
 
-/// What people read: of each rank its facts, or the explanation that was asked for; then what the ranks say together.
-/// Cost: O(ranks + findings).
-result::Report report_of(const LinkedJob& linked);
+/// The facts of each rank and what the ranks say together, or the explanation that was asked for.
+view::Text text_of(const LinkedJob& linked);
 /// docs/reference/formats/results.md has the keys. Cost: O(ranks + steps + findings).
 answer::Answer answer_of(const LinkedJob& linked);
 

@@ -7,7 +7,6 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
-#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -17,10 +16,10 @@ using Outputs = FilesTogether<AtomicFile>;
 Result<void> add_text(Outputs& outputs, const std::string& path, std::string_view text);
 /// A file of this answer as JSON, written in pieces; none for "" and "-", which the caller prints.
 Result<void> add_answer(Outputs& outputs, const std::string& path, const answer::Answer& answer);
-/// A file PREFIX.<name>.csv for each table; none for "".
-Result<void> add_csv(Outputs& outputs, const std::string& prefix, const std::vector<result::NamedTable>& tables);
-/// The same of an answer: of each table that it has, but of those that belong to rows of another one only where there
-/// are rows.
+/// A file of this table as CSV.
+Result<void> add_csv(Outputs& outputs, const std::string& path, const answer::Table& table);
+/// A file PREFIX.<key>.csv for each table that the answer has, but of those that belong to rows of another one only
+/// where there are rows; none for "".
 Result<void> add_csv(Outputs& outputs, const std::string& prefix, const answer::Answer& answer);
 /// The files that it may write. `schema`: an answer of nothing.
 std::vector<std::string> csv_files(const std::string& prefix, const answer::Answer& schema);

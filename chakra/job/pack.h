@@ -9,6 +9,7 @@
 #include "chakra/base/base.h"
 #include "chakra/options/options.h"
 #include "chakra/pack/pack.h"
+#include "chakra/view/show.h"
 
 namespace chakra::job {
 
@@ -33,7 +34,8 @@ struct PackedJob {
 /// Errors: cli.usage for an output that is an input, those of reading, io::add_rank and pack::Packer.
 /// Cost: that of reading and packing, rank by rank; append: also a copy of the container.
 Result<PackedJob> pack_job(const PackOptions& options);
-std::string to_text(const PackedJob& job);
+view::Text text_of(const PackedJob& job);
+answer::Answer answer_of(const PackedJob& job);
 
 /// What a container takes, and what reading a part of it takes.
 struct ContainerStats {
@@ -50,7 +52,7 @@ struct ContainerStats {
 };
 /// Errors: those of pack::Container. Cost: reads all ranks.
 Result<ContainerStats> container_stats(const std::string& path);
-std::string to_text(const ContainerStats& stats);
+view::Text text_of(const ContainerStats& stats);
 answer::Answer answer_of(const ContainerStats& stats);
 
 /// A damaged container, as repairing left it.
@@ -61,7 +63,7 @@ struct RepairedContainer {
 };
 /// Cuts it behind its last index. Errors: those of pack::repair_container.
 Result<RepairedContainer> repair_container(const std::string& path);
-std::string to_text(const RepairedContainer& container);
+view::Text text_of(const RepairedContainer& container);
 answer::Answer answer_of(const RepairedContainer& container);
 
 struct UnpackOptions {
@@ -82,7 +84,7 @@ struct UnpackedJob {
 /// The files appear together when it returns. Errors: cli.usage for a form or window that is not one and for outputs
 /// that would replace the container, those of pack::Container and of writing. Cost: that of reading these nodes.
 Result<UnpackedJob> unpack_job(const UnpackOptions& options);
-std::string to_text(const UnpackedJob& job);
+view::Text text_of(const UnpackedJob& job);
 answer::Answer answer_of(const UnpackedJob& job);
 
 }  // namespace chakra::job

@@ -6,7 +6,6 @@
 #include "chakra/base/base.h"
 #include "chakra/job/outputs.h"
 #include "chakra/job/replay.h"
-#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -24,7 +23,7 @@ struct ReplayOutputs {
 Result<ReplayOutputs> replay_outputs(const ReplayOptions& options, ReplayOutputs outputs);
 /// Traces and tables, which appear with the caller's JSON, and the timeline. Requires: a job that ran, where there are
 /// traces. Errors: base.file.*, those of io::write_et and view::write_chrome_trace. Cost: O(nodes).
-Result<Outputs> made_outputs(const ReplayedJob& job, const ReplayOutputs& outputs);
+Result<Outputs> made_outputs(const ReplayedJob& job, const answer::Answer& answer, const ReplayOutputs& outputs);
 
 /// The schedule as CSV, or as JSON to a name in .json. Errors: base.file.*.
 Result<void> write_flows(const replay::FlowSchedule& schedule, const std::string& path);

@@ -89,7 +89,7 @@ Result<SimulateResult> simulate_job(SimulateOptions options, const SimulateHooks
 /// What people read of the answer: the total, ranks, devices, collectives, links, the critical path, findings.
 view::Text text_of(const SimulateResult& result);
 /// The lines that ASTRA-sim prints and that scripts look for, and the findings.
-result::Report astra_report_of(const SimulateResult& result);
+std::string astra_text_of(const SimulateResult& result);
 /// The result whole. Cost: about the memory of the result.
 answer::Answer answer_of(const SimulateResult& result);
 

@@ -23,9 +23,11 @@ namespace chakra::view {
 //     {#ranks}  {#}       how many rows the table has; how many rows this one stands for
 //     {actors.mfu..}      the least to the most of a column, without zeros: "3.10 % to 4.20 %"
 //     {actors.device*mfu} the texts of a column, each once, of rows that have the other column
-//     {edges*}            of a table that is an object in JSON: "data 12, comm 3"
+//     {edges*}            the cells of a table's rows: "data 12, comm 3"
 //     {?key}  {?key=text} nothing, but missing unless the value is true, other than 0 or "", or this text
 //     {?#ranks}           the same of how many rows the table has
+//
+// With a dot before it ("{.bytes}"), a key is that of a value even where the table has a column of this name.
 //
 // Where one of them is missing, so is the whole line. A part in brackets is left out alone, or gives way to the next of
 // its alternatives: "[{error}|not known]". One of "[!{a}|{b}]" is needed, else the line is missing.
@@ -47,9 +49,12 @@ inline constexpr size_t kAllRows = SIZE_MAX;
 
 /// A line, a table, a line for each row of a table, or the findings.
 struct Show {
-  std::string_view when = {};   ///< a template; nothing is shown where it is missing
-  std::string_view line = {};   ///< a template
-  std::string_view table = {};  ///< a table, or with a dot at its end the values that begin so, as one row
+  std::string_view when = {};  ///< a template; nothing is shown where it is missing
+  std::string_view line = {};  ///< a template
+  /// A table, or with a dot at its end the values that begin so, as one row. With "*" at its end: all tables with rows
+  /// whose keys begin so, each with its meaning as title and those of its columns that have a heading (Info::heading).
+  std::string_view table = {};
+  std::string_view title = {};  ///< a line above the table
   /// Below the line of each row: tables that belong to it, and its findings. These are a table of it, or as many of all
   /// as its column `findings` says.
   const struct Text* inside = nullptr;
@@ -60,7 +65,7 @@ struct Show {
   bool sum = false;              ///< rows of the same text in the first column are one, and numbers are their sums
   std::string_view ranked = {};  ///< a column: the largest first
   std::span<const ShowColumn> columns = {};
-  bool findings = false;  ///< the most severe last, where eyes are
+  bool findings = false;  ///< those of `table`, or else all; the most severe last, where eyes are
 };
 
 /// The text of a kind of answers, and what this one is about: {subject}.

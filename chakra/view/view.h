@@ -1,5 +1,5 @@
-// Showing things: a Trace as a Timeline or as a picture of its graph, a Timeline as a file for ui.perfetto.dev,
-// a Table or a Report as text.
+// Showing things: a Trace as a Timeline or as a picture of its graph, a Timeline as a file for ui.perfetto.dev, an
+// Answer as text.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chakra/base/base.h"
 #include "chakra/result/result.h"
@@ -93,19 +94,21 @@ std::string_view form_of(std::string_view path);
 /// measured times fit. Records are named if the trace was read with texts. Requires node < trace.size().
 std::string explain(const trace::Trace& trace, trace::NodeId node);
 
-/// A picture (SVG): a row of cells for each row, whose first column is its label, coloured by how each number compares
-/// with the mean of its row; below, the sum of each column as a bar. Requires a text in the first column and numbers in
-/// the others.
-std::string to_heat_map(const result::Table& table);
+/// Bytes by rows and columns.
+struct HeatMap {
+  struct Row {
+    std::string label;
+    std::vector<uint64_t> bytes;  ///< parallel to columns
+  };
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<Row> rows;
+};
+/// An image (SVG): each cell is coloured by how it compares with the mean of its row; below, the sum of each column as
+/// a bar.
+std::string to_heat_map(const HeatMap& map);
 
-/// Columns aligned, units with every number. Texts of more than `widest` bytes are cut, and those with control
-/// characters quoted: CSV and JSON have them whole.
-std::string to_text(const result::Table& table, size_t widest = 60);
 /// A line per finding.
 std::string to_text(const Findings& findings, std::string_view indent = "  ");
-/// All parts in their order. Cost: O(what is shown + findings).
-std::string to_text(const result::Report& report);
-/// RFC 4180, a header line, the unit of each column in its name: ps, bytes, bytes/s.
-std::string to_csv(const result::Table& table);
 
 }  // namespace chakra::view

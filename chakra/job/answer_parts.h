@@ -1,4 +1,4 @@
-// Parts of reports: what several calls say, and what is long enough to stand in a file of its own.
+// Parts of answers that several calls have, or that stand in a file of their own.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,7 @@
 
 namespace chakra::job {
 
-/// 0 where there is no whole.
-inline double share(int64_t part, int64_t whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
 // A job against its own measurement.
-/// The job, its ranks, and of each step the rank where it is off most.
-result::Report::Rows rows_of(const JobReplay& replay);
-/// By how much the two kinds of runs are off; of those that there are the first that tests the graph.
-double badness(const Compared& times);
 /// What was measured, and what delays change: all of it missing where there is none. `with_ns`: as `link` says it.
 void add_measured(const std::string& prefix, const std::optional<JobReplay>& replay, answer::Builder& to,
                   bool with_ns = false);
@@ -41,9 +32,5 @@ struct Throughput {
   std::optional<double> mfu;  ///< of the model's operations: what is computed again does not count
 };
 Throughput throughput_of(const SimulateResult& result);
-
-// Work that comes from shapes.
-/// Lines, each without its label, none where there is nothing to say.
-std::vector<std::string> work_lines(const link::WorkReport& work);
 
 }  // namespace chakra::job
