@@ -4,7 +4,8 @@
     reference.py [--bin DIR] [--check]
 
 command_line.md comes from --help and the options of every subcommand, tables.md from 'chakra list', cpp_api.md from the headers of the
-rooms that programs use, formats/results.md and formats/results.schema.json from 'chakra list results'. In errors.md the rows of tags that a source explains beside its code come from there, each
+rooms that programs use, formats/results.md and formats/results.schema.json from 'chakra list results'.
+In errors.md the rows of tags that a source explains beside its code come from there, each
 
     // `check.dep.cycle` (error): a node that waits for itself.
 
@@ -195,7 +196,8 @@ def broken_promises(before, after):
 
 
 MADE_BELOW = "The rest of this page comes from `chakra list results` (`tools/reference.py`); do not edit it."
-PAGES = {"formats/results.md": results, "formats/results.schema.json": schema, "command_line.md": command_line, "tables.md": tables, "cpp_api.md": cpp_api, "errors.md": errors}
+PAGES = {"formats/results.md": results, "formats/results.schema.json": schema,
+         "command_line.md": command_line, "tables.md": tables, "cpp_api.md": cpp_api, "errors.md": errors}
 
 
 def main():

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "chakra/cli/cli.h"
-#include "chakra/job/kinds.h"
 
 namespace chakra::cli {
 namespace {

@@ -108,7 +108,8 @@ Result<void> check_outputs(const SimOptions& o, const std::string& json) {
   if (const auto ranks =
           job_files(o.call.path))  // the errors in the job are reported later, after the errors in the system
     files.insert(files.end(), ranks->begin(), ranks->end());
-  std::vector<std::string> outputs = job::csv_files(o.csv, job::answer_of(job::SimulateResult{}));
+  std::vector<std::string> outputs;
+  if (!o.csv.empty()) outputs = job::csv_files(o.csv, job::answer_of(job::SimulateResult{}));
   outputs.push_back(o.timeline);
   return keep_apart(files, outputs, json);
 }

@@ -1,4 +1,4 @@
-// Parts of answers that several calls have, or that stand in a file of their own.
+// Parts of answers that several calls have, or that have a file of their own.
 #pragma once
 
 #include <optional>

@@ -8,7 +8,7 @@
 #include "chakra/base/base.h"
 #include "chakra/calibrate/calibrate.h"
 #include "chakra/options/options.h"
-#include "chakra/view/show.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 

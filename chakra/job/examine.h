@@ -11,7 +11,7 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
-#include "chakra/view/show.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 

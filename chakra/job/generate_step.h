@@ -9,7 +9,7 @@
 #include "chakra/base/base.h"
 #include "chakra/gen/gen.h"
 #include "chakra/job/generate.h"
-#include "chakra/view/show.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 

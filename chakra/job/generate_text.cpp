@@ -29,7 +29,7 @@ constexpr std::array<Show, 2> kClassText{{
 }};
 constexpr view::Text kOfClass{kClassText};
 
-constexpr std::string_view kHeadLine =
+constexpr std::string_view kGeneratedLine =
     "[{folder}|{name}]: {rank_count} ranks ({shape}) in {classes} class[{?classes=1}|es], {nodes_per_rank.least} to "
     "{nodes_per_rank.most} nodes each";
 constexpr std::string_view kParametersLine =
@@ -45,7 +45,7 @@ constexpr std::string_view kStepLine =
     "{parameters} parameters, {tokens} tokens, {operations}; ideal pipeline bubble {ideal_bubble}"
     "[{?ideal_bubble_depends} where forward and both gradients take the same time]";
 constexpr std::array<Show, 18> kStepText{{
-    {.line = kHeadLine},
+    {.line = kGeneratedLine},
     {.line = kStepLine},
     {.line = "trained: {trained_parameters} parameters of adapters (--lora-rank), all others are frozen"},
     {.line = "not given, taken: {taken*}"},
@@ -71,7 +71,7 @@ constexpr size_t kStepHead = 5;  ///< shows without memory
 // ---- serving -------------------------------------------------------------------------------------------------
 
 constexpr std::array<Show, 15> kServeText{{
-    {.line = kHeadLine},
+    {.line = kGeneratedLine},
     {.line = "prefill: {?prefill.tokens}{prefill.tokens} tokens, {prefill.operations}, {prefill.parameter_bytes} of "
              "parameters and {prefill.cache_bytes} of the cache read"},
     {.line = "decode: {?decode.tokens}{decode.tokens} tokens, {decode.operations}, {decode.parameter_bytes} of "

@@ -14,7 +14,7 @@
 #include "chakra/options/options.h"
 #include "chakra/recording/recording.h"
 #include "chakra/sim/sim.h"
-#include "chakra/view/show.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 

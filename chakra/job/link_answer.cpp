@@ -126,16 +126,16 @@ constexpr std::array kSteps{column<&SelfReplay::Step::name>("name", Unit::none, 
                             time_column<&SelfReplay::Step::measured_ps>("measured_ps", "its measured time"),
                             column<&SelfReplay::Step::error>("error", Unit::share, "replayed / measured - 1")};
 
-struct Constant {
+struct UsedConstant {
   std::string name;
   std::optional<int64_t> device;
   int64_t ns = 0, samples = 0;
 };
-constexpr std::array kConstants{
-    column<&Constant::name>("constant", Unit::none, "its name"),
-    column<&Constant::device>("device", Unit::id, "the device, where there are several", Missing::left_out),
-    column<&Constant::ns>("time_ns", Unit::ns, "its value"),
-    column<&Constant::samples>("samples", Unit::count, "how often it was measured; 0: the documented default")};
+constexpr std::array kUsedConstants{
+    column<&UsedConstant::name>("constant", Unit::none, "its name"),
+    column<&UsedConstant::device>("device", Unit::id, "the device, where there are several", Missing::left_out),
+    column<&UsedConstant::ns>("time_ns", Unit::ns, "its value"),
+    column<&UsedConstant::samples>("samples", Unit::count, "how often it was measured; 0: the documented default")};
 
 ByKey<int64_t> edges(const LinkedRank& rank) {
   ByKey<int64_t> kinds;
@@ -143,8 +143,8 @@ ByKey<int64_t> edges(const LinkedRank& rank) {
     if (rank.report.edges[i] > 0) kinds.emplace_back(trace::kEdgeKinds[i].name, rank.report.edges[i]);
   return kinds;
 }
-std::vector<Constant> constants(const LinkedRank& rank) {
-  std::vector<Constant> used;
+std::vector<UsedConstant> constants(const LinkedRank& rank) {
+  std::vector<UsedConstant> used;
   for (const auto& row : rank.report.constants) {
     const auto device = rank.report.constants.size() > 1 ? std::optional(row.device) : std::nullopt;
     if (row.used_launch) used.push_back({"launch latency", device, row.launch_ns, row.launch_samples});
@@ -155,7 +155,7 @@ std::vector<Constant> constants(const LinkedRank& rank) {
 }
 ByKey<int64_t> constants_by_key(const LinkedRank& rank) {
   ByKey<int64_t> used;
-  for (const Constant& constant : constants(rank)) {
+  for (const UsedConstant& constant : constants(rank)) {
     std::string key = constant.name + (constant.device ? fmt::format("@{}", *constant.device) : "");
     std::replace(key.begin(), key.end(), ' ', '_');
     used.emplace_back(std::move(key), constant.ns);
@@ -189,7 +189,7 @@ void add_ranks(const std::vector<LinkedRank>& ranks, answer::Builder& to) {
   to.table("ranks", "ranks, ascending", ranks, kRankRows);
   to.children("ranks", "edges", ranks, edges, by_key<int64_t>(Unit::count));
   to.children("ranks", "constants_ns", ranks, constants_by_key, by_key<int64_t>(Unit::ns));
-  to.children("ranks", "constants", ranks, constants, kConstants);
+  to.children("ranks", "constants", ranks, constants, kUsedConstants);
   to.children("ranks", "work.kinds", ranks, kinds_of_work, kKinds);
   to.children(
       "ranks", "work.rest", ranks, [](const LinkedRank& r) -> const auto& { return r.report.work.rest; }, kRest);

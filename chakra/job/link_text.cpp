@@ -74,7 +74,7 @@ constexpr std::array<ShowColumn, 8> kShowClocks{{
     {.key = "messages", .heading = "messages"},
     {.key = "unknown", .heading = "unknown", .hide = Hide::missing},
 }};
-constexpr std::array<ShowColumn, 7> kShowCollectives{{
+constexpr std::array<ShowColumn, 7> kShowTimedCollectives{{
     {.key = "type", .heading = "collective"},
     {.key = "group", .heading = "group", .words = group_text},
     {.key = "members", .heading = "members"},
@@ -93,7 +93,7 @@ constexpr std::string_view kRankLine = "rank {rank}: [{host} + {device}|{host}|{
 constexpr std::array<Show, 9> kLinkText{{
     {.line = kRankLine, .table = "ranks", .inside = &kOfRank, .first = kAllRows},
     {.table = "job.clock", .first = 16, .columns = kShowClocks},
-    {.table = "job.collectives", .first = 24, .columns = kShowCollectives},
+    {.table = "job.collectives", .first = 24, .columns = kShowTimedCollectives},
     {.table = "job.stragglers", .first = 4, .columns = kShowStragglers},
     {.table = "job.measured.", .columns = kShowMeasuredJob},
     {.table = "job.measured.ranks", .joined = true, .first = 16, .columns = kShowMeasuredRanks},

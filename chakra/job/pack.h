@@ -9,7 +9,7 @@
 #include "chakra/base/base.h"
 #include "chakra/options/options.h"
 #include "chakra/pack/pack.h"
-#include "chakra/view/show.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 

@@ -13,7 +13,7 @@
 #include "chakra/options/options.h"
 #include "chakra/replay/replay.h"
 #include "chakra/result/result.h"
-#include "chakra/view/show.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 

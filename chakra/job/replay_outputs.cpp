@@ -38,7 +38,8 @@ Result<void> keep_from_inputs(const ReplayOptions& options, const ReplayOutputs&
     for (auto rank = static_cast<int64_t>(ranks.size()); rank < options.expand; ++rank)
       outputs.push_back(fmt::format("{}.{}.et", o.traces, rank));
   }
-  for (std::string& file : csv_files(o.csv, answer_of(ReplayedJob()))) outputs.push_back(std::move(file));
+  if (!o.csv.empty())
+    for (std::string& file : csv_files(o.csv, answer_of(ReplayedJob()))) outputs.push_back(std::move(file));
   return keep_apart(files, outputs, o.json);
 }
 

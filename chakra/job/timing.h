@@ -11,7 +11,7 @@
 #include "chakra/match/match.h"
 #include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
-#include "chakra/view/show.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 

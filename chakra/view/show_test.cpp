@@ -235,12 +235,12 @@ TEST(Show, AllTablesThatHaveHeadings) {
 }
 
 TEST(Show, ARowKnowsTheRowsThatItBelongsTo) {
-  static constexpr std::array<ShowColumn, 2> kColumns{
+  static constexpr std::array<ShowColumn, 2> kPartColumns{
       {{.key = "what", .heading = "what"}, {.key = "kind", .heading = "of"}}};
   static constexpr std::array<Show, 1> kInside{{{.line = " {what} of {kind}, {mode} {.mode}", .table = "parts"}}};
   static constexpr Text kOf{kInside};
   const std::array<Show, 2> shows{{{.line = "{kind}: {parts*}", .table = "things", .inside = &kOf, .first = 3},
-                                   {.table = "things.parts", .columns = kColumns}}};
+                                   {.table = "things.parts", .columns = kPartColumns}}};
   EXPECT_EQ(to_text(some(), {shows}),
             "send: head, =tail,\n head of send, fast fast\n =tail, of send, fast fast\n"
             "  ... and 1 more row; '--all things' shows it\n"
