@@ -153,7 +153,6 @@ constexpr std::array kParts{
                                                         "what a rail between nodes carries"),
     column<&calibrate::FittedNetwork::node_step_ns>("from_parts.step_ns", Unit::ns,
                                                     "what a step between nodes takes, by NCCL's own model")};
-/// Null where none was measured on one node.
 constexpr std::array kOneNumber{column<calibrate::FittedNetwork>(
     "one_number_of_ranks", Unit::none, "an operation was measured with one number of ranks: others are a guess",
     [](const auto& fitted) {
