@@ -153,7 +153,7 @@ def compare(folder, path):
         compared += 1
         if not same(theirs, own):
             wrong.append(f"{what}: TraceLens {theirs:,.3f}, here {own:,.3f}")
-    own = {row["operator"]: float(row["device (ps)"]) / 1e6 for row in rows(os.path.join(folder, "ours.operators.csv"))}
+    own = {row["operator"]: float(row["device_ps"]) / 1e6 for row in rows(os.path.join(folder, "ours.operators.csv"))}
     for row in rows(os.path.join(folder, "ops_summary.csv")):
         if "::" not in row["name"] and row["name"] not in own:
             continue  # a runtime call
@@ -168,10 +168,10 @@ def compare(folder, path):
               for row in rows(os.path.join(folder, "ours.shapes.csv"))}
     for row in rows(os.path.join(folder, "GEMM.csv")):
         one = shapes.get((row["name"], shape_of(row["Input Dims_first"])))
-        if one and one["FLOP/s"]:
+        if one and one["flop_s"]:
             rows_of, columns = (int(row[f"param: {side}"]) for side in "MN")
             bias = rows_of * columns if row["name"] == "aten::addmm" else 0
-            work = bias + float(one["FLOP/s"]) * float(one["time (ps)"]) / 1e12 / int(one["count"])
+            work = bias + float(one["flop_s"]) * float(one["time_ps"]) / 1e12 / int(one["count"])
             check(f"operations of {row['name']} {row['Input Dims_first']} (M)", 1000 * float(row["GFLOPS_first"]), work / 1e6)
             check(f"calls of {row['name']} {row['Input Dims_first']}", float(row["name_count"]), float(one["count"]))
     return compared, wrong

@@ -4,13 +4,16 @@
     reference.py [--bin DIR] [--check]
 
 command_line.md comes from --help and the options of every subcommand, tables.md from 'chakra list', cpp_api.md from the headers of the
-rooms that programs use. In errors.md the rows of tags that a source explains beside its code come from there, each
+rooms that programs use, formats/results.md and formats/results.schema.json from 'chakra list results'.
+In errors.md the rows of tags that a source explains beside its code come from there, each
 
     // `check.dep.cycle` (error): a node that waits for itself.
 
---check compares, and exits with 1 where a page differs.
+--check compares, and exits with 1 where a page differs. Keys of results are a promise to programs: a key that is removed, or whose
+unit or type changes, is an error without --drop-keys.
 """
 import argparse
+import collections
 import glob
 import json
 import os
@@ -63,7 +66,7 @@ def command_line(chakra):
 def tables(chakra):
     text = ["# What there is", "", MADE, "`chakra list KIND` prints the same.", ""]
     for kind in listed(chakra):
-        if kind["kind"] == "options":  # command_line.md has them
+        if kind["kind"] in ("options", "results"):  # command_line.md and formats/results.md have them
             continue
         rows = listed(chakra, kind["kind"])
         text += [f"## {kind['kind']}", "", kind["what it is"][0].upper() + kind["what it is"][1:] + ".", ""]
@@ -114,19 +117,105 @@ def errors(_):
     return "\n".join(lines)
 
 
-PAGES = {"command_line.md": command_line, "tables.md": tables, "cpp_api.md": cpp_api, "errors.md": errors}
+def by_answer(chakra):
+    """The rows of 'chakra list results' by answer."""
+    answers = collections.defaultdict(list)
+    for row in listed(chakra, "results"):
+        answers[row["answer"]].append(row)
+    return answers
+
+
+def results(chakra):
+    """The page as it is up to the first answer, and a table for each answer."""
+    with open(os.path.join(ROOT, "docs", "reference", "formats", "results.md"), encoding="utf-8") as file:
+        text = [file.read().partition(f"\n{MADE_BELOW}")[0], MADE_BELOW, ""]
+    for answer, rows in by_answer(chakra).items():
+        text += [f"## {answer}", "", "| key | unit | type | where it is missing | meaning |", "|---|---|---|---|---|"]
+        for row in rows:
+            cells = [f"`{row['key']}`", *(row[name] for name in ("unit", "type", "where it is missing", "meaning"))]
+            text.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        text.append("")
+    return "\n".join(text)
+
+
+JSON_TYPES = {"whole number": "integer", "number": "number", "text": "string", "true or false": "boolean"}
+
+
+def leaf_of(row):
+    """A value as JSON Schema says it."""
+    types = [JSON_TYPES[row["type"]]] if row["type"] in JSON_TYPES else ["number", "string", "boolean"]
+    missing = row["where it is missing"]
+    types += ["null"] if missing == "null" else ["string"] if missing in ('"unknown"', '""') and "string" not in types else []
+    return {"type": types, "unit": row["unit"]}
+
+
+def schema_of(rows):
+    """JSON Schema of an answer. "a[].b": a list of objects; "a{}": an object whose keys are data."""
+    root = {}
+    for row in rows:
+        at = root
+        for part in row["key"].split("."):
+            name = part.rstrip("[]{}")
+            if name or not part:
+                at = at.setdefault("properties", {}).setdefault(name, {})
+            if part.endswith("[]"):
+                at = at.setdefault("items", {})
+            elif part.endswith("{}"):
+                at = at.setdefault("additionalProperties", {})
+        if row["type"] != "rows":
+            at.update(leaf_of(row))
+        elif row["unit"]:  # of plain values
+            at["unit"] = row["unit"]
+    return root
+
+
+def schema(chakra):
+    answers = {answer: schema_of(rows) for answer, rows in by_answer(chakra).items()}
+    text = json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": answers}, indent=1)
+    return re.sub(r'\{\s+"type": \[([^\]]*)\],\s+"unit": ("[^"]*")\s+\}',  # a value is a line
+                  lambda leaf: f'{{"type": [{" ".join(leaf[1].split())}], "unit": {leaf[2]}}}', text)
+
+
+def leaves(at, path=""):
+    """(key, unit, types) of all values."""
+    if "unit" in at:
+        yield path, (at["unit"], tuple(at.get("type", ())))
+    for name, below in at.get("properties", {}).items():
+        yield from leaves(below, f"{path}.{name}")
+    for mark in ("items", "additionalProperties"):
+        yield from leaves(at.get(mark, {}), path + ("[]" if mark == "items" else "{}"))
+
+
+def broken_promises(before, after):
+    """Keys of results that are no more, or no longer the same."""
+    for answer, of in before["$defs"].items():
+        now = dict(leaves(after["$defs"].get(answer, {})))
+        for key, promise in leaves(of):
+            if now.get(key) != promise:
+                yield f"{answer}{key}: {promise}, now {now.get(key, 'removed')}"
+
+
+MADE_BELOW = "The rest of this page comes from `chakra list results` (`tools/reference.py`); do not edit it."
+PAGES = {"formats/results.md": results, "formats/results.schema.json": schema,
+         "command_line.md": command_line, "tables.md": tables, "cpp_api.md": cpp_api, "errors.md": errors}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--drop-keys", action="store_true")
     arguments = parser.parse_args()
     chakra = os.path.join(os.path.abspath(arguments.bin), "chakra")
     wrong = []
     for name, make in PAGES.items():
         path = os.path.join(ROOT, "docs", "reference", name)
         text = make(chakra).rstrip("\n") + "\n"
+        if make is schema and os.path.exists(path) and not arguments.drop_keys:
+            with open(path, encoding="utf-8") as file:
+                broken = list(broken_promises(json.load(file), json.loads(text)))
+            if broken:
+                sys.exit("\n".join(["keys of results that programs may read:", *broken]))
         if not arguments.check:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)

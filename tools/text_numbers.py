@@ -18,8 +18,9 @@ import tempfile
 
 import case
 
-VERBS = ("sim", "check", "info", "whatif", "diff")
-ELSEWHERE = ("--all", "--astra-output", "--workload-configuration", "--help", "-h", "--timing")  # what prints something else
+VERBS = ("sim", "check", "info", "whatif", "diff", "analyze", "link", "replay", "gen", "calibrate", "convert", "pack", "unpack", "import",
+         "doctor", "view")
+ELSEWHERE = ("--all", "--astra-output", "--workload-configuration", "--help", "-h", "--flows", "-V")  # what prints something else
 TIMES = [(1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns"), (1, "ps")]
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?: (?:%|[numkKMGTPE]?i?(?:s|B|FLOP)(?:/s)?|ps)(?!\w))?")
 # Columns whose rows are one line of a text where they are equal.
@@ -43,65 +44,83 @@ def scaled(value, step, units):
     return value, unit, units[unit]
 
 
-def shown_forms(key, value):
+def units_of(program):
+    """The units that values of a key have, by the last part of the key."""
+    units = collections.defaultdict(set)
+    rows = subprocess.run([program, "list", "results", "--json", "-"], stdout=subprocess.PIPE, check=True).stdout
+    for row in json.loads(rows):
+        units[re.sub(r"[\[\]{}]", "", row["key"]).split(".")[-1]].add(row["unit"])
+    return units
+
+
+def shown_forms(value, units):
     """What a cell may look like."""
     forms = [f"{value:,}" if isinstance(value, int) else f"{value:.4g}", str(value)]
-    if key.endswith("_ps"):
-        forms.append(show_time(value))
-    if key.endswith("bytes_per_s"):
+    for unit, size in (("ps", 1), ("ns", 1000)):
+        if unit in units:
+            forms.append(show_time(value * size))
+    if "bytes/s" in units:
         forms.append("{0:.1f} {2}".format(*scaled(value, 1000, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"])))
-    elif "bytes" in key:
+    if "bytes" in units:
         number, unit, name = scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
         forms.append(f"{number:.{1 if unit else 0}f} {name}")
-    elif "ops" in key:
-        forms += [f"{value / size:.4g} {letter}FLOP/s"
+    for unit in {"FLOP", "FLOP/s"} & units:
+        forms += [f"{value / size:.4g} {letter}{unit}"
                   for size, letter in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1, ""))]
-    if isinstance(value, float):
-        forms += [f"{value * 100:.2f} %", f"{value:.2f} %"]
+    if "share" in units:
+        forms.append(f"{value * 100:.2f} %")
+    if "percent" in units:
+        forms.append(f"{value:.2f} %")
     return forms
 
 
 class Numbers:
     """All that a text may say of an answer."""
 
-    def __init__(self, answer, asked):
+    def __init__(self, answer, asked, units):
+        self.units = units
         self.forms = set(NUMBER.findall(asked))
         self.makespan = answer.get("makespan_ps", 0)
-        self.times = [value for key, value in flat(answer) if key.endswith("_ps") and isinstance(value, (int, float))]
-        self.add(answer, {})
+        self.add(answer, [])
 
     def add_form(self, form):
         self.forms.add(form.lstrip("+-"))
 
     def add_shares(self, cells, wholes):
-        for part in cells:
-            for whole in wholes:
-                self.add_form(f"{part / whole * 100 if whole else 0:.2f} %")
+        """Of cells, each with its unit, of others in the same unit."""
+        for part, unit in cells:
+            for whole, other in wholes:
+                if unit & other:
+                    self.add_form(f"{part / whole * 100 if whole else 0:.2f} %")
 
-    def add(self, row, sums):
-        """A row of a table with the sums of its columns, or the values."""
-        cells = [(key, value) for key, value in flat(row) if isinstance(value, (int, float)) and not isinstance(value, bool)]
-        for key, value in cells:
-            for form in shown_forms(key, value):
+    def cells(self, row):
+        return [(value, self.units[key] or self.units[outer]) for key, value, outer in flat(row)
+                if isinstance(value, (int, float)) and not isinstance(value, bool)]
+
+    def add(self, row, wholes):
+        """A row of a table, or the values. `wholes`: what shares may also be of."""
+        cells = self.cells(row)
+        for value, units in cells:
+            for form in shown_forms(value, units):
                 self.add_form(form)
-        times = [value for key, value in cells if key.endswith("_ps")]
-        for pair in row.values():
-            if isinstance(pair, dict) and {"a", "b"} <= set(pair):
-                self.add_shares([pair["b"]], [pair["a"]])
-        self.add_shares(times, [*times, *self.times, *sums.values()])
-        for key, value in flat(row):
+        wholes = [*wholes, *cells]
+        self.add_shares(cells, wholes)
+        for key, value, _ in flat(row):
             if isinstance(value, str):
                 self.forms.update(NUMBER.findall(value))
             elif isinstance(value, list) and key != "findings":
-                self.add_table(key, value)
+                self.add_table(key, value, wholes)
 
-    def add_table(self, key, rows):
+    def add_table(self, key, rows, wholes):
         self.add_form(f"{len(rows):,}")
-        if not rows or not isinstance(rows[0], dict):
+        if rows and not isinstance(rows[0], dict):
+            rows = [{key: row} for row in rows]
+        if not rows:
             return
         sums = {name: sum(row.get(name) or 0 for row in rows) for name, value in rows[0].items() if name.endswith("_ps")}
+        wholes = [*wholes, *self.cells(sums)]
         for row in rows:
-            self.add(row, sums)
+            self.add(row, wholes)
         columns = FOLDS.get(key) or SUMS.get(key, ())
         groups = collections.defaultdict(list)
         for row in rows:
@@ -109,24 +128,24 @@ class Numbers:
         for group in groups.values():
             if key in FOLDS:
                 self.add_form(f"{len(group) - 1:,}")
-            if key in SUMS:
+            if key in SUMS and columns:
                 self.add_form(f"{len(group):,}")
                 total = sum(row["time_ps"] for row in group)
                 self.add_form(show_time(total))
-                self.add_shares([total], [self.makespan])
+                self.add_shares([(total, {"ps"})], [(self.makespan, {"ps"})])
 
 
-def flat(row):
-    """Cells by the last part of their keys; objects are parts of keys."""
+def flat(row, outer=""):
+    """Cells by the last part of their keys, and the part before; objects are parts of keys."""
     for key, value in row.items():
         if isinstance(value, dict):
-            yield from ((inner + "_ps" * key.endswith("_ps"), cell) for inner, cell in flat(value))
+            yield from flat(value, key)
         else:
-            yield key, value
+            yield key, value, outer
 
 
-def unknown_numbers(text, answer, asked):
-    known = Numbers(answer, asked)
+def unknown_numbers(text, answer, asked, units):
+    known = Numbers(answer if isinstance(answer, dict) else {"": answer}, asked, units)
     for line in text.splitlines():
         if re.match(r"\s*(note|warning|error): |  \.\.\. and ", line):
             continue
@@ -150,7 +169,7 @@ def run_as_command():
         with open(log, "a", encoding="utf-8") as file:
             if os.path.exists(path) and done.returncode == 0:
                 with open(path, encoding="utf-8") as answer:
-                    found = list(unknown_numbers(text, json.load(answer), " ".join(arguments)))
+                    found = list(unknown_numbers(text, json.load(answer), " ".join(arguments), units_of(program)))
                 file.write("".join(f"{' '.join(arguments)}: {each}\n" for each in found) or "ok\n")
     sys.exit(done.returncode)
 

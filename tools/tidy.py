@@ -267,7 +267,7 @@ def check_doors(path, text):
 def check_tags(texts):
     """Every tag in the code is documented, and every documented tag is in the code."""
     documented = set(re.findall(r"^\| `([a-z_.]+)`", read("docs/reference/errors.md"), re.M))
-    tagged = re.compile(r'"((?:' + "|".join(TAG_PREFIXES) + r')(?:\.[a-z_]+){1,2})"')
+    tagged = re.compile(r'(?<!\.table = )"((?:' + "|".join(TAG_PREFIXES) + r')(?:\.[a-z_]+){1,2})"')
     used = {}
     for path, text in texts.items():
         if not path.startswith("chakra/") or not re.search(r"\.(cpp|h)$", path) or path.endswith(("_test.cpp", "_fuzz.cpp")):

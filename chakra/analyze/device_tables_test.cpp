@@ -81,6 +81,9 @@ Random random_trace(uint64_t seed) {
   return r;
 }
 
+int64_t number(const std::vector<result::Table::Cell>& cells, size_t column) {
+  return std::get<int64_t>(cells[column]);
+}
 /// A table's rows, by the text in one column.
 std::map<std::string, std::vector<result::Table::Cell>> rows_of(const Job& job, std::string_view analysis, size_t which,
                                                                 size_t column) {
@@ -92,12 +95,10 @@ std::map<std::string, std::vector<result::Table::Cell>> rows_of(const Job& job, 
     EXPECT_TRUE(tables) << tables.error().text;
     if (!tables) continue;
     for (auto& cells : (*tables)[which].table.rows)
-      rows[result::show(cells[column], result::Table::Kind::text)] = cells;
+      rows[std::holds_alternative<std::string>(cells[column]) ? std::get<std::string>(cells[column])
+                                                              : std::to_string(number(cells, column))] = cells;
   }
   return rows;
-}
-int64_t number(const std::vector<result::Table::Cell>& cells, size_t column) {
-  return std::get<int64_t>(cells[column]);
 }
 
 TEST(DeviceTables, EqualWhatLookingAtEveryMomentFinds) {

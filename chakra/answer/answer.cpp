@@ -113,9 +113,10 @@ Table& Builder::add_table(std::string key, std::string_view meaning, size_t rows
   return table;
 }
 
-void Builder::table(std::string key, std::string_view meaning, std::vector<Series> columns, bool present) {
+void Builder::table(std::string key, std::string_view meaning, std::vector<Series> columns, bool present, bool detail) {
   Table& to = add_table(std::move(key), meaning, columns.empty() ? 0 : columns[0].size(), present);
   answer_.parts_.push_back({true, answer_.tables_.size() - 1});
+  to.detail = detail;
   to.columns = std::move(columns);
   for (const Series& column : to.columns) CHAKRA_ASSERT(column.size() == to.rows);
 }

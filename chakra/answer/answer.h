@@ -37,7 +37,8 @@ struct Info {
   Unit unit = Unit::none;
   std::string_view meaning;
   Missing missing = Missing::null;
-  bool also_ns = false;  ///< JSON has the value twice: first in nanoseconds, with _ns for _ps in the key
+  bool also_ns = false;           ///< JSON has the value twice: first in nanoseconds, with _ns for _ps in the key
+  std::string_view heading = {};  ///< of its column in texts that show all tables of an answer
 };
 
 /// monostate: the value is missing. A number that is not finite is null in JSON. uint64_t: only for type `any`.
@@ -192,6 +193,7 @@ struct Table {
   std::string key, meaning;
   size_t rows = 0;
   bool present = true;        ///< false: this answer has no such table
+  bool detail = false;        ///< too long for texts that show all tables of an answer
   int parent = -1;            ///< a table; a column of type `rows` there is the place of this table
   std::vector<size_t> begin;  ///< first nested row of each row of the parent, and the end
   std::vector<Series> columns;
@@ -257,7 +259,8 @@ class Builder {
     fill(to, rows, columns);
   }
   /// Add a table from columns of equal length.
-  void table(std::string key, std::string_view meaning, std::vector<Series> columns, bool present = true);
+  void table(std::string key, std::string_view meaning, std::vector<Series> columns, bool present = true,
+             bool detail = false);
   /// Add rows nested in the rows of `parent`, the table added for `parents`. `of`: returns the nested rows of a parent.
   template <class Parents, class Of, class Row, size_t N>
   void children(std::string_view parent, std::string_view key, const Parents& parents, const Of& of,

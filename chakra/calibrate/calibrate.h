@@ -45,9 +45,6 @@ struct FittedDevice {
 /// those of device::find_or_load and read_file. Cost: O(rows^2) of a kernel; 10,000 rows in 3 s.
 Result<FittedDevice> fit_device(const DeviceOptions& options);
 
-/// Return a row for each kernel: shapes, constants, range, errors.
-result::Table kernel_table(const FittedDevice& fitted);
-
 /// Return the device file, in the form of docs/reference/formats/device.md.
 std::string to_device_file(const device::Device& device);
 
@@ -110,12 +107,15 @@ FitError judge(const std::vector<net::CollectiveFit>& fits, const std::vector<Co
 
 struct FittedNetwork {
   std::vector<FittedOperation> operations;
-  std::string text;  ///< the network file
-  result::Report report;
+  std::string text;     ///< the network file
+  int64_t samples = 0;  ///< measured times: medians of equal rows
   result::Table table;  ///< the parameters
   FitError held_out;    ///< of all operations
   /// Across nodes: measurements with more ranks per node, predicted from the fewest and from one node.
   FitError scale;
+  /// Across nodes, of operations that were not measured there: what a rail carries, and what a step takes by NCCL's own
+  /// model. 0: there are none.
+  double rail_bytes_per_s = 0, node_step_ns = 0;
   FitError judged;             ///< on NetworkOptions::judge
   result::Table judged_table;  ///< by operation and ranks
   Findings findings;

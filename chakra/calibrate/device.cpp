@@ -13,7 +13,6 @@ namespace chakra::calibrate {
 namespace {
 
 using device::KernelTable;
-using result::Table;
 
 Result<device::Device> measured_device(const DeviceOptions& options, const MeasuredRows& rows) {
   if (!options.device.empty()) return device::find_or_load(options.device);
@@ -89,8 +88,6 @@ std::string each_tensor(const KernelTable& table, const Text& text) {
   return all;
 }
 
-std::string share(double error) { return show_percent(error); }
-
 }  // namespace
 
 Result<FittedDevice> fit_device(const DeviceOptions& options) {
@@ -135,47 +132,6 @@ Result<FittedDevice> fit_device(const DeviceOptions& options) {
     fitted.findings.push_back({"calibrate.device.skipped", Severity::note, -1, -1,
                                fmt::format("{} rows are not used: {}", show_count(count), reason)});
   return fitted;
-}
-
-Table kernel_table(const FittedDevice& fitted) {
-  using Kind = Table::Kind;
-  Table table{"Kernels",
-              {{"kernel", Kind::text},
-               {"type", Kind::text},
-               {"shapes", Kind::count},
-               {"ops time", Kind::text},
-               {"bytes time", Kind::text},
-               {"fixed us", Kind::text},
-               {"step ns", Kind::text},
-               {"parts", Kind::text},
-               {"random third", Kind::text},
-               {"95 % of it", Kind::text},
-               {"blocks", Kind::text},
-               {"worst block", Kind::text},
-               {"marked", Kind::text},
-               {"roofline", Kind::text}},
-              {}};
-  for (size_t i = 0; i < fitted.device.kernels.size(); ++i) {
-    const KernelTable& k = fitted.device.kernels[i];
-    const KernelFit& fit = fitted.fits[i];
-    const auto constant = [](double value, double error) {
-      return error < kUndetermined ? fmt::format("{:.3f} +- {:.1f} %", value, 100 * error)
-                                   : std::string("undetermined");
-    };
-    const bool multiplies = k.kind().ops(k.measured()[0].sizes) > 0;
-    const device::KernelError none, &error = k.error ? *k.error : none;
-    const auto judged = [&](const std::string& text) { return k.error ? text : std::string("not judged"); };
-    table.rows.push_back(
-        {k.name(), std::string(trace::name(k.type())), static_cast<int64_t>(k.measured().size()),
-         multiplies ? constant(k.constants().ops_time, fit.accuracy.ops_time) : std::string("-"),
-         each_tensor(k, [&](size_t t) { return constant(k.constants().bytes_time[t], fit.accuracy.bytes_time[t]); }),
-         constant(k.constants().fixed_s * 1e6, fit.accuracy.fixed_s),
-         k.constants().step_s > 0 ? constant(k.constants().step_s * 1e9, fit.accuracy.step_s) : "-",
-         k.constants().overlap ? "overlap" : "add up", judged(share(error.random)), judged(share(fit.random_95)),
-         judged(share(error.block)), judged(fmt::format("{} ({})", share(error.worst), error.worst_of)),
-         judged(share(fit.extrapolated)), judged(share(error.roofline))});
-  }
-  return table;
 }
 
 std::string to_device_file(const device::Device& device) {

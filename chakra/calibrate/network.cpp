@@ -59,30 +59,6 @@ Table parameter_table(const std::vector<FittedOperation>& operations) {
 /// Not put together from parts.
 bool is_measured(const FittedOperation& o) { return !o.fit.across || !o.fit.nodes.empty(); }
 
-/// Empty where nothing was judged.
-Table::Cell share_of(const FitError& error, double share) {
-  return error.points > 0 ? Table::Cell(share) : Table::Cell(std::string());
-}
-
-Table error_table(const FittedNetwork& fitted) {
-  Table table{"",
-              {{"operation", Table::Kind::text},
-               {"ranks", Table::Kind::text},
-               {"from", Table::Kind::bytes},
-               {"to", Table::Kind::bytes},
-               {"points", Table::Kind::count},
-               {"error", Table::Kind::share},
-               {"worst", Table::Kind::share}},
-              {}};
-  for (const FittedOperation& o : fitted.operations)
-    if (is_measured(o))
-      table.rows.push_back({fmt::format("{} {}", o.fit.form->operation, o.fit.form->algorithm), show_ranks(o.fit),
-                            static_cast<double>(o.fit.from_bytes), static_cast<double>(o.fit.to_bytes),
-                            o.held_out.points, share_of(o.held_out, o.held_out.mean),
-                            share_of(o.held_out, o.held_out.worst)});
-  return table;
-}
-
 /// The largest rate that any protocol reached on a wire; 0 where none has one.
 double best_rate(const std::vector<FittedOperation>& operations) {
   double best = 0;
@@ -170,57 +146,14 @@ std::string file_text(const FittedNetwork& fitted, const std::vector<int64_t>& n
   return text;
 }
 
-/// What the rows across nodes mean, and which operations were not measured there.
-std::string across_text(const FittedNetwork& fitted) {
-  std::string text =
-      "\nAcross nodes (ranks of a node x nodes): 'per step' is a step between nodes, 'wire' the rate of a rail.\n";
-  std::vector<std::string> parts;
-  double rail = 0;
-  for (const FittedOperation& o : fitted.operations)
-    if (!is_measured(o)) {
-      parts.push_back(fmt::format("{} {}", o.fit.form->operation, o.fit.form->algorithm));
-      for (const net::ProtocolFit& p : o.fit.protocols) rail = std::max(rail, p.rail_gib_per_s);
-    }
-  if (parts.empty()) return text;
-  return text + fmt::format(
-                    "From parts, not measured across nodes: {}. Inside a node, the fits of one node apply. Between "
-                    "nodes, a rail carries {:.1f} GB/s, and a step takes the time of NCCL's model ({:.0f} us of "
-                    "Simple), which was not measured.\n",
-                    fmt::join(parts, ", "), rail * 1.073741824, kNodeStepNs * 1e-3);
-}
-
-result::Report report_of(const FittedNetwork& fitted, size_t samples) {
-  result::Report report;
-  report.parts.push_back(fmt::format("{} measured times (medians of equal rows)\n", samples));
-  report.parts.push_back(
-      fitted.held_out.points > 0
-          ? fmt::format("Error on held-out sizes, each eighth predicted from the others: {} over {} points, worst {}\n",
-                        show_percent(fitted.held_out.mean), fitted.held_out.points, show_percent(fitted.held_out.worst))
-          : std::string("Error: unknown, because too few sizes were measured to hold any out\n"));
-  report.parts.push_back(result::Report::Rows{error_table(fitted), 0});
-  if (fitted.judged.points > 0) {
-    report.parts.push_back(
-        fmt::format("\nError on the measurements of --judge: {} over {} points, 95 % of them at most "
-                    "{}, worst {}\n",
-                    show_percent(fitted.judged.mean), fitted.judged.points, show_percent(fitted.judged.most_of_95),
-                    show_percent(fitted.judged.worst)));
-    report.parts.push_back(result::Report::Rows{fitted.judged_table, 0});
+/// Operations that were not measured across nodes.
+void note_parts(FittedNetwork& fitted) {
+  for (const FittedOperation& o : fitted.operations) {
+    if (is_measured(o)) continue;
+    fitted.node_step_ns = kNodeStepNs;
+    for (const net::ProtocolFit& p : o.fit.protocols)
+      fitted.rail_bytes_per_s = std::max(fitted.rail_bytes_per_s, p.rail_gib_per_s * 1073741824);
   }
-  report.parts.push_back(std::string("\nParameters, with one standard error\n"));
-  report.parts.push_back(result::Report::Rows{fitted.table, 0});
-  if (std::any_of(fitted.operations.begin(), fitted.operations.end(), [](const auto& o) { return o.fit.across; }))
-    report.parts.push_back(across_text(fitted));
-  if (fitted.scale.points > 0)
-    report.parts.push_back(
-        fmt::format("\nSeveral nodes: measurements with more ranks per node, predicted from those with the fewest and "
-                    "from one node: {} over {} points, worst {}\n",
-                    show_percent(fitted.scale.mean), fitted.scale.points, show_percent(fitted.scale.worst)));
-  if (std::any_of(fitted.operations.begin(), fitted.operations.end(),
-                  [](const FittedOperation& o) { return !o.fit.across && o.fit.ranks.size() == 1; }))
-    report.parts.push_back(
-        std::string("\nMeasurements with a single number of ranks do not separate steps and local bytes from the rest; "
-                    "predictions for another number of ranks are a guess.\n"));
-  return report;
 }
 
 /// The largest numbers that were measured: ranks, or ranks of a node and nodes.
@@ -338,7 +271,8 @@ Result<FittedNetwork> fit_network(const NetworkOptions& options) {
   note_unknown(fitted, messages, fitted.findings);
   fitted.table = parameter_table(fitted.operations);
   fitted.text = file_text(fitted, options.npus.empty() ? measured_npus(samples) : options.npus, messages);
-  fitted.report = report_of(fitted, samples.size());
+  fitted.samples = std::ssize(samples);
+  note_parts(fitted);
   return fitted;
 }
 

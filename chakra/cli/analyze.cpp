@@ -1,6 +1,4 @@
 // chakra analyze
-#include <fmt/core.h>
-
 #include "chakra/cli/cli.h"
 #include "chakra/cli/rows.h"
 
@@ -23,18 +21,17 @@ Result<int> run_analyze(const AnalyzeOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.call.path));
   files.push_back(o.call.groups);
   job::AnalyzeOptions call = o.call;
-  call.details = !globals.json.empty() || !o.csv.empty();
+  call.details = !globals.json.empty() || !globals.all.empty() || !o.csv.empty();
   call.imbalances = !o.svg.empty();
   CHAKRA_ASSIGN(const job::AnalyzedJob job, job::analyze_job(call));
-  std::vector<std::string> outputs{o.svg};
-  if (!o.csv.empty())
-    for (const result::NamedTable& t : job.tables) outputs.push_back(fmt::format("{}.{}.csv", o.csv, t.name));
+  const answer::Answer answer = answer_of(job);
+  std::vector<std::string> outputs = job::csv_files(o.csv, answer);
+  outputs.push_back(o.svg);
   CHAKRA_TRY(keep_apart(files, outputs, globals.json));
   job::Outputs made;
-  CHAKRA_TRY(add_csv(made, o.csv, job.tables));
+  CHAKRA_TRY(add_csv(made, o.csv, answer));
   if (!o.svg.empty()) CHAKRA_TRY(add_text(made, o.svg, view::to_heat_map(job::picture_of(job.imbalances))));
-  CHAKRA_TRY(show(
-      globals.json, [&] { return answer_of(job); }, [&] { return view::to_text(report_of(job)); }, std::move(made)));
+  CHAKRA_TRY(show(globals, answer, text_of(job), std::move(made)));
   return 0;
 }
 

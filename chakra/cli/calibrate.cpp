@@ -8,8 +8,7 @@ namespace {
 Result<int> run_device(const job::CalibrateDeviceOptions& o, const Globals& globals) {
   CHAKRA_TRY(keep_apart(o.from, {o.output}, globals.json));
   CHAKRA_ASSIGN(const job::CalibratedDevice device, job::calibrate_device(o));
-  CHAKRA_TRY(show(
-      globals.json, [&] { return answer_of(device); }, [&] { return to_text(report_of(device)); }));
+  CHAKRA_TRY(show(globals, device));
   return 0;
 }
 
@@ -18,9 +17,7 @@ Result<int> run_network(const job::CalibrateNetworkOptions& o, const Globals& gl
   inputs.insert(inputs.end(), o.fit.judge.begin(), o.fit.judge.end());
   CHAKRA_TRY(keep_apart(inputs, {o.output}, globals.json));
   CHAKRA_ASSIGN(const calibrate::FittedNetwork fitted, job::calibrate_network(o));
-  CHAKRA_TRY(show(
-      globals.json, [&] { return job::answer_of(fitted); }, [&] { return view::to_text(fitted.report); }));
-  print_error(view::to_text(fitted.findings));
+  CHAKRA_TRY(show(globals, job::answer_of(fitted), job::text_of(fitted)));
   return 0;
 }
 

@@ -56,9 +56,7 @@ Result<CheckInputs> inputs_of(const CheckOptions& o) {
   return inputs;
 }
 
-Result<int> run_check(const WithAll<CheckOptions>& asked, const Globals& globals) {
-  const CheckOptions& o = asked.call;
-  CHAKRA_TRY(check_table(asked.all, job::answer_of(std::span<const job::CheckedJob>())));
+Result<int> run_check(const CheckOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(const CheckInputs inputs, inputs_of(o));
   CHAKRA_TRY(keep_apart(inputs.files, {}, globals.json));
   std::vector<job::CheckedJob> jobs;
@@ -72,13 +70,13 @@ Result<int> run_check(const WithAll<CheckOptions>& asked, const Globals& globals
     CHAKRA_ASSIGN(job::CheckedJob job, job::check_dumps(paths));
     jobs.push_back(std::move(job));
   }
-  CHAKRA_TRY(show(globals.json, job::answer_of(jobs), job::text_of(jobs), asked.all));
+  CHAKRA_TRY(show(globals, job::answer_of(jobs), job::text_of(jobs)));
   const bool ok = std::all_of(jobs.begin(), jobs.end(), [](const job::CheckedJob& job) { return job.ok(); });
   return ok ? 0 : static_cast<int>(Code::bad_input);
 }
 
 }  // namespace
 
-Syntax check_syntax() { return syntax_of<WithAll<CheckOptions>>(run_check); }
+Syntax check_syntax() { return syntax_of<CheckOptions>(run_check); }
 
 }  // namespace chakra::cli

@@ -42,17 +42,6 @@ Result<void> print_json(const answer::Answer& answer) {
   });
 }
 
-Result<void> show(const std::string& json_path, const std::function<answer::Answer()>& make,
-                  const std::function<std::string()>& text, job::Outputs files) {
-  std::optional<answer::Answer> answer;
-  if (!json_path.empty()) answer = make();
-  if (answer) CHAKRA_TRY(add_answer(files, json_path, *answer));
-  CHAKRA_TRY(files.commit());
-  if (json_path == "-") return print_json(*answer);
-  print(text());
-  return {};
-}
-
 namespace {
 
 /// Called by the name of a command of mlcommons/chakra.

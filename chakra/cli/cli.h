@@ -25,13 +25,13 @@ using job::add_csv;
 using job::add_text;
 using job::job_files;
 using job::keep_apart;
-using job::to_text;
 using options::required;
 using view::to_text;
 
 /// Options of every subcommand.
 struct Globals {
-  std::string json;           ///< a file; "-": standard output; "": no JSON
+  std::string json;           ///< a file, "-" for standard output, "" for none
+  std::string all;            ///< a table of the answer, of which every row is shown; "": none
   int64_t jobs = 0;           ///< cores; 0: all
   uint64_t max_unpacked = 0;  ///< bytes; 0: the default
 };
@@ -112,31 +112,21 @@ void print_error(std::string_view text);
 int exit_code_of(int exit_code);
 /// Print an answer to stdout, in pieces.
 Result<void> print_json(const answer::Answer& answer);
-/// --all TABLE, for commands that print the text of an answer.
-options::Option all_option(std::string& table);
-/// Errors: cli.usage if the schema does not have the table.
-Result<void> check_table(const std::string& table, const answer::Answer& schema);
-/// Options of a call, and --all.
-template <class Call>
-struct WithAll {
-  Call call;
-  std::string all;
-};
-template <class Call>
-options::Options rows_of(WithAll<Call>& o) {
-  options::Options rows = rows_of(o.call);
-  rows.push_back(all_option(o.all));
-  return rows;
-}
-/// Print the text, or the table given with --all. Errors: cli.usage if this answer does not have the table.
+/// Errors: cli.usage where no answer of the subcommand with these words has such a table.
+Result<void> check_table(const std::string& table, const std::vector<std::string>& words);
+/// The text of an answer, or where --all names one that table. Errors: cli.usage where this answer has none.
 Result<void> print_answer(const answer::Answer& answer, const view::Text& text, const std::string& table);
-/// Show the result of a subcommand: `files` and the file of `answer` appear together; then the answer (for "-") or the
-/// text goes to stdout. Only the requested forms are made.
-Result<void> show(const std::string& json_path, const std::function<answer::Answer()>& answer,
-                  const std::function<std::string()>& text, job::Outputs files = {});
-/// Likewise, with the text of print_answer(). Errors: also cli.usage.
-Result<void> show(const std::string& json_path, const answer::Answer& answer, const view::Text& text,
-                  const std::string& table, job::Outputs files = {});
+/// Results of a subcommand: `files` and the file of `answer` appear together; then the answer goes to standard output,
+/// as JSON or as print_answer() shows it. Errors: also those of print_answer().
+Result<void> show(const Globals& globals, const answer::Answer& answer, const view::Text& text,
+                  job::Outputs files = {});
+/// The same of a text that is the whole answer.
+Result<void> show_words(const std::string& json_path, const answer::Answer& answer, const std::string& words);
+/// The answer and the text of a result of `job`.
+template <class Made>
+Result<void> show(const Globals& globals, const Made& made, job::Outputs files = {}) {
+  return show(globals, answer_of(made), text_of(made), std::move(files));
+}
 /// A command such as "chakra sim" or "chakra gen step": the words, and the syntax.
 struct Command {
   std::vector<std::string> words;

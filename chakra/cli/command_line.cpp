@@ -88,6 +88,7 @@ int run_subcommand(const Reading& reading) {
   if (const Result<void> settled = settle(reading); !settled)
     return settled.error().tag == "cli.usage" ? usage_error(settled.error().text, reading.words)
                                               : report(settled.error());
+  if (const Result<void> known = check_table(reading.globals.all, reading.words); !known) return report(known.error());
   if (reading.globals.max_unpacked > 0) set_most_unpacked(reading.globals.max_unpacked);
   job::use_cores(reading.globals.jobs);
   find_without_effect(reading);

@@ -167,13 +167,10 @@ constexpr std::array kCompletion{
 
 Result<int> run_completion(const CompletionOptions& o, const Globals& globals) {
   const std::string script = find_row(kShells, o.shell)->script();
-  const auto answer = [&] {
-    const Completion made{o.shell, script};
-    answer::Builder to("completion");
-    to.values("", &made, kCompletion);
-    return std::move(to).finish();
-  };
-  CHAKRA_TRY(show(globals.json, answer, [&] { return script; }));
+  const Completion made{o.shell, script};
+  answer::Builder to("completion");
+  to.values("", &made, kCompletion);
+  CHAKRA_TRY(show_words(globals.json, std::move(to).finish(), script));
   return 0;
 }
 

@@ -8,8 +8,7 @@ namespace {
 Result<int> run_convert(const job::ConvertOptions& o, const Globals& globals) {
   CHAKRA_TRY(keep_apart(o.paths, {o.output}, globals.json));
   CHAKRA_ASSIGN(const job::ConvertedJob converted, job::convert_job(o));
-  CHAKRA_TRY(show(
-      globals.json, [&] { return answer_of(converted); }, [&] { return to_text(converted); }));
+  CHAKRA_TRY(show(globals, converted));
   return 0;
 }
 

@@ -1,6 +1,4 @@
 // chakra diff
-#include <fmt/core.h>
-
 #include "chakra/cli/cli.h"
 #include "chakra/cli/rows.h"
 #include "chakra/view/view.h"
@@ -10,13 +8,12 @@ namespace {
 
 struct DiffOptions {
   job::DiffOptions call;
-  std::string csv, all;
+  std::string csv;
 };
 
 options::Options rows_of(DiffOptions& o) {
   options::Options rows = job::rows_of(o.call);
   rows.push_back({"--csv", &o.csv, "Write the rows as CSV; with --timing each table as FILE.<table>.csv", "FILE"});
-  rows.push_back(all_option(o.all));
   return rows;
 }
 
@@ -24,26 +21,13 @@ options::Options rows_of(DiffOptions& o) {
 Result<int> run_timing(const DiffOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(const job::TimesCompared compared, job::compare_times(o.call.a, o.call.b));
   job::Outputs files;
-  CHAKRA_TRY(add_csv(files, o.csv, compared.tables));
   const answer::Answer answer = answer_of(compared);
-  if (!o.all.empty()) {
-    CHAKRA_TRY(show(globals.json, answer, {}, o.all, std::move(files)));
-    return 0;
-  }
-  const auto text = [&] {
-    result::Report report;
-    report.parts.emplace_back(fmt::format("recorded: {}\nreplayed: {}\n", o.call.a, o.call.b));
-    add_parts(compared, report);
-    return view::to_text(report);
-  };
-  CHAKRA_TRY(show(
-      globals.json, [&] { return answer; }, text, std::move(files)));
+  CHAKRA_TRY(add_csv(files, o.csv, answer));
+  CHAKRA_TRY(show(globals, answer, text_of(compared), std::move(files)));
   return 0;
 }
 
 Result<int> run_diff(const DiffOptions& o, const Globals& globals) {
-  CHAKRA_TRY(
-      check_table(o.all, o.call.timing ? job::answer_of(job::TimesCompared{}) : job::answer_of(job::JobsDiff{})));
   CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.call.a));
   CHAKRA_ASSIGN(const std::vector<std::string> others, job_files(o.call.b));
   files.insert(files.end(), others.begin(), others.end());
@@ -52,15 +36,8 @@ Result<int> run_diff(const DiffOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(const job::JobsDiff diff, job::diff_jobs(o.call));
   const answer::Answer answer = answer_of(diff);
   job::Outputs outputs;
-  if (!o.csv.empty()) {
-    std::string csv;
-    CHAKRA_TRY(view::write_csv(*answer.table("rows"), [&](std::string_view piece) -> Result<void> {
-      csv += piece;
-      return {};
-    }));
-    CHAKRA_TRY(add_text(outputs, o.csv, csv));
-  }
-  CHAKRA_TRY(show(globals.json, answer, text_of(diff), o.all, std::move(outputs)));
+  if (!o.csv.empty()) CHAKRA_TRY(add_csv(outputs, o.csv, *answer.table("rows")));
+  CHAKRA_TRY(show(globals, answer, text_of(diff), std::move(outputs)));
   return diff.exceeding.empty() ? 0 : static_cast<int>(Code::bad_input);
 }
 

@@ -26,9 +26,8 @@ options::Options rows_of(DoctorOptions& o) {
 
 /// Writes what was found; the exit code.
 template <class Found>
-Result<int> show_found(const Found& found, const std::string& json_path) {
-  CHAKRA_TRY(show(
-      json_path, [&] { return answer_of(found); }, [&] { return to_text(found); }));
+Result<int> show_found(const Found& found, const Globals& globals) {
+  CHAKRA_TRY(show(globals, found));
   return found.ok() ? 0 : static_cast<int>(Code::bad_input);
 }
 
@@ -39,30 +38,29 @@ job::Installation own_installation() {
   return installation;
 }
 
-Result<int> run_doctor(const std::string& path, const std::string& json_path) {
-  if (path.empty()) return show_found(job::check_installation(own_installation()), json_path);
-  CHAKRA_TRY(keep_apart({path}, {}, json_path));
+Result<int> run_doctor(const std::string& path, const Globals& globals) {
+  if (path.empty()) return show_found(job::check_installation(own_installation()), globals);
+  CHAKRA_TRY(keep_apart({path}, {}, globals.json));
   CHAKRA_ASSIGN(const job::ExaminedFiles files, job::examine_files(path));
-  return show_found(files, json_path);
+  return show_found(files, globals);
 }
 
-Result<int> run_plugins(const std::string& path, const std::string& json_path) {
+Result<int> run_plugins(const std::string& path, const Globals& globals) {
   if (!path.empty()) return fail(Code::usage, "cli.usage", "--plugins looks at the installation: leave out the path");
-  return show_found(job::check_plugins(own_installation()), json_path);
+  return show_found(job::check_plugins(own_installation()), globals);
 }
 
-Result<int> run_repair(const std::string& path, const std::string& json_path) {
+Result<int> run_repair(const std::string& path, const Globals& globals) {
   if (path.empty()) return fail(Code::usage, "cli.usage", "--repair needs the path of a container");
-  CHAKRA_TRY(keep_apart({path}, {}, json_path));
+  CHAKRA_TRY(keep_apart({path}, {}, globals.json));
   CHAKRA_ASSIGN(const job::RepairedContainer repaired, job::repair_container(path));
-  CHAKRA_TRY(show(
-      json_path, [&] { return answer_of(repaired); }, [&] { return to_text(repaired); }));
+  CHAKRA_TRY(show(globals, repaired));
   return 0;
 }
 
 Result<int> run_asked(const DoctorOptions& o, const Globals& globals) {
-  if (o.plugins) return run_plugins(o.path, globals.json);
-  return o.repair ? run_repair(o.path, globals.json) : run_doctor(o.path, globals.json);
+  if (o.plugins) return run_plugins(o.path, globals);
+  return o.repair ? run_repair(o.path, globals) : run_doctor(o.path, globals);
 }
 
 }  // namespace

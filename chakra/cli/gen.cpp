@@ -7,12 +7,10 @@ namespace {
 
 /// Writes and prints a job that was made, and the findings, also where it failed.
 template <class Made>
-Result<int> show_made(const Result<Made>& made, const Findings& findings, bool stats, const std::string& json) {
+Result<int> show_made(const Result<Made>& made, const Findings& findings, const Globals& globals) {
   if (!findings.empty()) print_error(to_text(findings, ""));
   if (!made) return Failure(made.error());
-  const auto text = [&] { return to_text(*made) + (stats ? memory_text_of(*made) : ""); };
-  CHAKRA_TRY(show(
-      json, [&] { return answer_of(*made); }, text));
+  CHAKRA_TRY(show(globals, *made));
   return 0;
 }
 
@@ -20,14 +18,14 @@ Result<int> run_step(job::GenerateStepOptions& o, const Globals& globals) {
   o.files.report = globals.json;
   Findings findings;
   const auto made = job::generate_step(o, findings);
-  return show_made(made, findings, o.stats, globals.json);
+  return show_made(made, findings, globals);
 }
 
 Result<int> run_serve(job::GenerateServeOptions& o, const Globals& globals) {
   o.files.report = globals.json;
   Findings findings;
   const auto made = job::generate_serve(o, findings);
-  return show_made(made, findings, o.stats, globals.json);
+  return show_made(made, findings, globals);
 }
 
 Syntax step_syntax() { return syntax_of<job::GenerateStepOptions>(run_step); }

@@ -8,9 +8,8 @@ namespace {
 
 Result<int> run_cases(const job::CaseOptions& o, const Globals& globals) {
   CHAKRA_TRY(job::write_cases(o));
-  const auto text = [&] { return fmt::format("{}: {} cases of {} ranks\n", o.output, gen::cases().size(), o.ranks); };
-  CHAKRA_TRY(show(
-      globals.json, [&] { return answer_of(o); }, text));
+  CHAKRA_TRY(show_words(globals.json, answer_of(o),
+                        fmt::format("{}: {} cases of {} ranks\n", o.output, gen::cases().size(), o.ranks)));
   return 0;
 }
 

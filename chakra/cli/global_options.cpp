@@ -11,6 +11,7 @@ options::Options rows_of(Globals& g) {
            "FILE",
            {},
            "With -, standard output holds only the JSON."},
+          {"--all", &g.all, "Print only this table of the answer, with every row and column", "TABLE"},
           {"--jobs", &g.jobs, "Use at most N cores (default: all)", "N", options::whole_number(1, kMostCores)},
           {"--max-unpacked",
            options::bytes_form(g.max_unpacked),

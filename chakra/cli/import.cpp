@@ -8,13 +8,14 @@ namespace {
 Result<int> run_import(job::ImportOptions& o, const Globals& globals) {
   o.report = globals.json;
   CHAKRA_ASSIGN(job::ImportedJob imported, job::import_job(o));
-  const auto answer = [&] { return answer_of(imported); };
+  const answer::Answer answer = answer_of(imported);
   if (imported.report) {
-    CHAKRA_TRY(answer::write_json(answer(), [&](std::string_view piece) { return imported.report->write(piece); }));
+    CHAKRA_TRY(answer::write_json(answer, [&](std::string_view piece) { return imported.report->write(piece); }));
     CHAKRA_TRY(imported.files.add(std::move(*imported.report)));
   }
-  CHAKRA_TRY(show(
-      globals.json == "-" ? "-" : "", answer, [&] { return to_text(imported); }, std::move(imported.files)));
+  Globals printed = globals;
+  if (printed.json != "-") printed.json.clear();
+  CHAKRA_TRY(show(printed, answer, text_of(imported), std::move(imported.files)));
   return 0;
 }
 

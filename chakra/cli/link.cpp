@@ -12,9 +12,7 @@ Result<int> run_link(const job::LinkJobOptions& o, const Globals& globals) {
     for (const job::LinkedRank& rank : linked.ranks) CHAKRA_TRY(keep_apart({}, {rank.output}, globals.json));
   job::Outputs traces;
   for (AtomicFile& file : linked.files) CHAKRA_TRY(traces.add(std::move(file)));
-  CHAKRA_TRY(show(
-      globals.json, [&] { return answer_of(linked); }, [&] { return view::to_text(report_of(linked)); },
-      std::move(traces)));
+  CHAKRA_TRY(show(globals, linked, std::move(traces)));
   CHAKRA_TRY(job::check_errors(o.max_error, linked.replays));
   return 0;
 }

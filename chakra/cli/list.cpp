@@ -61,12 +61,10 @@ Result<Table> table_of(const std::string& kind) {
 
 Result<int> run_list(const ListOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(const Table table, table_of(o.kind));
-  const auto answer = [&] {
-    answer::Builder to("list");
-    result::add_table(to, "", table);
-    return std::move(to).finish();
-  };
-  CHAKRA_TRY(show(globals.json, answer, [&] { return view::to_text(table, SIZE_MAX); }));
+  answer::Builder to("list");
+  result::add_table(to, "", table);
+  const answer::Answer answer = std::move(to).finish();
+  CHAKRA_TRY(show_words(globals.json, answer, view::to_text(answer, answer.tables()[0])));
   return 0;
 }
 

@@ -103,14 +103,11 @@ Result<std::string> page(const std::vector<std::string>& words) {
 /// An answer with one text.
 Result<void> show_text(const Globals& globals, std::string_view key, std::string_view meaning, const std::string& text,
                        const std::string& for_people) {
-  const auto answer = [&] {
-    const std::array columns{
-        answer::column<std::string>(key, answer::Unit::none, meaning, [](const std::string& all) { return all; })};
-    answer::Builder to("manual");
-    to.values("", &text, columns);
-    return std::move(to).finish();
-  };
-  return show(globals.json, answer, [&] { return for_people; });
+  const std::array columns{
+      answer::column<std::string>(key, answer::Unit::none, meaning, [](const std::string& all) { return all; })};
+  answer::Builder to("manual");
+  to.values("", &text, columns);
+  return show_words(globals.json, std::move(to).finish(), for_people);
 }
 
 Result<int> run_manual(const ManualOptions& o, const Globals& globals) {

@@ -5,10 +5,9 @@
 namespace chakra::cli {
 namespace {
 
-Result<void> show_stats(const std::string& path, const std::string& json_path) {
+Result<void> show_stats(const std::string& path, const Globals& globals) {
   CHAKRA_ASSIGN(const job::ContainerStats stats, job::container_stats(path));
-  return show(
-      json_path, [&] { return answer_of(stats); }, [&] { return to_text(stats); });
+  return show(globals, stats);
 }
 
 Result<void> run_pack(job::PackOptions& o, const Globals& globals) {
@@ -17,18 +16,17 @@ Result<void> run_pack(job::PackOptions& o, const Globals& globals) {
     if (!o.stats || o.paths.size() != 1 || o.append)
       return fail(Code::usage, "cli.usage", "the output is missing: use -o job.chakra, or a container and --stats");
     CHAKRA_TRY(keep_apart(o.paths, {}, json));
-    return show_stats(o.paths[0], json);
+    return show_stats(o.paths[0], globals);
   }
   CHAKRA_ASSIGN(const job::PackedJob packed, job::pack_job(o));
-  if (json != "-") print(to_text(packed));
-  return o.stats || !json.empty() ? show_stats(packed.output, json) : Result<void>();
+  if (json != "-" && globals.all.empty()) print(view::to_text(answer_of(packed), text_of(packed)));
+  return o.stats || !json.empty() || !globals.all.empty() ? show_stats(packed.output, globals) : Result<void>();
 }
 
 Result<int> run_unpack(const job::UnpackOptions& o, const Globals& globals) {
   CHAKRA_TRY(keep_apart({o.path}, {}, globals.json));
   CHAKRA_ASSIGN(const job::UnpackedJob unpacked, job::unpack_job(o));
-  CHAKRA_TRY(show(
-      globals.json, [&] { return answer_of(unpacked); }, [&] { return to_text(unpacked); }));
+  CHAKRA_TRY(show(globals, unpacked));
   return 0;
 }
 

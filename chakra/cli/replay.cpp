@@ -62,9 +62,11 @@ Result<void> run_replay(ReplayOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(const job::ReplayOutputs outputs, job::replay_outputs(o.call, o.outputs));
   o.call.timeline = !outputs.timeline.empty();
   CHAKRA_ASSIGN(const job::ReplayedJob job, job::replay_job(o.call));
-  CHAKRA_ASSIGN(job::Outputs made, job::made_outputs(job, outputs));
-  return show(
-      outputs.json, [&] { return answer_of(job); }, [&] { return view::to_text(report_of(job)); }, std::move(made));
+  const answer::Answer answer = answer_of(job);
+  CHAKRA_ASSIGN(job::Outputs made, job::made_outputs(job, answer, outputs));
+  Globals shown = globals;
+  shown.json = outputs.json;
+  return show(shown, answer, text_of(job), std::move(made));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 struct SimOptions {
   job::SimulateOptions call;
-  std::string csv, timeline, all;
+  std::string csv, timeline;
   std::string workload;                                            ///< the job, by ASTRA-sim's own option
   std::string compute_scale, comm_scale, logging, logging_folder;  ///< likewise, without effect
   bool astra_output = false;
@@ -33,7 +33,6 @@ options::Options rows_of(SimOptions& o) {
   lines.needs = "--compat astra-sim";
   rows.push_back(std::move(lines));
   rows.push_back({"--csv", &o.csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...", "PREFIX"});
-  rows.push_back(all_option(o.all));
   options::Option timeline{"--timeline", &o.timeline, "Write a timeline for https://ui.perfetto.dev", "FILE.json"};
   timeline.excludes = "--compat astra-sim";
   rows.push_back(std::move(timeline));
@@ -60,9 +59,10 @@ Result<void> settle(SimOptions& o) {
 }
 
 /// Options that are accepted without effect, most of ASTRA-sim's command.
-Findings ignored_options(const SimOptions& o, const std::string& json) {
+Findings ignored_options(const SimOptions& o, const Globals& globals) {
   Findings findings;
-  if (!o.all.empty() && json == "-") findings.push_back(job::no_effect("--all", "--json - prints the whole answer"));
+  if (!globals.all.empty() && globals.json == "-")
+    findings.push_back(job::no_effect("--all", "--json - prints the whole answer"));
   for (const auto& [flag, value] :
        {std::pair("--compute-scale", o.compute_scale), std::pair("--comm-scale", o.comm_scale)})
     if (!value.empty() && value != "1")
@@ -109,35 +109,35 @@ Result<void> check_outputs(const SimOptions& o, const std::string& json) {
   if (const auto ranks =
           job_files(o.call.path))  // the errors in the job are reported later, after the errors in the system
     files.insert(files.end(), ranks->begin(), ranks->end());
-  std::vector<std::string> outputs = job::csv_files(o.csv, job::answer_of(job::SimulateResult{}));
+  std::vector<std::string> outputs;
+  if (!o.csv.empty()) outputs = job::csv_files(o.csv, job::answer_of(job::SimulateResult{}));
   outputs.push_back(o.timeline);
   return keep_apart(files, outputs, json);
 }
 
-Result<void> run_sim(const SimOptions& o, const std::string& json_path) {
-  CHAKRA_TRY(check_table(o.all, job::answer_of(job::SimulateResult{})));
+Result<void> run_sim(const SimOptions& o, const Globals& globals) {
+  const std::string& json_path = globals.json;
   CHAKRA_TRY(check_outputs(o, json_path));
   std::vector<sim::Wait> waits;
   Result<job::SimulateResult> run = job::simulate_job(
       o.call,
       {.begins = [] { std::signal(SIGINT, stop); }, .progress = progress_line(), .stop = &stop_asked, .waits = &waits});
   if (!run && !json_path.empty() && !waits.empty())
-    CHAKRA_TRY(show(
-        json_path, [&] { return job::answer_of(run.error(), waits); }, [] { return std::string(); }));
+    CHAKRA_TRY(show_words(json_path, job::answer_of(run.error(), waits), ""));
   CHAKRA_ASSIGN(job::SimulateResult result, std::move(run));
   sim::SimReport& report = result.report;
-  const Findings ignored = ignored_options(o, json_path);
+  const Findings ignored = ignored_options(o, globals);
   report.findings.insert(report.findings.begin(), ignored.begin(), ignored.end());
   job::Outputs files;
-  const bool all = !json_path.empty() || !o.csv.empty() || !o.all.empty();
+  const bool all = !json_path.empty() || !o.csv.empty() || !globals.all.empty();
   const answer::Answer answer = answer_of(result, all ? job::Tables::all : job::Tables::shown);
   CHAKRA_TRY(add_answer(files, json_path, answer));
   if (!o.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(report.timeline, o.timeline));
   CHAKRA_TRY(add_csv(files, o.csv, answer));
   CHAKRA_TRY(files.commit());
   if (json_path == "-") CHAKRA_TRY(print_json(answer));
-  else if (o.astra_output && o.all.empty()) print(view::to_text(astra_report_of(result)));
-  else CHAKRA_TRY(print_answer(answer, text_of(result), o.all));
+  else if (o.astra_output && globals.all.empty()) print(job::astra_text_of(result));
+  else CHAKRA_TRY(print_answer(answer, text_of(result), globals.all));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result covers the run up to that point");
   return job::check_errors(o.call.max_error, result.replays);
@@ -148,7 +148,7 @@ Result<void> run_sim(const SimOptions& o, const std::string& json_path) {
 Syntax sim_syntax() {
   auto o = std::make_shared<SimOptions>();
   return {.rows = rows_of(*o),
-          .run = exits_with_zero([o](const Globals& globals) { return run_sim(*o, globals.json); }),
+          .run = exits_with_zero([o](const Globals& globals) { return run_sim(*o, globals); }),
           .settle = [o] { return settle(*o); }};
 }
 

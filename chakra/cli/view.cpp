@@ -8,8 +8,7 @@ namespace {
 Result<int> run_view(const job::ViewOptions& o, const Globals& globals) {
   CHAKRA_TRY(keep_apart({o.path}, {o.output}, globals.json));
   CHAKRA_ASSIGN(const job::ViewedJob viewed, job::view_job(o));
-  CHAKRA_TRY(show(
-      globals.json, [&] { return answer_of(viewed); }, [&] { return view::to_text(viewed.report); }));
+  CHAKRA_TRY(show(globals, viewed));
   return 0;
 }
 

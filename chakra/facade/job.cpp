@@ -73,20 +73,11 @@ Result<void> ask(const Control& control, double share) {
   return fail(Code::interrupted, "job.interrupted", "stopped, as the caller asked for");
 }
 
-constexpr std::array kPacked{
-    answer::column<&job::PackedJob::output>("output", answer::Unit::none, "the container"),
-    answer::column<&job::PackedJob::ranks>("ranks", answer::Unit::count, "ranks that were packed"),
-    answer::column<&job::PackedJob::nodes>("nodes", answer::Unit::count, "nodes that were packed")};
-
 /// Text and answer of what a call gives.
 template <class Made>
 Answer public_answer(const Made& made) {
   answer::Answer answer = answer_of(made);
-  std::string text;
-  if constexpr (requires { text_of(made); }) text = view::to_text(answer, text_of(made));
-  else if constexpr (requires { report_of(made); }) text = view::to_text(report_of(made));
-  else if constexpr (requires { made.report; }) text = view::to_text(made.report);
-  else text = to_text(made);
+  std::string text = view::to_text(answer, text_of(made));
   return AnswerMaker::make(std::move(answer), std::move(text));
 }
 
@@ -259,9 +250,7 @@ Result<Answer> Job::write(const std::string& path, const WriteOptions& options, 
   if (path.ends_with(".chakra")) {
     if (!options.to.empty()) return fail(Code::usage, "cli.usage", "a container has a fixed format; leave out 'to'");
     CHAKRA_ASSIGN(const job::PackedJob packed, job::pack_job({.paths = {from}, .output = path}));
-    answer::Builder to("pack");
-    to.values("", &packed, kPacked);
-    return AnswerMaker::make(std::move(to).finish({}), to_text(packed));
+    return public_answer(packed);
   }
   job::ConvertOptions call;
   call.paths = {from};
@@ -331,7 +320,9 @@ Result<Job> generated(const Asked& options, const Control& control, auto generat
   Findings findings;
   CHAKRA_ASSIGN(auto made, generator(call, findings));
   CHAKRA_TRY(ask(control, 1));
-  Answer answer = AnswerMaker::make(job::answer_of(made), to_text(made) + view::to_text(findings, ""));
+  answer::Answer found = job::answer_of(made);
+  std::string text = view::to_text(found, text_of(made)) + view::to_text(findings, "");
+  Answer answer = AnswerMaker::make(std::move(found), std::move(text));
   return JobMaker::make("", std::make_shared<const job::Loaded>(job::Loaded{std::move(made.job)}), std::move(answer));
 }
 
@@ -355,7 +346,9 @@ Result<Answer> calibrate(const CalibrateNetworkOptions& options) {
   job::CalibrateNetworkOptions call;
   CHAKRA_TRY(take(options, call));
   CHAKRA_ASSIGN(const calibrate::FittedNetwork fitted, job::calibrate_network(call));
-  return AnswerMaker::make(job::answer_of(fitted), view::to_text(fitted.report) + view::to_text(fitted.findings));
+  answer::Answer found = job::answer_of(fitted);
+  std::string text = view::to_text(found, job::text_of(fitted));
+  return AnswerMaker::make(std::move(found), std::move(text));
 }
 
 Result<std::vector<std::string>> names(std::string_view kind) {

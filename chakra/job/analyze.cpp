@@ -11,10 +11,13 @@
 namespace chakra::job {
 namespace {
 
-using result::Table;
-
-constexpr size_t kTableRowsShown = 12;
 constexpr size_t kRowsDrawn = 100;
+
+constexpr std::array<view::Show, 3> kAnalyzeText{{
+    {.line = "{subject}: {ranks} rank[{?ranks=1}|s]"},
+    {.table = "*", .first = 12},
+    {.findings = true},
+}};
 
 std::vector<const analyze::AnalysisRow*> chosen(const std::vector<std::string>& only) {
   std::vector<const analyze::AnalysisRow*> rows;
@@ -49,50 +52,30 @@ Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
   return analyzed;
 }
 
-result::Report report_of(const AnalyzedJob& job) {
-  result::Report report;
-  report.parts.emplace_back(fmt::format("{}: {} rank{}\n", job.path, job.ranks, job.ranks == 1 ? "" : "s"));
-  for (const result::NamedTable& t : job.tables)
-    if (!t.table.rows.empty() && !t.detail)
-      report.parts.emplace_back(result::first_rows(t.table, kTableRowsShown, "rows"));
-  if (job.findings.empty()) return report;
-  report.parts.emplace_back("\n");
-  report.parts.emplace_back(result::Report::Found{job.findings, false});
-  return report;
-}
+view::Text text_of(const AnalyzedJob& job) { return {kAnalyzeText, job.path}; }
 
 answer::Answer answer_of(const AnalyzedJob& job) {
   constexpr std::array kJob{answer::column<&AnalyzedJob::path>("path", answer::Unit::none, "the path of the job"),
                             answer::column<&AnalyzedJob::ranks>("ranks", answer::Unit::count, "ranks that were read")};
   answer::Builder to("analyze");
   to.values("", &job, kJob);
-  for (const result::NamedTable& none : analyze::empty_tables()) {
-    const auto made = std::find_if(job.tables.begin(), job.tables.end(),
-                                   [&](const result::NamedTable& t) { return t.name == none.name; });
-    const bool present = made != job.tables.end();
-    result::add_table(to, none.name, present ? made->table : none.table, present);
-  }
+  result::add_tables(to, "", analyze::empty_tables(), job.tables);
   return std::move(to).finish(job.findings);
 }
 
-Table picture_of(const std::vector<analyze::Imbalance>& imbalances) {
-  Table table{"no collective has sizes that differ from rank to rank", {{"", Table::Kind::text}}, {}};
-  if (imbalances.empty()) return table;
+view::HeatMap picture_of(const std::vector<analyze::Imbalance>& imbalances) {
+  view::HeatMap map{"no collective has sizes that differ from rank to rank", {}, {}};
+  if (imbalances.empty()) return map;
   const analyze::Imbalance& worst = imbalances[0];
-  const std::string type(trace::name(worst.type));
-  table.title =
+  map.title =
       fmt::format("{} in group {}: bytes {} by rank; {} of {} collectives unbalanced, worst {:.2f} times the mean",
-                  type, worst.group.empty() ? "all" : worst.group, worst.received ? "received" : "sent",
-                  worst.rows.size(), worst.collectives, worst.worst);
-  for (const int64_t rank : worst.ranks) table.columns.push_back({fmt::format("rank {}", rank), Table::Kind::bytes});
-  for (size_t r = 0; r < std::min(worst.rows.size(), kRowsDrawn); ++r) {
-    std::vector<Table::Cell> row{fmt::format("collective {}", worst.rows[r].index)};
-    for (const uint64_t bytes : worst.rows[r].bytes)
-      row.emplace_back(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)));
-    table.rows.push_back(std::move(row));
-  }
-  if (worst.rows.size() > kRowsDrawn) table.title += fmt::format(" (the first {} of them)", kRowsDrawn);
-  return table;
+                  trace::name(worst.type), worst.group.empty() ? "all" : worst.group,
+                  worst.received ? "received" : "sent", worst.rows.size(), worst.collectives, worst.worst);
+  for (const int64_t rank : worst.ranks) map.columns.push_back(fmt::format("rank {}", rank));
+  for (size_t r = 0; r < std::min(worst.rows.size(), kRowsDrawn); ++r)
+    map.rows.push_back({fmt::format("collective {}", worst.rows[r].index), worst.rows[r].bytes});
+  if (worst.rows.size() > kRowsDrawn) map.title += fmt::format(" (the first {} of them)", kRowsDrawn);
+  return map;
 }
 
 }  // namespace chakra::job

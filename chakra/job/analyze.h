@@ -10,6 +10,7 @@
 #include "chakra/job/loaded.h"
 #include "chakra/options/options.h"
 #include "chakra/result/result.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -36,12 +37,12 @@ struct AnalyzedJob {
 /// analyses.
 Result<AnalyzedJob> analyze_job(const AnalyzeOptions& options);
 
-/// Return the text: the first rows of each table, without the tables of `details`, and the findings.
-result::Report report_of(const AnalyzedJob& job);
+/// The first rows of each table that is not a detail, and the findings.
+view::Text text_of(const AnalyzedJob& job);
 /// Return the answer: each table under its name. Cost: O(cells).
 answer::Answer answer_of(const AnalyzedJob& job);
 /// Return the most unbalanced group and type, for view::to_heat_map(): a row for each collective, a column for each
 /// rank. If no group is unbalanced, the table has no rows, and the title reports that.
-result::Table picture_of(const std::vector<analyze::Imbalance>& imbalances);
+view::HeatMap picture_of(const std::vector<analyze::Imbalance>& imbalances);
 
 }  // namespace chakra::job

@@ -35,15 +35,6 @@ Result<CalibratedDevice> calibrate_device(const CalibrateDeviceOptions& o) {
   return CalibratedDevice{o.output, std::move(fitted)};
 }
 
-result::Report report_of(const CalibratedDevice& device) {
-  const result::Table kernels = calibrate::kernel_table(device.fitted);
-  result::Report report;
-  report.parts.emplace_back(fmt::format("{}: {}\n", device.output, device.fitted.device.name));
-  report.parts.emplace_back(result::first_rows(kernels, kernels.rows.size(), "kernels"));
-  report.parts.emplace_back(result::Report::Found{device.fitted.findings, false});
-  return report;
-}
-
 Result<calibrate::FittedNetwork> calibrate_network(const CalibrateNetworkOptions& o) {
   CHAKRA_TRY(options::check_call(o));
   CHAKRA_ASSIGN(calibrate::FittedNetwork fitted, calibrate::fit_network(o.fit));

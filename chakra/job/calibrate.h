@@ -8,7 +8,7 @@
 #include "chakra/base/base.h"
 #include "chakra/calibrate/calibrate.h"
 #include "chakra/options/options.h"
-#include "chakra/result/result.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -25,7 +25,7 @@ struct CalibratedDevice {
 };
 /// Fit and write the file. Errors: as for reading and calibrate::fit_device; base.file.*.
 Result<CalibratedDevice> calibrate_device(const CalibrateDeviceOptions& options);
-result::Report report_of(const CalibratedDevice& device);
+view::Text text_of(const CalibratedDevice& device);
 /// Return the answer: shares instead of the percents in the text, null if a kernel is not judged.
 answer::Answer answer_of(const CalibratedDevice& device);
 
@@ -38,5 +38,6 @@ options::Options rows_of(CalibrateNetworkOptions& options);
 /// Fit and write the file. Errors: as for calibrate::fit_network; base.file.*.
 Result<calibrate::FittedNetwork> calibrate_network(const CalibrateNetworkOptions& options);
 answer::Answer answer_of(const calibrate::FittedNetwork& fitted);
+view::Text text_of(const calibrate::FittedNetwork& fitted);
 
 }  // namespace chakra::job

@@ -1,4 +1,6 @@
-// The answers of calibrations.
+// The answers of calibrations, and what people read of them.
+#include <algorithm>
+
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/calibrate.h"
 
@@ -139,8 +141,89 @@ constexpr auto kOperations = joined(
                    "nodes", "numbers of nodes that were measured; null on one node",
                    [](const FittedOperation& o) { return o.fit.across; }, Missing::null),
                of_fit("from_bytes", Unit::bytes, "the smallest size", [](const auto& f) { return f.from_bytes; }),
-               of_fit("to_bytes", Unit::bytes, "the largest size", [](const auto& f) { return f.to_bytes; })},
+               of_fit("to_bytes", Unit::bytes, "the largest size", [](const auto& f) { return f.to_bytes; }),
+               column_if<FittedOperation>([](const FittedOperation& o) { return o.fit.across; }, "from_parts",
+                                          Unit::none, "across nodes: put together from parts, not measured",
+                                          [](const FittedOperation& o) { return o.fit.nodes.empty(); })},
     error_columns<FittedOperation>("held_out.points", "held_out.error", "held_out.worst"));
+constexpr std::array kSamples{
+    column<&calibrate::FittedNetwork::samples>("samples", Unit::count, "measured times: medians of equal rows")};
+constexpr std::array kParts{
+    column<&calibrate::FittedNetwork::rail_bytes_per_s>("from_parts.rail_bytes_per_s", Unit::bytes_per_s,
+                                                        "what a rail between nodes carries"),
+    column<&calibrate::FittedNetwork::node_step_ns>("from_parts.step_ns", Unit::ns,
+                                                    "what a step between nodes takes, by NCCL's own model")};
+constexpr std::array kOneNumber{column<calibrate::FittedNetwork>(
+    "one_number_of_ranks", Unit::none, "an operation was measured with one number of ranks: others are a guess",
+    [](const auto& fitted) {
+      return std::any_of(fitted.operations.begin(), fitted.operations.end(),
+                         [](const FittedOperation& o) { return !o.fit.across && o.fit.ranks.size() == 1; });
+    })};
+
+// ---- as text -------------------------------------------------------------------------------------------------
+
+constexpr std::array<view::ShowColumn, 15> kShowKernels{{
+    {.key = "kernel", .heading = "kernel"},
+    {.key = "type", .heading = "type"},
+    {.key = "rows", .heading = "rows"},
+    {.key = "shapes", .heading = "shapes"},
+    {.key = "{ops_time.value}[ +- {ops_time.error}|, undetermined]", .heading = "ops time"},
+    {.key = "{bytes_time*}", .heading = "bytes time, error"},
+    {.key = "{fixed_us.value}[ +- {fixed_us.error}|, undetermined]", .heading = "fixed us"},
+    {.key = "{step_ns.value}[ +- {step_ns.error}|, undetermined]", .heading = "step ns"},
+    {.key = "[{?overlap}overlap|add up]", .heading = "parts"},
+    {.key = "[{judged.random}|not judged]", .heading = "random third"},
+    {.key = "judged.random_95", .heading = "its ninety-fifth percentile"},
+    {.key = "judged.block", .heading = "blocks"},
+    {.key = "{judged.worst} ({judged.worst_of})", .heading = "worst block"},
+    {.key = "judged.extrapolated", .heading = "marked"},
+    {.key = "judged.roofline", .heading = "roofline"},
+}};
+constexpr std::array<view::Show, 3> kDeviceText{{
+    {.line = "{subject}: {device}"},
+    {.table = "kernels", .first = view::kAllRows, .columns = kShowKernels},
+    {.findings = true},
+}};
+
+constexpr std::array<view::ShowColumn, 7> kShowOperations{{
+    {.key = "{operation} {algorithm}", .heading = "operation"},
+    {.key = "{ranks*}[{?from_parts} x any| x {nodes*}]", .heading = "ranks"},
+    {.key = "from_bytes", .heading = "from"},
+    {.key = "to_bytes", .heading = "to"},
+    {.key = "held_out.points", .heading = "points"},
+    {.key = "held_out.error", .heading = "error"},
+    {.key = "held_out.worst", .heading = "worst"},
+}};
+constexpr std::string_view kHeldOutLine =
+    "[Error on held-out sizes, each eighth predicted from the others: {held_out.error} over {held_out.points} points, "
+    "worst {held_out.worst}|Error: unknown, too few sizes were measured to hold any out]";
+constexpr std::string_view kJudgedLine =
+    "\nError on the measurements of --judge: {judged.error} over {judged.points} points, ninety-five percent of "
+    "them at most {judged.most_of_95}, worst {judged.worst}";
+constexpr std::string_view kPartsLine =
+    "\n'x any': put together from parts, not measured across nodes. Inside a node they are as fitted there; between "
+    "nodes a rail carries {from_parts.rail_bytes_per_s}, and a step takes {from_parts.step_ns} as in NCCL's own model.";
+constexpr std::string_view kScaleLine =
+    "\nSeveral nodes: times with more ranks a node, predicted from the fewest and from one node: {scale.error} over "
+    "{scale.points} points, worst {scale.worst}";
+constexpr std::string_view kOneNumberLine =
+    "\n{?one_number_of_ranks}Where one number of ranks was measured, steps and local bytes cannot be told apart from "
+    "the "
+    "rest: times of another number of ranks are a guess.";
+constexpr std::array<view::Show, 11> kNetworkText{{
+    {.line = "{samples} measured times (medians of equal rows)"},
+    {.line = kHeldOutLine},
+    {.table = "operations", .first = view::kAllRows, .columns = kShowOperations},
+    {.line = kJudgedLine},
+    {.table = "judged.*", .first = 24},
+    {.table = "parameters*", .first = view::kAllRows},
+    {.line = "\n{?#operations.nodes}Across nodes (ranks of a node x nodes), 'per step' is a step between nodes, 'wire' "
+             "the rate of a rail."},
+    {.line = kPartsLine},
+    {.line = kScaleLine},
+    {.line = kOneNumberLine},
+    {.findings = true},
+}};
 
 }  // namespace
 
@@ -157,6 +240,7 @@ answer::Answer answer_of(const CalibratedDevice& device) {
 
 answer::Answer answer_of(const calibrate::FittedNetwork& fitted) {
   answer::Builder to("calibrate network");
+  to.values("", &fitted, kSamples);
   to.values("held_out.", &fitted.held_out, kError);
   to.values("scale.", &fitted.scale, kError);
   to.values("judged.", &fitted.judged, kError);
@@ -167,8 +251,13 @@ answer::Answer answer_of(const calibrate::FittedNetwork& fitted) {
       "operations", "ranks", fitted.operations, [](const auto& o) -> const auto& { return o.fit.ranks; }, kNumberRows);
   to.children(
       "operations", "nodes", fitted.operations, [](const auto& o) -> const auto& { return o.fit.nodes; }, kNumberRows);
+  to.values("", fitted.node_step_ns > 0 ? &fitted : nullptr, kParts);
+  to.values("", &fitted, kOneNumber);
   result::add_table(to, "parameters", fitted.table, true, "the fitted parameters, with standard errors");
   return std::move(to).finish(fitted.findings);
 }
+
+view::Text text_of(const CalibratedDevice& device) { return {kDeviceText, device.output}; }
+view::Text text_of(const calibrate::FittedNetwork&) { return {kNetworkText}; }
 
 }  // namespace chakra::job

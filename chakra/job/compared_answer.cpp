@@ -2,8 +2,8 @@
 #include <cmath>
 #include <map>
 
+#include "chakra/job/answer_parts.h"
 #include "chakra/job/answer_rows.h"
-#include "chakra/job/report_parts.h"
 
 namespace chakra::job {
 namespace {
@@ -51,6 +51,12 @@ constexpr auto kMeasuredSteps = joined(std::array{column<&JobReplay::Step::name>
                                                                                  "the name of the step")},
                                        compared<JobReplay::Step, kNs>());
 
+/// By how much the two kinds of runs are off; of those that there are the first that tests the graph.
+double badness(const Compared& times) {
+  for (const TransferKind kind : {TransferKind::recorded, TransferKind::simulated})
+    if (times.has(kind)) return std::abs(times.error(kind));
+  return 0;
+}
 /// A step at the rank where it stands out most.
 struct WorstStep {
   std::string name;

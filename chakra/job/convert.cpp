@@ -209,10 +209,10 @@ Result<ConvertedJob> convert_job(const ConvertOptions& o) {
   return converted;
 }
 
-std::string to_text(const ConvertedJob& job) {
-  return fmt::format("{}: {} rank{}{}\n", job.output, job.ranks, job.ranks == 1 ? "" : "s",
-                     job.nodes ? fmt::format(", {} nodes", show_count(*job.nodes)) : "") +
-         view::to_text(job.findings);
+view::Text text_of(const ConvertedJob&) {
+  static constexpr std::array<view::Show, 2> kText{
+      {{.line = "{output}: {ranks} rank[{?ranks=1}|s][, {nodes} nodes]"}, {.findings = true}}};
+  return {kText};
 }
 
 answer::Answer answer_of(const ConvertedJob& job) {

@@ -8,6 +8,7 @@
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/options/options.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -32,7 +33,7 @@ struct ConvertedJob {
 /// cli.convert.recording, io.job.rank_twice; as for reading, io::copy_records and foreign::write.
 /// Cost: O(files). Records are streamed from file to file; a file in another tool's format is held in memory.
 Result<ConvertedJob> convert_job(const ConvertOptions& options);
-std::string to_text(const ConvertedJob& job);
+view::Text text_of(const ConvertedJob& job);
 answer::Answer answer_of(const ConvertedJob& job);
 
 /// Return the names of the formats that can be written (or read), separated by commas.

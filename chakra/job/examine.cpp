@@ -20,8 +20,6 @@ namespace fs = std::filesystem;
 using answer::column;
 using answer::Unit;
 
-constexpr size_t kListed = 40;  ///< files without a problem that are listed
-
 // ---- a file --------------------------------------------------------------------------------------------------
 
 std::string packing_of(const std::string& path) {
@@ -278,35 +276,22 @@ Result<ExaminedFiles> examine_files(const std::string& path) {
 
 namespace {
 
-std::string describe(const ExaminedFile& file) {
-  const bool is_foreign = file.kind == ExaminedFile::Kind::foreign;
-  std::string text(is_foreign ? file.version : kExaminedKindNames[static_cast<size_t>(file.kind)]);
-  if (!is_foreign && !file.version.empty()) text += " " + file.version;
-  if (!file.packed.empty()) text += fmt::format(" ({})", file.packed);
-  if (file.ranks > 1) text += fmt::format(", {} ranks", show_count(file.ranks));
-  if (file.rank >= 0) text += fmt::format(", rank {}", file.rank);
-  if (file.nodes >= 0) text += fmt::format(", {} node{}", show_count(file.nodes), file.nodes == 1 ? "" : "s");
-  if (file.wrong) text += fmt::format(": {} [{}]", file.wrong->text, file.wrong->tag);
-  return text;
-}
+constexpr std::string_view kFileLine =
+    "  {name}: [{?kind=file of another tool}{version}|{kind}[{?version} {version}]][{?packed} ({packed})]"
+    "[{?ranks=1}|, {ranks} ranks][, rank {rank}][, {nodes} node[{?nodes=1}|s]][: {error}]";
+constexpr std::array<view::Show, 5> kFilesText{{
+    {.line = "{path}: {#files} file[{?#files=1}|s]"},
+    {.line = kFileLine, .table = "files", .first = 40},
+    {.table = "findings", .findings = true},
+    {.line = "{?#next}next:"},
+    {.line = "  {}", .table = "next", .first = view::kAllRows},
+}};
 
 std::optional<int64_t> known(int64_t number) { return number < 0 ? std::nullopt : std::optional(number); }
 
 }  // namespace
 
-std::string to_text(const ExaminedFiles& folder) {
-  std::string out =
-      fmt::format("{}: {} {}\n", folder.path, folder.files.size(), folder.files.size() == 1 ? "file" : "files");
-  size_t listed = 0, width = 0;
-  for (const ExaminedFile& file : folder.files) width = std::max(width, std::min<size_t>(file.name.size(), 40));
-  for (const ExaminedFile& file : folder.files)
-    if (file.wrong || listed++ < kListed) out += fmt::format("  {:<{}}  {}\n", file.name, width, describe(file));
-  if (listed > kListed) out += fmt::format("  and {} more\n", listed - kListed);
-  out += view::to_text(folder.findings, "");
-  if (!folder.next.empty()) out += "next:\n";
-  for (const std::string& command : folder.next) out += fmt::format("  {}\n", command);
-  return out;
-}
+view::Text text_of(const ExaminedFiles&) { return {kFilesText}; }
 
 answer::Answer answer_of(const ExaminedFiles& folder) {
   constexpr std::array kFolder{column<&ExaminedFiles::path>("path", Unit::none, "the file or folder")};

@@ -11,6 +11,7 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -45,7 +46,7 @@ struct ExaminedFiles {
 /// .rank_missing, `.none`; io.job.rank; errors of io::find_ranks and recording::pair_folder. Errors: base.file.open.
 /// Cost: traces are read completely, recordings are decompressed.
 Result<ExaminedFiles> examine_files(const std::string& path);
-std::string to_text(const ExaminedFiles& files);
+view::Text text_of(const ExaminedFiles& files);
 answer::Answer answer_of(const ExaminedFiles& files);
 
 }  // namespace chakra::job

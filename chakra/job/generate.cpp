@@ -73,11 +73,4 @@ Result<void> write_cases(const CaseOptions& o) {
   return {};
 }
 
-std::string to_text(const GeneratedJob& job, const std::string& shape) {
-  return fmt::format("{}: {} ranks ({}) in {} classes, {} to {} nodes each\n",
-                     job.folder.empty() ? job.name : job.folder, show_count(static_cast<int64_t>(job.ranks)), shape,
-                     job.classes, show_count(static_cast<int64_t>(job.least_nodes)),
-                     show_count(static_cast<int64_t>(job.most_nodes)));
-}
-
 }  // namespace chakra::job

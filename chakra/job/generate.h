@@ -23,6 +23,7 @@ struct GeneratedJob {
   std::string name;
   size_t ranks = 0, classes = 0;
   size_t least_nodes = 0, most_nodes = 0;  ///< of a rank
+  std::string shape = {};                  ///< sizes of the parallel dimensions, for people
 };
 
 /// Write a job that has at least one class. Files that exist in the folder must neither become part of the job nor hide
@@ -41,7 +42,5 @@ options::Options rows_of(CaseOptions& options);
 Result<void> write_cases(const CaseOptions& options);
 /// Return the answer about the files written.
 answer::Answer answer_of(const CaseOptions& options);
-/// Return the first words of the text: "job: 16 ranks (SHAPE) in 4 classes, 30 to 40 nodes each".
-std::string to_text(const GeneratedJob& job, const std::string& shape);
 
 }  // namespace chakra::job

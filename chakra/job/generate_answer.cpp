@@ -26,6 +26,8 @@ constexpr std::array kFiles{
     column<&GeneratedJob::classes>("classes", Unit::count, "classes of ranks"),
     column<&GeneratedJob::least_nodes>("nodes_per_rank.least", Unit::count, "of the rank with the fewest nodes"),
     column<&GeneratedJob::most_nodes>("nodes_per_rank.most", Unit::count, "of the rank with the most nodes")};
+constexpr std::array kShape{column<&GeneratedJob::name>("name", Unit::none, "what the job is: step or serve"),
+                            column<&GeneratedJob::shape>("shape", Unit::none, "sizes of the parallel dimensions")};
 constexpr std::array kRankCount{column<&GeneratedJob::ranks>("rank_count", Unit::count, "ranks of the job")};
 
 /// A number of bytes or parameters, which are whole.
@@ -78,6 +80,30 @@ void add_memory(const Classes& classes, const std::array<answer::Column<typename
   to.values("", classes.empty() ? &none : &fullest(classes), columns);
 }
 
+/// The rank that needs most, and the device.
+struct Fit {
+  int64_t rank = 0;
+  double sum = 0, device = 0;
+};
+constexpr std::array kSum{
+    column<&Fit::rank>("memory_per_rank.rank", Unit::id, "the rank that needs most"),
+    rounded<Fit>("memory_per_rank.sum", Unit::bytes, "sum of its parts", [](const Fit& f) { return f.sum; })};
+constexpr std::array kAtMost{rounded<Fit>("memory_at_most", Unit::bytes,
+                                          "their sum with allocator, context and buffers",
+                                          [](const Fit& f) { return most_bytes(f.sum); })};
+constexpr std::array kFits{
+    rounded<Fit>("device_memory", Unit::bytes, "memory of the device", [](const Fit& f) { return f.device; }),
+    column<Fit>("fits", Unit::none, "whether it fits into the device: yes, maybe (with allocator and so on) or no",
+                [](const Fit& f) {
+                  return std::string(f.sum > f.device ? "no" : most_bytes(f.sum) > f.device ? "maybe" : "yes");
+                })};
+template <class Classes>
+Fit fit_of(const Classes& classes, double device_gib) {
+  if (classes.empty()) return {0, 0, device_gib * kGib};
+  const auto& most = fullest(classes);
+  return {most.first_rank, most.memory.sum(), device_gib * kGib};
+}
+
 // ---- cases ---------------------------------------------------------------------------------------------------
 
 struct WrittenCase {
@@ -103,8 +129,13 @@ constexpr std::array kMemory{
     of_memory("memory_per_rank.working", "of the part at work", [](const auto& m) { return m.working; }),
     of_memory("memory_per_rank.allocator", "what the allocator rounds up and leaves unused",
               [](const auto& m) { return m.allocator(); })};
-constexpr std::array kAtMost{of_memory("memory_at_most", "their sum with allocator, context and buffers",
-                                       [](const auto& m) { return most_bytes(m.sum()); })};
+constexpr std::array kFormulas{
+    column<&MemoryFormulas::parameters>("memory_formula.parameters", Unit::none, "how they are counted"),
+    column<&MemoryFormulas::gradients>("memory_formula.gradients", Unit::none, "how they are counted"),
+    column<&MemoryFormulas::optimizer>("memory_formula.optimizer", Unit::none, "how it is counted"),
+    column<&MemoryFormulas::activations>("memory_formula.activations_peak", Unit::none, "how they are counted"),
+    column<&MemoryFormulas::working>("memory_formula.working", Unit::none, "how it is counted"),
+    column<&MemoryFormulas::allocator>("memory_formula.allocator", Unit::none, "how it is counted")};
 constexpr auto kStepClasses = joined(
     joined(std::array{column<&ClassStats::first_rank>("first_rank", Unit::id, "the first rank of the class"),
                       column<&ClassStats::ranks>("count", Unit::count, "ranks of the class"),
@@ -127,7 +158,9 @@ constexpr std::array kStepStats{
     column<&StepStats::tokens>("tokens", Unit::count, "tokens of the step"),
     column<&StepStats::operations>("operations", Unit::flop, "operations of all ranks: products only"),
     if_any<&StepStats::fp8_operations>("fp8_operations", Unit::flop, "those of them with 8-bit inputs"),
-    column<&StepStats::bubble>("ideal_bubble", Unit::share, "idle time of the schedule over its work")};
+    column<&StepStats::bubble>("ideal_bubble", Unit::share, "idle time of the schedule over its work"),
+    column<&StepStats::bubble_depends>("ideal_bubble_depends", Unit::none,
+                                       "it holds where forward and both gradients take the same time")};
 constexpr std::array kSurplus{
     column<&gen::Surplus::name>("name", Unit::none, "the kind of operator"),
     column<&gen::Surplus::operations>("operations", Unit::flop, "what ranks do more than once, or pad")};
@@ -166,7 +199,11 @@ constexpr std::array kServed{
     column<ServeJob>("active_parameters", Unit::none, "those that a token meets",
                      [](const auto& j) { return j.stats.active_parameters; }),
     column<ServeJob>("kv_bytes_per_token", Unit::bytes, "bytes of the cache for a token, all layers",
-                     [](const auto& j) { return j.stats.kv_bytes_per_token; })};
+                     [](const auto& j) { return j.stats.kv_bytes_per_token; }),
+    column<ServeJob>("host.pass_ns", Unit::ns, "what the host takes between passes",
+                     [](const auto& j) { return int64_t{j.serve.pass_ns}; }),
+    column<ServeJob>("host.sequence_ns", Unit::ns, "what the host takes for each sequence",
+                     [](const auto& j) { return int64_t{j.serve.sequence_ns}; })};
 constexpr std::array kPhase{
     column<&gen::PhaseStats::tokens>("tokens", Unit::count, "tokens that go in"),
     column<&gen::PhaseStats::operations>("operations", Unit::flop, "operations of all ranks: products only"),
@@ -197,6 +234,7 @@ answer::Answer answer_of(const StepJob& job) {
   const StepStats& stats = job.stats;
   answer::Builder to("gen step");
   to.values("", &job.files, kFiles);
+  to.values("", &job.files, kShape);
   to.values("", &job, kStack);
   to.table("by_stack", "options that mean something else with that stack", job.by_stack, kTextRows,
            !job.by_stack.empty());
@@ -205,8 +243,13 @@ answer::Answer answer_of(const StepJob& job) {
   to.table("taken", "options that were not given, and what was taken", taken, by_key<TakenValue>(Unit::none),
            !taken.empty());
   to.values("", &stats, kStepStats);
+  const Fit fit = fit_of(stats.classes, job.device_memory_gib);
+  const MemoryFormulas formulas = formulas_of(job);
   add_memory(stats.classes, kMemory, to);
-  add_memory(stats.classes, kAtMost, to);
+  to.values("", &fit, kSum);
+  to.values("", &fit, kAtMost);
+  to.values("", &fit, kFits);
+  to.values("", &formulas, kFormulas);
   to.table("surplus", "work that some ranks do more than once", stats.surplus, kSurplus);
   to.values("", &job.files, kRankCount);
   to.table("ranks", "classes of ranks", stats.classes, kStepClasses);
@@ -218,12 +261,17 @@ answer::Answer answer_of(const ServeJob& job) {
   const gen::ServeStats& stats = job.stats;
   answer::Builder to("gen serve");
   to.values("", &job.files, kFiles);
+  to.values("", &job.files, kShape);
   add_ignored(job.ignored, to);
   to.values("", &job, kServed);
   to.values("prefill.", &stats.prefill, kPhase);
   to.values("decode.", &stats.decode, kPhase);
   to.values("", &stats, kBothPhases);
+  const Fit fit = fit_of(stats.classes, job.device_memory_gib);
   add_memory(stats.classes, kServeMemory, to);
+  to.values("", &fit, kSum);
+  to.values("", &fit, kAtMost);
+  to.values("", &fit, kFits);
   to.values("", &job.files, kRankCount);
   to.table("ranks", "classes of ranks", stats.classes, kServeClasses);
   add_parts(stats.classes, to);

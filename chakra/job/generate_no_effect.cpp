@@ -38,7 +38,9 @@ std::string why_job(const Facts& f) {
 }
 template <class Facts>
 std::string why_memory(const Facts& f) {
-  return f.asked.shows_memory ? "" : "only --stats checks whether the job fits into device memory";
+  return f.asked.shows_memory || !f.asked.files.report.empty()
+             ? ""
+             : "only --stats and --json report whether the job fits into device memory";
 }
 template <class Facts>
 std::string why_overlap(const Facts& f) {

@@ -23,7 +23,7 @@ struct DeviceRates {
   std::optional<double> peak_tflops, fp8_tflops;  ///< 10^12 FLOP/s
   std::optional<double> memory_gb_per_s;          ///< 10^9 bytes per second
   std::optional<double> efficiency;               ///< share of the peak
-  std::optional<double> memory_gib;               ///< capacity of the device, for memory_text_of()
+  std::optional<double> memory_gib;               ///< of the device
 };
 
 /// Number format of parameters and activations.
@@ -46,8 +46,8 @@ struct GenerateStepOptions {
   gen::StepStorage storage;
   std::string device, stack;
   DeviceRates rates;
-  bool stats = false;     ///< show memory_text_of()
-  GenerateOptions files;  ///< the name is "step"
+  bool stats = false;     ///< the text has memory and communication
+  GenerateOptions files;  ///< its name is "step"
 };
 options::Options rows_of(GenerateStepOptions& options);
 /// Resolve the options, and make the job with the other generate_step(). Errors: also cli.usage; as for

@@ -18,42 +18,20 @@ namespace chakra::job {
 inline constexpr double kGib = 1024.0 * 1024 * 1024;
 inline int64_t whole(double bytes) { return std::llround(bytes); }
 
-/// Return the text, which begins with an empty line.
-std::string parameters_text(int64_t parameters, int64_t active);
 /// Add the device to the system, and return the stack (the default stack if `stack` is empty). Errors: as for
 /// device::find_or_load and device::find_or_load_stack.
 Result<device::Stack> use_device_and_stack(const std::string& device, const std::string& stack, device::System& system);
 /// Return the memory in GiB: the option, else the size from the device, else kUsualDeviceGib.
 double memory_of_device(std::optional<double> asked, const device::System& system);
 
-struct MemoryLine {
-  const char* name;
-  double bytes;
-  std::string formula;
+/// How the memory of a rank is counted.
+struct MemoryFormulas {
+  std::string parameters, gradients, optimizer, activations, working, allocator;
 };
+MemoryFormulas formulas_of(const StepJob& job);
 /// Return an upper estimate of the memory for tensors of `sum` bytes. Allocators round up and leave gaps (10 %); the
 /// context of the device and communication buffers take 2 GiB.
 double most_bytes(double sum);
-/// Return the memory of the rank that needs most, with the sum, and whether the sum fits.
-std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, double device_memory_gib);
-
-/// Data that ranks of a class send, read and write.
-struct RankSums {
-  std::string ranks;
-  const std::vector<gen::Communication>& communication;
-  const std::vector<gen::StorageSum>& storage;
-};
-/// Return the tables, each after an empty line. Tables without rows are omitted.
-std::string rank_tables(const std::vector<RankSums>& classes);
-/// Return the tables for the classes of StepStats or ServeStats.
-template <class Classes>
-std::string tables_of_classes(const Classes& classes) {
-  std::vector<RankSums> sums;
-  for (const auto& rank : classes)
-    sums.push_back({std::to_string(rank.first_rank) + " (" + std::to_string(rank.ranks) + " alike)", rank.communication,
-                    rank.storage});
-  return rank_tables(sums);
-}
 /// Return the class whose ranks need the most memory.
 template <class Classes>
 const auto& fullest(const Classes& classes) {

@@ -18,9 +18,9 @@ struct ServeJobOptions {
   std::string device;                       ///< a name or a file: sets the times of nodes; empty: the rates of `serve`
   std::string stack;                        ///< the software stack: a name or a file
   std::optional<double> device_memory_gib;  ///< else the size from `device`, else kUsualDeviceGib
-  GenerateOptions files;                    ///< the name is "serve"
+  GenerateOptions files;                    ///< its name is "serve"
   std::vector<std::string> given = {};      ///< options on the command line: the ones without effect become findings
-  bool shows_memory = false;                ///< show memory_text_of()
+  bool shows_memory = false;                ///< in text_of()
 };
 
 struct ServeJob {
@@ -31,16 +31,16 @@ struct ServeJob {
   double device_memory_gib = kUsualDeviceGib;
   std::string stack;  ///< the name
   Findings ignored;   ///< options without effect (sim.option.no_effect)
+  bool shows_memory = false;
 };
 
 /// Make the job, set the times of nodes for the device, write the job and compute the statistics. `findings`: as for
 /// sim::retarget, and options without effect, also if the call fails. Errors: as for device::find_or_load, gen::serve,
 /// sim::retarget and generate_job(). Cost: that of gen::serve, and O(nodes written).
 Result<ServeJob> generate_serve(const ServeJobOptions& options, Findings& findings);
-/// Return ranks and nodes; tokens, FLOPs and bytes of prefill and of decode.
-std::string to_text(const ServeJob& job);
-/// Return parameters, cache, communication and memory, each with a formula, and whether the job fits into the device.
-std::string memory_text_of(const ServeJob& job);
+/// Ranks and nodes; tokens, operations and bytes of prefill and of decode.
+/// With `shows_memory` also parameters, cache, communication and memory, and whether it fits into the device.
+view::Text text_of(const ServeJob& job);
 answer::Answer answer_of(const ServeJob& job);
 
 }  // namespace chakra::job

@@ -31,7 +31,7 @@ std::string optimizer_text(const gen::StepOptions& o) {
 
 std::string parameters_formula(const StepJob& job) {
   const gen::StepOptions o = gen::settled(job.step);
-  if (o.framework.fsdp && o.zero == 3 && job.stats.classes[0].memory.parameters == 0)
+  if (o.framework.fsdp && o.zero == 3 && !job.stats.classes.empty() && job.stats.classes[0].memory.parameters == 0)
     return "FSDP keeps them only in 32 bits, with the moments";
   return job.stats.fp8_operations > 0 ? "elements of the rank, matrices also in 8 bits; ZeRO 3: its share"
                                       : "elements of the rank; ZeRO 3: its share";
@@ -56,15 +56,10 @@ std::vector<std::string> by_framework(const gen::StepOptions& asked) {
   return lines;
 }
 
-std::string taken_line(const StepJob& job) {
-  std::string line;
-  for (const auto& [option, value] : taken_options(job))
-    std::visit(
-        [&, &name = option](const auto& v) { line += fmt::format("{}--{} {}", line.empty() ? "" : ", ", name, v); },
-        value);
-  std::string text = line.empty() ? "" : "not given, taken: " + line + "\n";
-  if (!job.by_stack.empty()) text += fmt::format("stack {}: {}\n", job.stack, fmt::join(job.by_stack, "; "));
-  return text;
+std::string shape_of(const gen::StepOptions& step) {
+  std::string shape = fmt::format("tp {} x pp {} x dp {}", step.tp, step.pp, step.dp);
+  if (step.cp > 1) shape = fmt::format("tp {} x cp {} x pp {} x dp {}", step.tp, step.cp, step.pp, step.dp);
+  return step.ep > 1 ? fmt::format("{}; ep {}", shape, step.ep) : shape;
 }
 
 }  // namespace
@@ -79,6 +74,7 @@ std::vector<std::pair<std::string, TakenValue>> taken_options(const StepJob& job
 
 Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   StepJob made;
+  made.shows_memory = o.shows_memory;
   made.step = o.step;
   made.given = o.given;
   device::System system;
@@ -94,6 +90,7 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   GenerateOptions files = o.files;
   files.name = "step";
   CHAKRA_ASSIGN(made.files, generate_job(job, files));
+  made.files.shape = shape_of(made.step);
   CHAKRA_ASSIGN(made.stats, gen::stats(made.step, job));
   made.job = std::move(job);
   made.ignored = options_without_effect(o, made.stats);
@@ -101,48 +98,13 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   return made;
 }
 
-std::string trained_line(const gen::StepStats& stats) {
-  if (stats.trained_parameters == 0) return "";
-  return fmt::format("trained: {} parameters of adapters (--lora-rank), all others are frozen\n",
-                     show_count(static_cast<int64_t>(stats.trained_parameters)));
-}
-
-std::string to_text(const StepJob& job) {
-  const gen::StepOptions& step = job.step;
-  const gen::StepStats& stats = job.stats;
-  std::string shape = fmt::format("tp {} x pp {} x dp {}", step.tp, step.pp, step.dp);
-  if (step.cp > 1) shape = fmt::format("tp {} x cp {} x pp {} x dp {}", step.tp, step.cp, step.pp, step.dp);
-  if (step.ep > 1) shape += fmt::format("; ep {}", step.ep);
-  return to_text(job.files, shape) +
-         fmt::format("{:.4g} parameters, {:.4g} tokens, {:.4g} FLOPs; ideal pipeline bubble {}{}\n",
-                     static_cast<double>(stats.parameters), stats.tokens, stats.operations, show_percent(stats.bubble),
-                     stats.bubble_depends ? " where forward and both gradients take the same time" : "") +
-         trained_line(stats) + taken_line(job);
-}
-
-std::string memory_text_of(const StepJob& job) {
-  const gen::StepStats& stats = job.stats;
-  const gen::ClassStats& most = fullest(stats.classes);
-  const gen::Memory& m = most.memory;
-  std::string text =
-      parameters_text(stats.parameters, stats.active_parameters) +
-      fmt::format("FLOPs               {:.6g} of all ranks: matrix multiplications only, 2 per multiply-add\n",
-                  stats.operations);
-  text += trained_line(stats);
-  if (stats.fp8_operations > 0) text += fmt::format("  with 8-bit inputs {:.6g}\n", stats.fp8_operations);
-  for (const gen::Surplus& row : stats.surplus)
-    text += fmt::format("  surplus           {:.6g} in {}: duplicate work of ranks, or padding\n", row.operations,
-                        row.name);
-  text += memory_text(
-      most.first_rank,
-      {{"parameters", m.parameters, parameters_formula(job)},
-       {"gradients", m.gradients, "likewise; ZeRO 2 and 3: its share"},
-       {"optimizer", m.optimizer, optimizer_text(job.step)},
-       {"activations", m.activations_peak, "tensors for the backward pass, of the micro-batches in flight"},
-       {"working", m.working, "of the current part: recomputed, gathered or not yet reduced" + logits_text(job.step)},
-       {"allocator", m.allocator(), "a twentieth, for rounding and fragmentation"}},
-      job.device_memory_gib);
-  return text + tables_of_classes(stats.classes);
+MemoryFormulas formulas_of(const StepJob& job) {
+  return {parameters_formula(job),
+          "likewise; ZeRO 2 and 3: its share",
+          optimizer_text(job.step),
+          "tensors for the backward pass, of the micro-batches in flight",
+          "of the current part: recomputed, gathered or not yet reduced" + logits_text(job.step),
+          "a twentieth, for rounding and fragmentation"};
 }
 
 }  // namespace chakra::job

@@ -9,6 +9,7 @@
 #include "chakra/base/base.h"
 #include "chakra/gen/gen.h"
 #include "chakra/job/generate.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -20,9 +21,9 @@ struct StepJobOptions {
   std::string device;  ///< a name or a file: sets the times of nodes; empty: the rates of `step`
   std::string stack;   ///< the software stack, a name or a file: speed on `device`, data kept in memory
   std::optional<double> device_memory_gib;  ///< else the size from `device`, else kUsualDeviceGib
-  GenerateOptions files;                    ///< the name is "step"
+  GenerateOptions files;                    ///< its name is "step"
   std::vector<std::string> given = {};      ///< options on the command line: the ones without effect become findings
-  bool shows_memory = false;                ///< show memory_text_of()
+  bool shows_memory = false;                ///< in text_of()
 };
 
 struct StepJob {
@@ -35,6 +36,7 @@ struct StepJob {
   std::vector<std::string> by_stack;  ///< options that have another meaning with this stack, and the meaning
   std::vector<std::string> given;     ///< options on the command line
   Findings ignored;                   ///< options without effect
+  bool shows_memory = false;
 };
 
 /// Make the job, set the times of nodes for the device, write the job and compute the statistics. `findings`: as for
@@ -42,10 +44,9 @@ struct StepJob {
 /// Errors: as for device::find_or_load, gen::step, sim::retarget and generate_job(). Cost: that of gen::step, and
 /// O(nodes written).
 Result<StepJob> generate_step(const StepJobOptions& options, Findings& findings);
-/// Return two lines: ranks and nodes; parameters and FLOPs.
-std::string to_text(const StepJob& job);
-/// Return parameters, FLOPs, communication and memory, each with a formula, and whether the job fits into the device.
-std::string memory_text_of(const StepJob& job);
+/// Ranks and nodes; parameters and operations. With `shows_memory` also communication and memory, each with its
+/// formula, and whether it fits into the device.
+view::Text text_of(const StepJob& job);
 answer::Answer answer_of(const StepJob& job);
 
 }  // namespace chakra::job

@@ -111,18 +111,23 @@ Result<ImportedJob> import_job(const ImportOptions& o) {
   return imported;
 }
 
-std::string to_text(const ImportedJob& job) {
-  const std::string where = job.classes > 0 ? fmt::format("{} classes in {}", job.classes, job.prefix)
-                                            : fmt::format("{}.<rank>.et", job.prefix);
-  return fmt::format("{}: {} ranks, {} nodes -> {}\n", job.input, show_count(static_cast<int64_t>(job.ranks)),
-                     show_count(job.nodes), where) +
-         view::to_text(job.findings);
+view::Text text_of(const ImportedJob&) {
+  static constexpr std::array<view::Show, 2> kText{
+      {{.line = "{file}: {ranks} ranks, {nodes} nodes -> [{classes} classes in {prefix}|{prefix}.<rank>.et]"},
+       {.findings = true}}};
+  return {kText};
 }
 
 answer::Answer answer_of(const ImportedJob& job) {
-  constexpr std::array kImported{column<&ImportedJob::input>("file", Unit::none, "the workload of another tool"),
-                                 column<&ImportedJob::ranks>("ranks", Unit::count, "ranks of the job"),
-                                 column<&ImportedJob::nodes>("nodes", Unit::count, "nodes of all ranks")};
+  constexpr std::array kImported{
+      column<&ImportedJob::input>("file", Unit::none, "the workload of another tool"),
+      column<&ImportedJob::ranks>("ranks", Unit::count, "ranks of the job"),
+      column<&ImportedJob::nodes>("nodes", Unit::count, "nodes of all ranks"),
+      column<&ImportedJob::prefix>("prefix", Unit::none, "of the traces; or the folder of a job by classes"),
+      column<ImportedJob>(
+          "classes", Unit::count, "classes of ranks, of a job by classes",
+          [](const auto& j) { return j.classes > 0 ? std::optional(j.classes) : std::nullopt; },
+          answer::Missing::left_out)};
   answer::Builder to("import");
   to.values("", &job, kImported);
   to.table("outputs", "the traces, by rank", job.outputs, kTextRows);

@@ -9,6 +9,7 @@
 #include "chakra/base/base.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/options/options.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -43,7 +44,7 @@ struct ImportedJob {
 /// Errors: cli.usage for options that do not apply to the format and for outputs that would replace the input; as for
 /// foreign::read and io::write_et. Cost: that of foreign::read; the job is held in memory.
 Result<ImportedJob> import_job(const ImportOptions& options);
-std::string to_text(const ImportedJob& job);
+view::Text text_of(const ImportedJob& job);
 answer::Answer answer_of(const ImportedJob& job);
 
 }  // namespace chakra::job

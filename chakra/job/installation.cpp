@@ -151,13 +151,10 @@ std::string_view name_of(Status status) { return kStatusNames[static_cast<size_t
 
 }  // namespace
 
-std::string to_text(const CheckedInstallation& checked) {
-  std::string text;
-  for (const auto& [name, check] : checked.rows) {
-    text += fmt::format("{:<6}{:<16} {}\n", name_of(check.status), name, check.text);
-    if (!check.advice.empty()) text += fmt::format("{:<22} -> {}\n", "", check.advice);
-  }
-  return text;
+view::Text text_of(const CheckedInstallation&) {
+  static constexpr std::array<view::Show, 1> kText{
+      {{.line = "{status}: {name}: {text}[{?advice}\n      -> {advice}]", .table = "checks", .first = view::kAllRows}}};
+  return {kText};
 }
 
 answer::Answer answer_of(const CheckedInstallation& checked) {

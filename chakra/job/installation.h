@@ -10,6 +10,7 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -50,7 +51,7 @@ CheckedInstallation check_installation(const Installation& installation);
 /// Return a row for each plugin of `chakra replay`: the path, or requirements and the build command. Opens all existing
 /// plugins.
 CheckedInstallation check_plugins(const Installation& installation);
-std::string to_text(const CheckedInstallation& checked);
+view::Text text_of(const CheckedInstallation& checked);
 answer::Answer answer_of(const CheckedInstallation& checked);
 
 }  // namespace chakra::job

@@ -101,12 +101,16 @@ TEST_F(Job, SaysWhatHadNoEffect) {
   }));
 }
 
+template <class Made>
+std::string shown(const Made& made) {
+  return view::to_text(answer_of(made), text_of(made));
+}
+
 TEST_F(Job, ReportsWhatTheCommandShows) {
   auto linked = link_job(link_);
   ASSERT_TRUE(linked && linked->commit());
-  const std::string of_link = view::to_text(report_of(*linked));
-  for (const char* line :
-       {"rank 0: ", "\n  host ops       ", "\n  self-replay    ", "\njob\n  clock          rank 1: "})
+  const std::string of_link = shown(*linked);
+  for (const char* line : {"rank 0: ", "\n  host ops       ", "\n  self-replay    ", "\n  clock of rank  "})
     EXPECT_TRUE(contains(of_link, line)) << line << "\n" << of_link;
   EXPECT_TRUE(contains(to_json_text(answer_of(*linked)), "\"self_replay_error\": "));
 
@@ -116,7 +120,7 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
   const std::string of_sim = view::to_text(answer, text_of(*simulated));
   for (const char* line : {": 2 ranks on a ", "\nfinished after ", "measured / simulated"})
     EXPECT_TRUE(contains(of_sim, line)) << line << "\n" << of_sim;
-  EXPECT_TRUE(view::to_text(astra_report_of(*simulated)).starts_with("sys[0] finished, "));
+  EXPECT_TRUE(astra_text_of(*simulated).starts_with("sys[0] finished, "));
   EXPECT_TRUE(contains(to_json_text(answer), "\"mode\": \"native\""));
 
   const auto checked = check_job({.path = traces_, .groups = "", .expand = ""});
@@ -126,7 +130,7 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
 
   const auto analyzed = analyze_job({.path = traces_, .groups = "", .only = {"time"}, .imbalances = true});
   ASSERT_TRUE(analyzed) << analyzed.error().message();
-  EXPECT_TRUE(view::to_text(report_of(*analyzed)).starts_with(traces_ + ": 2 ranks\n"));
+  EXPECT_TRUE(shown(*analyzed).starts_with(traces_ + ": 2 ranks\n"));
   EXPECT_TRUE(contains(to_json_text(answer_of(*analyzed)), "\"ranks\": 2"));
   EXPECT_TRUE(picture_of(analyzed->imbalances).rows.empty());
 }
@@ -140,6 +144,30 @@ TEST(Texts, AskForWhatTheirAnswersHave) {
   expect_all(JobSummary{});
   expect_all(WhatIf{});
   expect_all(JobsDiff{});
+  expect_all(TimesCompared{});
+  expect_all(AnalyzedJob{});
+  expect_all(LinkedJob{});
+  expect_all(ReplayedJob{});
+  expect_all(CalibratedDevice{});
+  expect_all(calibrate::FittedNetwork{});
+  expect_all(ConvertedJob{});
+  expect_all(PackedJob{});
+  expect_all(ContainerStats{});
+  expect_all(RepairedContainer{});
+  expect_all(UnpackedJob{});
+  expect_all(ImportedJob{});
+  expect_all(CheckedInstallation{});
+  expect_all(ExaminedFiles{});
+  expect_all(ViewedJob{});
+  StepJob step;
+  ServeJob serve;
+  step.shows_memory = serve.shows_memory = true;
+  expect_all(step);
+  expect_all(serve);
+  LinkedJob explained;
+  explained.ranks.resize(1);
+  explained.ranks[0].explanation = "a node";
+  expect_all(explained);
 }
 
 TEST_F(Job, IsViewed) {
@@ -151,7 +179,7 @@ TEST_F(Job, IsViewed) {
   o.form = "timeline";
   const auto timeline = view_job(o);
   ASSERT_TRUE(timeline) << timeline.error().message();
-  EXPECT_TRUE(contains(view::to_text(timeline->report), " of 2 ranks, "));
+  EXPECT_TRUE(contains(shown(*timeline), " of 2 ranks, "));
   EXPECT_TRUE(is_file(o.output));
   o.form = "dot";
   o.output = folder_.path("graph.dot");
@@ -159,7 +187,7 @@ TEST_F(Job, IsViewed) {
   o.rank = 1;
   const auto graph = view_job(o);
   ASSERT_TRUE(graph) << graph.error().message();
-  EXPECT_TRUE(view::to_text(graph->report).starts_with(o.output + ": "));
+  EXPECT_TRUE(shown(*graph).starts_with(o.output + ": "));
   o.rank = 2;
   EXPECT_EQ(tag_of(view_job(o)), "cli.usage");
 }

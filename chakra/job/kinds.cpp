@@ -160,7 +160,7 @@ Table formats() {
 Table devices() {
   Table table = columns({"device"});
   for (const device::DType type : device::kPeakTypes)
-    table.columns.push_back({std::string(trace::name(type)), Table::Kind::text, trace::name(type)});
+    table.columns.push_back({trace::name(type), Table::Kind::text, trace::name(type)});
   for (const char* column : {"GB/s", "GB", "also called", "source"})
     table.columns.push_back({column, Table::Kind::text, column});
   const auto number = [](double value) { return value > 0 ? fmt::format("{:g}", value) : std::string("-"); };
@@ -295,5 +295,14 @@ constexpr KindRow kKindRows[] = {
     {"work", "operators of recordings, and the formulas of their FLOPs and bytes", work},
 };
 constinit const std::span<const KindRow> kKinds = kKindRows;
+
+std::vector<answer::Answer> schemas_of(std::string_view command) {
+  std::vector<answer::Answer> schemas;
+  for (const auto& make : kAnswers)
+    if (answer::Answer schema = make();
+        schema.verb() == command || schema.verb().starts_with(std::string(command) + " "))
+      schemas.push_back(std::move(schema));
+  return schemas;
+}
 
 }  // namespace chakra::job

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "chakra/base/base.h"
 #include "chakra/result/result.h"
@@ -15,6 +16,10 @@ struct KindRow {
   result::Table (*table)();  ///< all cells are texts; the keys are headings
 };
 extern const std::span<const KindRow> kKinds;  ///< by name, ascending
+
+/// Answers of nothing, which have all that those of a subcommand may have: "sim" has those of `sim` and of a job
+/// without an end. Cost: makes them.
+std::vector<answer::Answer> schemas_of(std::string_view command);
 
 /// Return a table of rows that have a name and a description.
 template <class Rows>

@@ -13,8 +13,8 @@
 #include "chakra/link/link.h"
 #include "chakra/options/options.h"
 #include "chakra/recording/recording.h"
-#include "chakra/result/result.h"
 #include "chakra/sim/sim.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -61,9 +61,8 @@ struct LinkedJob {
 /// until the clocks are known.
 Result<LinkedJob> link_job(const LinkJobOptions& options);
 
-/// Return the text: facts of each rank or the requested explanation, then results across ranks.
-/// Cost: O(ranks + findings).
-result::Report report_of(const LinkedJob& linked);
+/// The facts of each rank and what the ranks say together, or the explanation that was asked for.
+view::Text text_of(const LinkedJob& linked);
 /// Return the answer; docs/reference/formats/results.md has the keys. Cost: O(ranks + steps + findings).
 answer::Answer answer_of(const LinkedJob& linked);
 

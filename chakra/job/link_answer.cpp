@@ -1,9 +1,11 @@
 // The answer of linking a job.
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "chakra/job/answer_parts.h"
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/link.h"
-#include "chakra/job/report_parts.h"
 
 namespace chakra::job {
 namespace {
@@ -68,6 +70,8 @@ constexpr std::array kRankRows{
     linking<&LinkingReport::inferred_edges>("inferred_edges", Unit::count,
                                             "dependencies that a rule says, not a record"),
     rows<LinkedRank>("constants_ns", "constants that were used, with @DEVICE where there are several devices"),
+    rows<LinkedRank>("constants", "the same, and where each comes from",
+                     [](const LinkedRank& r) { return !r.report.constants.empty(); }),
     linking<&LinkingReport::comm_nodes>("comm_nodes", Unit::count, "nodes that communicate"),
     linking<&LinkingReport::comm_bytes>("comm_bytes", Unit::bytes, "what they move"),
     work<&WorkReport::operations>("work.operations", Unit::flop, "operations of operators whose work is known"),
@@ -104,7 +108,9 @@ constexpr std::array kRankRows{
                                               "of the time of all steps: a stream stood still without a reason"),
     linking<&LinkingReport::unattributed_sync_ns>("unattributed_sync_ns", Unit::ns,
                                                   "time in blocking calls that nothing to wait for was found for"),
-    rows<LinkedRank>("findings", "findings about it")};
+    rows<LinkedRank>("findings", "findings about it"),
+    rows<LinkedRank>("explanation", "why a node has its edges (--explain), by lines",
+                     [](const LinkedRank& r) { return !r.explanation.empty(); })};
 
 using Kind = std::pair<std::string, WorkReport::Kind>;
 constexpr std::array kKinds{
@@ -120,21 +126,50 @@ constexpr std::array kSteps{column<&SelfReplay::Step::name>("name", Unit::none, 
                             time_column<&SelfReplay::Step::measured_ps>("measured_ps", "its measured time"),
                             column<&SelfReplay::Step::error>("error", Unit::share, "replayed / measured - 1")};
 
+struct UsedConstant {
+  std::string name;
+  std::optional<int64_t> device;
+  int64_t ns = 0, samples = 0;
+};
+constexpr std::array kUsedConstants{
+    column<&UsedConstant::name>("constant", Unit::none, "its name"),
+    column<&UsedConstant::device>("device", Unit::id, "the device, where there are several", Missing::left_out),
+    column<&UsedConstant::ns>("time_ns", Unit::ns, "its value"),
+    column<&UsedConstant::samples>("samples", Unit::count, "how often it was measured; 0: the documented default")};
+
 ByKey<int64_t> edges(const LinkedRank& rank) {
   ByKey<int64_t> kinds;
   for (size_t i = 0; i < rank.report.edges.size(); ++i)
     if (rank.report.edges[i] > 0) kinds.emplace_back(trace::kEdgeKinds[i].name, rank.report.edges[i]);
   return kinds;
 }
-ByKey<int64_t> constants(const LinkedRank& rank) {
-  ByKey<int64_t> used;
+std::vector<UsedConstant> constants(const LinkedRank& rank) {
+  std::vector<UsedConstant> used;
   for (const auto& row : rank.report.constants) {
-    const std::string at = rank.report.constants.size() > 1 ? fmt::format("@{}", row.device) : "";
-    if (row.used_launch) used.emplace_back("launch_latency" + at, row.launch_ns);
-    if (row.used_graph) used.emplace_back("graph_launch_latency" + at, row.graph_launch_ns);
-    if (row.used_gap) used.emplace_back("dispatch_gap" + at, row.dispatch_gap_ns);
+    const auto device = rank.report.constants.size() > 1 ? std::optional(row.device) : std::nullopt;
+    if (row.used_launch) used.push_back({"launch latency", device, row.launch_ns, row.launch_samples});
+    if (row.used_graph) used.push_back({"graph launch latency", device, row.graph_launch_ns, row.graph_samples});
+    if (row.used_gap) used.push_back({"dispatch gap", device, row.dispatch_gap_ns, row.gap_samples});
   }
   return used;
+}
+ByKey<int64_t> constants_by_key(const LinkedRank& rank) {
+  ByKey<int64_t> used;
+  for (const UsedConstant& constant : constants(rank)) {
+    std::string key = constant.name + (constant.device ? fmt::format("@{}", *constant.device) : "");
+    std::replace(key.begin(), key.end(), ' ', '_');
+    used.emplace_back(std::move(key), constant.ns);
+  }
+  return used;
+}
+std::vector<std::string> explanation(const LinkedRank& rank) {
+  std::vector<std::string> lines;
+  for (std::string_view text = rank.explanation; !text.empty();) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
 }
 std::vector<Kind> kinds_of_work(const LinkedRank& rank) {
   std::vector<Kind> kinds;
@@ -153,7 +188,8 @@ ByKey<double> critical_path(const LinkedRank& rank) {
 void add_ranks(const std::vector<LinkedRank>& ranks, answer::Builder& to) {
   to.table("ranks", "ranks, ascending", ranks, kRankRows);
   to.children("ranks", "edges", ranks, edges, by_key<int64_t>(Unit::count));
-  to.children("ranks", "constants_ns", ranks, constants, by_key<int64_t>(Unit::ns));
+  to.children("ranks", "constants_ns", ranks, constants_by_key, by_key<int64_t>(Unit::ns));
+  to.children("ranks", "constants", ranks, constants, kUsedConstants);
   to.children("ranks", "work.kinds", ranks, kinds_of_work, kKinds);
   to.children(
       "ranks", "work.rest", ranks, [](const LinkedRank& r) -> const auto& { return r.report.work.rest; }, kRest);
@@ -162,6 +198,7 @@ void add_ranks(const std::vector<LinkedRank>& ranks, answer::Builder& to) {
   to.children("ranks", "critical_path", ranks, critical_path, by_key<double>(Unit::share));
   to.child_findings(
       "ranks", "findings", ranks, [](const LinkedRank& r) -> const auto& { return r.report.findings; });
+  to.children("ranks", "explanation", ranks, explanation, kTextRows);
 }
 
 // ---- several ranks -------------------------------------------------------------------------------------------
@@ -177,6 +214,11 @@ constexpr std::array kClocks{
     of_known<&Clock::offset_ns>("offset_ns", Unit::ns, "by how much its clock is ahead"),
     of_known<&Clock::drift_ppm>("drift_ppm", Unit::none, "by how much it runs faster, in millionths"),
     of_known<&Clock::uncertainty_ns>("uncertainty_ns", Unit::ns, "how far ends of collectives still differ"),
+    column_if<Clock>([](const Clock& c) { return !c.known; }, "unknown", Unit::none, "why its clock is not known",
+                     [](const Clock& c) {
+                       return std::string(c.unaligned ? "which part of the job it recorded is not known"
+                                                      : "no collective with another rank, nor messages both ways");
+                     }),
     column<&Clock::collectives>("collectives", Unit::count, "collectives that it was told from"),
     column<&Clock::messages>("messages", Unit::count, "messages that it was told from")};
 constexpr std::array kStragglers{

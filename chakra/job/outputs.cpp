@@ -19,21 +19,17 @@ Result<void> add_answer(Outputs& outputs, const std::string& path, const answer:
   return outputs.add(std::move(file));
 }
 
-Result<void> add_csv(Outputs& outputs, const std::string& prefix, const std::vector<result::NamedTable>& tables) {
-  if (prefix.empty()) return {};
-  for (const result::NamedTable& t : tables)
-    CHAKRA_TRY(add_text(outputs, fmt::format("{}.{}.csv", prefix, t.name), view::to_csv(t.table)));
-  return {};
+Result<void> add_csv(Outputs& outputs, const std::string& path, const answer::Table& table) {
+  CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  CHAKRA_TRY(view::write_csv(table, [&](std::string_view piece) { return file.write(piece); }));
+  return outputs.add(std::move(file));
 }
 
 Result<void> add_csv(Outputs& outputs, const std::string& prefix, const answer::Answer& answer) {
   if (prefix.empty()) return {};
-  for (const answer::Table& table : answer.tables()) {
-    if (!table.present || (table.parent >= 0 && table.rows == 0)) continue;
-    CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(fmt::format("{}.{}.csv", prefix, table.key)));
-    CHAKRA_TRY(view::write_csv(table, [&](std::string_view piece) { return file.write(piece); }));
-    CHAKRA_TRY(outputs.add(std::move(file)));
-  }
+  for (const answer::Table& table : answer.tables())
+    if (table.present && (table.parent < 0 || table.rows > 0))
+      CHAKRA_TRY(add_csv(outputs, fmt::format("{}.{}.csv", prefix, table.key), table));
   return {};
 }
 

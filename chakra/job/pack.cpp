@@ -42,9 +42,20 @@ Result<PackedJob> pack_job(const PackOptions& o) {
   return packed;
 }
 
-std::string to_text(const PackedJob& job) {
-  return fmt::format("{}: {} rank{}, {} nodes {}\n", job.output, job.ranks, job.ranks == 1 ? "" : "s",
-                     show_count(job.nodes), job.appended ? "added" : "packed");
+answer::Answer answer_of(const PackedJob& job) {
+  constexpr std::array kPacked{
+      column<&PackedJob::output>("output", Unit::none, "the container"),
+      column<&PackedJob::ranks>("ranks", Unit::count, "ranks that were packed"),
+      column<&PackedJob::nodes>("nodes", Unit::count, "nodes that were packed"),
+      column<&PackedJob::appended>("appended", Unit::none, "the container held others before")};
+  answer::Builder to("pack");
+  to.values("", &job, kPacked);
+  return std::move(to).finish({});
+}
+view::Text text_of(const PackedJob&) {
+  static constexpr std::array<view::Show, 1> kText{
+      {{.line = "{output}: {ranks} rank[{?ranks=1}|s], {nodes} nodes [{?appended}added|packed]"}}};
+  return {kText};
 }
 
 // ---- what reading takes --------------------------------------------------------------------------------------
@@ -79,32 +90,30 @@ Result<ContainerStats> container_stats(const std::string& path) {
   return stats;
 }
 
-std::string to_text(const ContainerStats& stats) {
-  const auto share = [&](int64_t bytes) {
-    return show_percent(static_cast<double>(bytes) / static_cast<double>(stats.bytes));
-  };
-  std::string text = fmt::format("  {:>10}  {:>12}  {:>10}  {:>8}  {:>21}  {:>21}\n", "rank", "nodes", "bytes",
-                                 "master", "reading it (bytes)", "100 nodes (bytes)");
-  int64_t most_rank = 0, most_window = 0;
-  for (const auto& [rank, info, touched, window] : stats.ranks) {
-    most_rank = std::max(most_rank, touched);
-    most_window = std::max(most_window, window);
-    text += fmt::format("  {:>10}  {:>12}  {:>10}  {:>8}  {:>10} ({:>7})  {:>10} ({:>7})\n", rank, info.nodes,
-                        info.bytes, info.master == rank ? std::string("-") : fmt::format("{}", info.master), touched,
-                        share(touched), window, share(window));
-  }
-  return text + fmt::format(
-                    "  {} bytes for {} ranks and {} nodes; one rank reads at most {} bytes, {} nodes at most "
-                    "{}\n",
-                    show_count(stats.bytes), stats.ranks.size(), show_count(stats.nodes), show_count(most_rank),
-                    ContainerStats::kWindow, show_count(most_window));
+view::Text text_of(const ContainerStats&) {
+  static constexpr std::array<view::ShowColumn, 6> kRanks{{
+      {.key = "rank", .heading = "rank"},
+      {.key = "nodes", .heading = "nodes"},
+      {.key = "bytes", .heading = "bytes"},
+      {.key = "master", .heading = "master"},
+      {.key = "touched_bytes", .heading = "reading the rank", .share = ".bytes"},
+      {.key = "touched_bytes_100_nodes", .heading = "reading a window", .share = ".bytes"},
+  }};
+  static constexpr std::array<view::Show, 2> kText{{
+      {.table = "ranks", .first = 24, .columns = kRanks},
+      {.line = "  {bytes} for {#ranks} ranks and {nodes} nodes; one rank reads {ranks.touched_bytes..}, "
+               "a window of {window_nodes} nodes {ranks.touched_bytes_100_nodes..}"},
+  }};
+  return {kText};
 }
 
 answer::Answer answer_of(const ContainerStats& stats) {
   using Rank = ContainerStats::Rank;
   constexpr std::array kContainer{column<&ContainerStats::path>("file", Unit::none, "the container"),
                                   column<&ContainerStats::bytes>("bytes", Unit::bytes, "its size"),
-                                  column<&ContainerStats::nodes>("nodes", Unit::count, "nodes of all ranks")};
+                                  column<&ContainerStats::nodes>("nodes", Unit::count, "nodes of all ranks"),
+                                  column<ContainerStats>("window_nodes", Unit::count, "nodes of a window",
+                                                         [](const auto&) { return int64_t{ContainerStats::kWindow}; })};
   constexpr std::array kRanks{
       column<&Rank::rank>("rank", Unit::id, "the rank"),
       column<Rank>("nodes", Unit::count, "its nodes", [](const Rank& r) { return r.info.nodes; }),
@@ -126,12 +135,11 @@ Result<RepairedContainer> repair_container(const std::string& path) {
   return RepairedContainer{path, repaired.ranks, repaired.bytes, repaired.cut};
 }
 
-std::string to_text(const RepairedContainer& container) {
-  const std::string now = fmt::format("{} rank{}, {} bytes, all of which can be read", show_count(container.ranks),
-                                      container.ranks == 1 ? "" : "s", show_count(container.bytes));
-  if (container.cut_bytes == 0) return fmt::format("{}: nothing to repair; it holds {}\n", container.path, now);
-  return fmt::format("{}: {} bytes behind the last index were cut off; it holds {}\n", container.path,
-                     show_count(container.cut_bytes), now);
+view::Text text_of(const RepairedContainer&) {
+  static constexpr std::array<view::Show, 1> kText{
+      {{.line = "{path}: [{?cut_bytes}{cut_bytes} behind the last index were cut off|nothing to repair]; it holds "
+                "{ranks} rank[{?ranks=1}|s], {bytes}, all of which can be read"}}};
+  return {kText};
 }
 
 answer::Answer answer_of(const RepairedContainer& container) {
@@ -213,9 +221,10 @@ Result<UnpackedJob> unpack_job(const UnpackOptions& o) {
   return unpacked;
 }
 
-std::string to_text(const UnpackedJob& job) {
-  return fmt::format("{}: {} rank{}, {} nodes\n", job.output, job.outputs.size(), job.outputs.size() == 1 ? "" : "s",
-                     show_count(job.nodes));
+view::Text text_of(const UnpackedJob&) {
+  static constexpr std::array<view::Show, 1> kText{
+      {{.line = "{output}: {#outputs} rank[{?#outputs=1}|s], {nodes} nodes"}}};
+  return {kText};
 }
 
 answer::Answer answer_of(const UnpackedJob& job) {

@@ -9,6 +9,7 @@
 #include "chakra/base/base.h"
 #include "chakra/options/options.h"
 #include "chakra/pack/pack.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -33,7 +34,8 @@ struct PackedJob {
 /// Errors: cli.usage for an output that is an input; as for reading, io::add_rank and pack::Packer.
 /// Cost: that of reading and packing, rank by rank; append: also a copy of the container.
 Result<PackedJob> pack_job(const PackOptions& options);
-std::string to_text(const PackedJob& job);
+view::Text text_of(const PackedJob& job);
+answer::Answer answer_of(const PackedJob& job);
 
 /// Size of a container, and cost of partial reads.
 struct ContainerStats {
@@ -50,7 +52,7 @@ struct ContainerStats {
 };
 /// Read all ranks and return the statistics. Errors: as for pack::Container. Cost: reads all ranks.
 Result<ContainerStats> container_stats(const std::string& path);
-std::string to_text(const ContainerStats& stats);
+view::Text text_of(const ContainerStats& stats);
 answer::Answer answer_of(const ContainerStats& stats);
 
 /// The result of repairing a container.
@@ -61,7 +63,7 @@ struct RepairedContainer {
 };
 /// Truncate a container after the last index. Errors: as for pack::repair_container.
 Result<RepairedContainer> repair_container(const std::string& path);
-std::string to_text(const RepairedContainer& container);
+view::Text text_of(const RepairedContainer& container);
 answer::Answer answer_of(const RepairedContainer& container);
 
 struct UnpackOptions {
@@ -82,7 +84,7 @@ struct UnpackedJob {
 /// Unpack a container. The files appear together at the end. Errors: cli.usage for an invalid format or window and for
 /// outputs that would replace the container; as for pack::Container and writing. Cost: that of reading these nodes.
 Result<UnpackedJob> unpack_job(const UnpackOptions& options);
-std::string to_text(const UnpackedJob& job);
+view::Text text_of(const UnpackedJob& job);
 answer::Answer answer_of(const UnpackedJob& job);
 
 }  // namespace chakra::job

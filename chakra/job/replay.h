@@ -13,6 +13,7 @@
 #include "chakra/options/options.h"
 #include "chakra/replay/replay.h"
 #include "chakra/result/result.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -116,21 +117,16 @@ trace::TraceSet replayed_traces(const ReplayedJob& job, size_t repetition);
 /// Return the time from the first start to the last end of the executed nodes of a rank. Cost: O(nodes).
 Picoseconds replay_span(const ReplayedJob& job, size_t r, const replay::NodeTimes& times);
 
-/// Return the text: summary, times, operations by type and size, findings.
-result::Report report_of(const ReplayedJob& job);
+/// What ran, how long it took, operations by type and size, findings.
+view::Text text_of(const ReplayedJob& job);
 answer::Answer answer_of(const ReplayedJob& job);
-/// For executed operators (--compute torch): a row per rank, the same with reasons for an answer, and findings.
-result::Table computed_table(const ReplayedJob& job);
+// Inside job: parts of these.
+/// Of the operators that ran (--compute torch): a row per rank, and findings.
 void add_computed(const ReplayedJob& job, answer::Builder& to);
 void add_computed_findings(ReplayedJob& job);
 /// For executed work (--compute work): a row per rank; loads and stores in files (--files): a row per rank and tier.
 result::Table work_table(const ReplayedJob& job);
 result::Table files_table(const ReplayedJob& job);
 void add_work_findings(const ReplayOptions& options, ReplayedJob& job);
-/// Return the tables with the names in kReplayTables, for CSV. Empty tables are omitted, except the first two.
-inline constexpr std::array<std::string_view, 9> kReplayTables{
-    "ranks",          "operations",     "work",           "files",         "compared_operations",
-    "compared_ranks", "compared_kinds", "compared_order", "compared_steps"};
-std::vector<result::NamedTable> tables_of(const ReplayedJob& job);
 
 }  // namespace chakra::job

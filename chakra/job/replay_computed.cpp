@@ -6,7 +6,6 @@
 #include <map>
 
 #include "chakra/job/replay.h"
-#include "chakra/job/report_parts.h"
 
 namespace chakra::job {
 namespace {
@@ -14,7 +13,6 @@ namespace {
 using answer::column;
 using answer::Unit;
 using replay::OperatorsRun;
-using result::Table;
 
 constexpr size_t kReasonsShown = 8;
 
@@ -68,31 +66,7 @@ int64_t sum(const OperatorsRun::Reasons& reasons) {
   return all;
 }
 
-std::string percent(int64_t part, int64_t whole) {
-  return whole == 0 ? "-" : fmt::format("{:.2f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
-}
-
 }  // namespace
-
-Table computed_table(const ReplayedJob& job) {
-  Table out{"operators",
-            {{"rank", Table::Kind::count},
-             {"top-level operators", Table::Kind::count},
-             {"ran", Table::Kind::count},
-             {"with the recorded shapes", Table::Kind::count},
-             {"share", Table::Kind::text},
-             {"by substitutes", Table::Kind::count},
-             {"most live tensors", Table::Kind::bytes}},
-            {}};
-  for (size_t r = 0; r < job.runs.size(); ++r) {
-    if (!job.runs[r].computed.operators) continue;
-    const OperatorsRun& c = *job.runs[r].computed.operators;
-    out.rows.push_back({job.recorded.ranks[r].rank, c.operators, c.ran, c.same_shapes,
-                        percent(c.same_shapes, c.operators), c.substituted,
-                        static_cast<int64_t>(std::min<uint64_t>(c.live_bytes, INT64_MAX))});
-  }
-  return out;
-}
 
 void add_computed(const ReplayedJob& job, answer::Builder& to) {
   std::vector<OperatorsOf> ranks;

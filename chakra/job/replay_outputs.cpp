@@ -39,7 +39,7 @@ Result<void> keep_from_inputs(const ReplayOptions& options, const ReplayOutputs&
       outputs.push_back(fmt::format("{}.{}.et", o.traces, rank));
   }
   if (!o.csv.empty())
-    for (const std::string_view name : kReplayTables) outputs.push_back(fmt::format("{}.{}.csv", o.csv, name));
+    for (std::string& file : csv_files(o.csv, answer_of(ReplayedJob()))) outputs.push_back(std::move(file));
   return keep_apart(files, outputs, o.json);
 }
 
@@ -55,7 +55,7 @@ Result<ReplayOutputs> replay_outputs(const ReplayOptions& options, ReplayOutputs
   return outputs;
 }
 
-Result<Outputs> made_outputs(const ReplayedJob& job, const ReplayOutputs& o) {
+Result<Outputs> made_outputs(const ReplayedJob& job, const answer::Answer& answer, const ReplayOutputs& o) {
   CHAKRA_ASSERT(o.traces.empty() || !job.runs.empty());
   Outputs files;
   if (!o.traces.empty()) {
@@ -66,15 +66,16 @@ Result<Outputs> made_outputs(const ReplayedJob& job, const ReplayOutputs& o) {
       CHAKRA_TRY(files.add(std::move(file)));
     }
   }
-  if (!o.csv.empty()) CHAKRA_TRY(add_csv(files, o.csv, tables_of(job)));
+  CHAKRA_TRY(add_csv(files, o.csv, answer));
   if (!o.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(job.timeline, o.timeline));
   return files;
 }
 
 Result<void> write_flows(const replay::FlowSchedule& schedule, const std::string& path) {
-  if (!path.ends_with(".json")) return write_file(path, view::to_csv(replay::table_of(schedule)));
+  const answer::Answer answer = answer_of(schedule);
   Outputs files;
-  CHAKRA_TRY(add_answer(files, path, answer_of(schedule)));
+  if (path.ends_with(".json")) CHAKRA_TRY(add_answer(files, path, answer));
+  else CHAKRA_TRY(add_csv(files, path, answer.tables()[0]));
   return files.commit();
 }
 

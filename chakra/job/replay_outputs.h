@@ -6,7 +6,6 @@
 #include "chakra/base/base.h"
 #include "chakra/job/outputs.h"
 #include "chakra/job/replay.h"
-#include "chakra/result/result.h"
 
 namespace chakra::job {
 
@@ -24,7 +23,7 @@ struct ReplayOutputs {
 Result<ReplayOutputs> replay_outputs(const ReplayOptions& options, ReplayOutputs outputs);
 /// Prepare traces and tables (published together with the JSON of the caller) and the timeline. Requires an executed
 /// job for traces. Errors: base.file.*; as for io::write_et and view::write_chrome_trace. Cost: O(nodes).
-Result<Outputs> made_outputs(const ReplayedJob& job, const ReplayOutputs& outputs);
+Result<Outputs> made_outputs(const ReplayedJob& job, const answer::Answer& answer, const ReplayOutputs& outputs);
 
 /// Write the schedule as CSV, or as JSON if the name ends in .json. Errors: base.file.*.
 Result<void> write_flows(const replay::FlowSchedule& schedule, const std::string& path);

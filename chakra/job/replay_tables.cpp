@@ -13,12 +13,28 @@ namespace {
 
 using answer::column;
 using answer::Unit;
-using result::Report;
 using result::Table;
 using trace::NodeId;
 using Kind = Table::Kind;
 
-constexpr size_t kReplayRowsShown = 24;
+constexpr std::array<view::ShowColumn, 6> kShowComputed{{
+    {.key = "rank", .heading = "rank"},
+    {.key = "operators", .heading = "top-level operators"},
+    {.key = "ran", .heading = "ran"},
+    {.key = "same_shapes", .heading = "with the recorded shapes", .share = "operators"},
+    {.key = "substituted", .heading = "by substitutes"},
+    {.key = "live_bytes", .heading = "most live tensors"},
+}};
+constexpr std::array<view::Show, 7> kReplayText{{
+    {.line = "{subject}: {#ranks} of {job_ranks} rank[{?job_ranks=1}|s] [{?dry_run}would run|ran], communication by "
+             "{backend}, computation by {compute}[{?repetitions=1}|, {repetitions} repetitions]"},
+    {.table = "*", .first = 24},
+    {.table = "computed", .first = 24, .columns = kShowComputed},
+    {.line = "\n{compared.sentence}"},
+    {.table = "compared.*", .first = 24},
+    {.table = "compared.findings", .findings = true},
+    {.findings = true},
+}};
 
 constexpr std::array kReplayed{
     column<&ReplayedJob::path>("path", Unit::none, "the job, as it was asked for"),
@@ -137,21 +153,7 @@ Table ranks_table(const ReplayedJob& job) {
 
 }  // namespace
 
-Report report_of(const ReplayedJob& job) {
-  Report out;
-  out.parts.emplace_back(fmt::format("{}: {} of {} rank{} {}, communication by {}, computation by {}{}\n", job.path,
-                                     job.recorded.ranks.size(), job.ranks, job.ranks == 1 ? "" : "s",
-                                     job.dry ? "would run" : "ran", job.backend, job.compute,
-                                     job.repetitions == 1 ? "" : fmt::format(", {} repetitions", job.repetitions)));
-  out.parts.emplace_back(result::first_rows(ranks_table(job), kReplayRowsShown, "ranks"));
-  if (const Table operations = operations_table(job); !operations.rows.empty())
-    out.parts.emplace_back(result::first_rows(operations, kReplayRowsShown, "rows"));
-  for (const Table& table : {computed_table(job), work_table(job), files_table(job)})
-    if (!table.rows.empty()) out.parts.emplace_back(result::first_rows(table, kReplayRowsShown, "ranks"));
-  if (job.compared) add_parts(*job.compared, out);
-  out.parts.emplace_back(Report::Found{job.findings, false});
-  return out;
-}
+view::Text text_of(const ReplayedJob& job) { return {kReplayText, job.path}; }
 
 answer::Answer answer_of(const ReplayedJob& job) {
   answer::Builder to("replay");
@@ -165,20 +167,6 @@ answer::Answer answer_of(const ReplayedJob& job) {
   add_times("compared.", compared, to);
   to.findings("compared.findings", "what was found in comparing", compared ? compared->findings : Findings(), compared);
   return std::move(to).finish(job.findings);
-}
-
-std::vector<result::NamedTable> tables_of(const ReplayedJob& job) {
-  std::vector<result::NamedTable> tables{{"ranks", ranks_table(job)}, {"operations", operations_table(job)}};
-  const auto add = [&](std::string name, Table table) {
-    CHAKRA_ASSERT(std::find(kReplayTables.begin(), kReplayTables.end(), name) != kReplayTables.end());
-    if (!table.rows.empty()) tables.push_back({std::move(name), std::move(table)});
-  };
-  add("work", work_table(job));
-  add("files", files_table(job));
-  if (job.compared)
-    for (const result::NamedTable& table : job.compared->tables)
-      add(fmt::format("compared_{}", table.name), table.table);
-  return tables;
 }
 
 }  // namespace chakra::job

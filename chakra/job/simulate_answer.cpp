@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "chakra/job/answer_parts.h"
 #include "chakra/job/answer_rows.h"
-#include "chakra/job/report_parts.h"
 #include "chakra/job/simulate.h"
 
 namespace chakra::job {

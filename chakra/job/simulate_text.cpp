@@ -11,8 +11,6 @@ using view::Hide;
 using view::Show;
 using view::ShowColumn;
 
-std::string_view group_text(std::string_view group) { return group.empty() ? "all" : group; }
-
 constexpr std::array<ShowColumn, 4> kShowRules{{
     {.key = "[rank {rank}: ]{pattern}", .heading = "delayed"},
     {.key = "nodes", .heading = "nodes"},
@@ -63,17 +61,6 @@ constexpr std::array<ShowColumn, 3> kShowPath{{
     {.key = "#", .heading = "pieces"},
     {.key = "time_ps", .heading = "time", .share = "makespan_ps"},
 }};
-
-constexpr std::array<ShowColumn, 6> show_compared(std::string_view what) {
-  return {{{.key = what, .heading = "measured / simulated"},
-           {.key = "measured_ps", .heading = "measured"},
-           {.key = "recorded_transfers.time_ps", .heading = "recorded transfers", .hide = Hide::missing},
-           {.key = "+recorded_transfers.error", .heading = "error", .hide = Hide::missing},
-           {.key = "simulated_transfers.time_ps", .heading = "simulated transfers", .hide = Hide::missing},
-           {.key = "+simulated_transfers.error", .heading = "difference", .hide = Hide::missing}}};
-}
-constexpr auto kShowMeasuredJob = show_compared("[job]"), kShowMeasuredRanks = show_compared("rank {rank}"),
-               kShowMeasuredSteps = show_compared("{name} (worst: rank {rank})");
 
 constexpr std::string_view kHeadLine =
     "{subject}: {#ranks} ranks on a {network}[{?mode=astra-sim}, by the rules of astra-sim]"
@@ -131,13 +118,12 @@ constexpr std::array<Show, 21> kSimulateText{{
 
 view::Text text_of(const SimulateResult& result) { return {kSimulateText, result.path}; }
 
-result::Report astra_report_of(const SimulateResult& result) {
-  result::Report out;
+std::string astra_text_of(const SimulateResult& result) {
+  std::string out;
   for (const sim::RankReport& r : result.report.ranks)
-    out.parts.emplace_back(fmt::format("sys[{}] finished, {} cycles, exposed communication {} cycles.\n", r.rank,
-                                       r.finish_ps / kPsPerNs, r.exposed_comm_ps / kPsPerNs));
-  out.parts.emplace_back(result::Report::Found{result.report.findings, false});
-  return out;
+    out += fmt::format("sys[{}] finished, {} cycles, exposed communication {} cycles.\n", r.rank,
+                       r.finish_ps / kPsPerNs, r.exposed_comm_ps / kPsPerNs);
+  return out + view::to_text(result.report.findings, "");
 }
 
 }  // namespace chakra::job

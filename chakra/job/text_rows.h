@@ -19,6 +19,20 @@ inline constexpr std::array<view::ShowColumn, 4> show_changed(std::string_view w
 inline constexpr auto kShowChangedJob = show_changed("[job]"), kShowChangedRanks = show_changed("rank {rank}"),
                       kShowChangedSteps = show_changed("{name} (most: rank {rank})");
 
+// A job against its own measurement: as a whole, its ranks, and of each step the rank where it is off most.
+inline constexpr std::array<view::ShowColumn, 6> show_compared(std::string_view what) {
+  return {{{.key = what, .heading = "measured / simulated"},
+           {.key = "measured_ps", .heading = "measured"},
+           {.key = "recorded_transfers.time_ps", .heading = "recorded transfers", .hide = view::Hide::missing},
+           {.key = "+recorded_transfers.error", .heading = "error", .hide = view::Hide::missing},
+           {.key = "simulated_transfers.time_ps", .heading = "simulated transfers", .hide = view::Hide::missing},
+           {.key = "+simulated_transfers.error", .heading = "difference", .hide = view::Hide::missing}}};
+}
+inline constexpr auto kShowMeasuredJob = show_compared("[job]"), kShowMeasuredRanks = show_compared("rank {rank}"),
+                      kShowMeasuredSteps = show_compared("{name} (worst: rank {rank})");
+
+inline std::string_view group_text(std::string_view group) { return group.empty() ? "all" : group; }
+
 // Device time.
 inline std::string_view scaling_text(std::string_view how) {
   const sim::ScalingRow* const row = find_row(sim::kScalings, how);

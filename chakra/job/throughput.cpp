@@ -1,5 +1,5 @@
 // What ranks do per second.
-#include "chakra/job/report_parts.h"
+#include "chakra/job/answer_parts.h"
 
 namespace chakra::job {
 

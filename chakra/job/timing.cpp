@@ -18,7 +18,16 @@ namespace {
 using answer::Missing;
 using result::Table;
 
-constexpr size_t kTimingRowsShown = 24;
+constexpr std::array kPaths{answer::column<&TimesCompared::recorded>(
+                                "recorded", answer::Unit::none, "the job whose times the others are compared with"),
+                            answer::column<&TimesCompared::replayed>("replayed", answer::Unit::none, "the other job")};
+
+constexpr std::array<view::Show, 4> kTimingText{{
+    {.line = "recorded: {recorded}\nreplayed: {replayed}\n"},
+    {.line = "{sentence}"},
+    {.table = "*", .first = 24},
+    {.findings = true},
+}};
 
 /// Per step, in the order of the first rank that has it: its span on the rank where it is the longest.
 using StepTimes = std::vector<std::pair<std::string, Picoseconds>>;
@@ -131,37 +140,31 @@ Result<TimesCompared> compare_times(const std::string& recorded, const std::stri
   CHAKRA_ASSIGN(trace::TraceSet b, io::read_job(replayed, {.texts = true}));
   std::vector<trace::TraceSet> again;
   again.push_back(std::move(b));
-  return compare_times(std::move(a), std::move(again), {});
-}
-
-void add_parts(const TimesCompared& compared, result::Report& report) {
-  report.parts.emplace_back(fmt::format("\n{}\n", compared.sentence));
-  for (const result::NamedTable& t : compared.tables)
-    if (!t.table.rows.empty()) report.parts.emplace_back(result::first_rows(t.table, kTimingRowsShown, "rows"));
-  report.parts.emplace_back(result::Report::Found{compared.findings, false});
+  CHAKRA_ASSIGN(TimesCompared compared, compare_times(std::move(a), std::move(again), {}));
+  compared.recorded = recorded;
+  compared.replayed = replayed;
+  return compared;
 }
 
 void add_times(const std::string& prefix, const TimesCompared* compared, answer::Builder& to) {
   constexpr std::array kSentence{answer::column<TimesCompared>(
       "sentence", answer::Unit::none, "what differs most",
       [](const auto& c) { return c.sentence.empty() ? std::nullopt : std::optional(c.sentence); })};
-  const TimesCompared none{{}, {}, {}};
+  const TimesCompared none;
   const TimesCompared& times = compared ? *compared : none;
   to.values(prefix, &times, kSentence);
   const std::vector<trace::TraceSet> no_traces(1);
   Findings ignored;
-  for (const result::NamedTable& empty : all_tables({}, {{}}, no_traces[0], no_traces, ignored)) {
-    const auto made = std::find_if(times.tables.begin(), times.tables.end(),
-                                   [&](const result::NamedTable& t) { return t.name == empty.name; });
-    const bool present = made != times.tables.end();
-    result::add_table(to, prefix + empty.name, present ? made->table : empty.table, present);
-  }
+  result::add_tables(to, prefix, all_tables({}, {{}}, no_traces[0], no_traces, ignored), times.tables);
 }
 
 answer::Answer answer_of(const TimesCompared& compared) {
   answer::Builder to("diff --timing");
+  to.values("", &compared, kPaths);
   add_times("", &compared, to);
   return std::move(to).finish(compared.findings);
 }
+
+view::Text text_of(const TimesCompared&) { return {kTimingText}; }
 
 }  // namespace chakra::job

@@ -11,10 +11,12 @@
 #include "chakra/match/match.h"
 #include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
+#include "chakra/view/view.h"
 
 namespace chakra::job {
 
 struct TimesCompared {
+  std::string recorded, replayed;  ///< paths; "": not of files
   std::vector<result::NamedTable>
       tables;            ///< `operations`, `ranks`, `kinds`, `order`, and `steps` of recordings that have them
   std::string sentence;  ///< the largest difference
@@ -28,10 +30,10 @@ Result<TimesCompared> compare_times(trace::TraceSet recorded, std::vector<trace:
 /// Compare two jobs by path. Errors: also those of reading.
 Result<TimesCompared> compare_times(const std::string& recorded, const std::string& replayed);
 
-void add_parts(const TimesCompared& compared, result::Report& report);
 /// Add `sentence`, and each table under its name, after `prefix`; null: the part is absent.
 void add_times(const std::string& prefix, const TimesCompared* compared, answer::Builder& to);
 /// Return the answer of `chakra diff --timing`.
 answer::Answer answer_of(const TimesCompared& compared);
+view::Text text_of(const TimesCompared& compared);
 
 }  // namespace chakra::job

@@ -12,8 +12,6 @@
 namespace chakra::job {
 namespace {
 
-using result::Report;
-
 /// About what the file has for a slice beside its name and for an arrow, and how much of it viewers still open.
 constexpr uint64_t kSliceBytes = 120, kArrowBytes = 240, kMostBytes = uint64_t{500} << 20;
 
@@ -32,27 +30,15 @@ Result<void> check_size(const ViewOptions& o, const result::Timeline& timeline, 
               {o.path});
 }
 
-ViewedJob viewed(const ViewOptions& o, std::string line, Findings findings) {
-  ViewedJob job{o.output, o.form, {}, findings};
-  job.report.parts.emplace_back(std::move(line));
-  job.report.parts.emplace_back(Report::Found{std::move(findings)});
-  return job;
-}
-
 Result<ViewedJob> write_timeline(const ViewOptions& o, const result::Timeline& timeline, Findings findings) {
   const std::string& output = o.output;
   CHAKRA_TRY(view::write_chrome_trace(timeline, output));
   analyze::join_ranks(findings);
-  size_t ranks = 0;
+  ViewedJob::TimelineCounts counts{std::ssize(timeline.slices), std::ssize(timeline.tracks), 0,
+                                   std::ssize(timeline.flows), static_cast<int64_t>(file_size(output))};
   int64_t last = -1;
-  for (const result::Timeline::Track& track : timeline.tracks) ranks += track.rank != last, last = track.rank;
-  return viewed(
-      o,
-      fmt::format("{}: {} slices on {} tracks of {} ranks, {} arrows, {}; open it in https://ui.perfetto.dev\n", output,
-                  show_count(static_cast<int64_t>(timeline.slices.size())), timeline.tracks.size(), ranks,
-                  show_count(static_cast<int64_t>(timeline.flows.size())),
-                  show_bytes(static_cast<double>(file_size(output)))),
-      std::move(findings));
+  for (const result::Timeline::Track& track : timeline.tracks) counts.ranks += track.rank != last, last = track.rank;
+  return ViewedJob{output, o.form, counts, {}, false, std::move(findings)};
 }
 
 Result<ViewedJob> view_csv(const ViewOptions& o) {
@@ -88,19 +74,6 @@ Result<trace::TraceSet> read(const ViewOptions& o) {
   return job;
 }
 
-/// "graph.dot: 9 nodes, 7 data and 2 control edges".
-std::string graph_line(const ViewOptions& o, const view::GraphCounts& counts) {
-  std::string text =
-      fmt::format("{}: {} {}, {} data and {} control edges", o.output, show_count(counts.boxes),
-                  o.graph.group ? "boxes" : "nodes", show_count(counts.data), show_count(counts.control));
-  if (counts.indirect) text += fmt::format(", {} indirect ones", show_count(counts.indirect));
-  if (counts.inside) text += fmt::format(", {} more inside boxes", show_count(counts.inside));
-  if (counts.absent)
-    text += fmt::format("; {} of them from {} node{} that {} not in the file", show_count(counts.to_absent),
-                        show_count(counts.absent), counts.absent == 1 ? "" : "s", counts.absent == 1 ? "is" : "are");
-  return text + "\n";
-}
-
 Result<ViewedJob> view_graph(const ViewOptions& o, const trace::TraceSet& job) {
   if (job.ranks.size() > 1)
     return fail(Code::usage, "cli.usage",
@@ -109,7 +82,7 @@ Result<ViewedJob> view_graph(const ViewOptions& o, const trace::TraceSet& job) {
   const trace::Trace& t = job.ranks[0];
   Findings findings;
   CHAKRA_ASSIGN(const view::GraphCounts counts, view::write_graph(t, o.form, o.graph, o.output, findings));
-  return viewed(o, graph_line(o, counts), std::move(findings));
+  return ViewedJob{o.output, o.form, {}, counts, o.graph.group, std::move(findings)};
 }
 
 }  // namespace
@@ -144,12 +117,45 @@ Result<ViewedJob> view_job(ViewOptions o) {
 }
 
 answer::Answer answer_of(const ViewedJob& job) {
-  constexpr std::array kViewed{
-      answer::column<&ViewedJob::output>("output", answer::Unit::none, "the file"),
-      answer::column<&ViewedJob::form>("form", answer::Unit::none, "format, such as timeline or svg")};
+  using answer::column;
+  using answer::Unit;
+  using Timeline = ViewedJob::TimelineCounts;
+  using Graph = view::GraphCounts;
+  constexpr std::array kViewed{column<&ViewedJob::output>("output", Unit::none, "the file"),
+                               column<&ViewedJob::form>("form", Unit::none, "format, such as timeline or svg")};
+  constexpr std::array kTimeline{column<&Timeline::slices>("slices", Unit::count, "nodes that are shown"),
+                                 column<&Timeline::tracks>("tracks", Unit::count, "threads and streams"),
+                                 column<&Timeline::ranks>("ranks", Unit::count, "ranks"),
+                                 column<&Timeline::arrows>("arrows", Unit::count, "launches and communication"),
+                                 column<&Timeline::bytes>("bytes", Unit::bytes, "size of the file")};
+  constexpr std::array kGrouped{column<&ViewedJob::grouped>("grouped", Unit::none, "boxes stand for several nodes")};
+  constexpr std::array kGraph{
+      column<&Graph::boxes>("boxes", Unit::count, "boxes that are drawn"),
+      column<&Graph::data>("data", Unit::count, "data dependencies"),
+      column<&Graph::control>("control", Unit::count, "calls"),
+      column<&Graph::indirect>("indirect", Unit::count, "dependencies through nodes that are not drawn"),
+      column<&Graph::inside>("inside", Unit::count, "dependencies inside of a box"),
+      column<&Graph::absent>("absent", Unit::count, "nodes that edges name and the file lacks"),
+      column<&Graph::to_absent>("to_absent", Unit::count, "edges from these, also counted as data or control")};
   answer::Builder to("view");
   to.values("", &job, kViewed);
+  to.values("timeline.", job.timeline ? &*job.timeline : nullptr, kTimeline);
+  to.values("graph.", job.graph ? &job : nullptr, kGrouped);
+  to.values("graph.", job.graph ? &*job.graph : nullptr, kGraph);
   return std::move(to).finish(job.findings);
+}
+
+view::Text text_of(const ViewedJob&) {
+  static constexpr std::array<view::Show, 3> kText{{
+      {.line = "{output}: {timeline.slices} slices on {timeline.tracks} tracks of {timeline.ranks} ranks, "
+               "{timeline.arrows} arrows, {timeline.bytes}; open it in https://ui.perfetto.dev"},
+      {.line = "{output}: {graph.boxes} [{?graph.grouped}boxes|nodes], {graph.data} data and {graph.control} control "
+               "edges[{?graph.indirect}, {graph.indirect} indirect ones][{?graph.inside}, {graph.inside} more inside "
+               "boxes][{?graph.absent}; {graph.to_absent} of them from {graph.absent} node[{?graph.absent=1}|s] that "
+               "[{?graph.absent=1}is|are] not in the file]"},
+      {.findings = true},
+  }};
+  return {kText};
 }
 
 }  // namespace chakra::job

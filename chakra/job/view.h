@@ -10,7 +10,6 @@
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/options/options.h"
-#include "chakra/result/result.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
@@ -36,9 +35,15 @@ options::Options rows_of(ViewOptions& options);
 Result<void> settle(ViewOptions& options);
 
 struct ViewedJob {
+  /// Contents of a timeline.
+  struct TimelineCounts {
+    int64_t slices = 0, tracks = 0, ranks = 0, arrows = 0, bytes = 0;
+  };
   std::string output, form;
-  result::Report report;  ///< the contents of the file
-  Findings findings;      ///< also in the report
+  std::optional<TimelineCounts> timeline = {};
+  std::optional<view::GraphCounts> graph = {};
+  bool grouped = false;  ///< boxes of the graph stand for several nodes
+  Findings findings = {};
 };
 
 /// Write the file. Errors: cli.usage for options that do not go together, for a rank that the job lacks and for a graph
@@ -47,5 +52,6 @@ struct ViewedJob {
 /// Cost: that of these.
 Result<ViewedJob> view_job(ViewOptions options);
 answer::Answer answer_of(const ViewedJob& job);
+view::Text text_of(const ViewedJob& job);
 
 }  // namespace chakra::job

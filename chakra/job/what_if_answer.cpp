@@ -1,8 +1,8 @@
 // The answer of what a change makes of a job.
 #include <fmt/core.h>
 
+#include "chakra/job/answer_parts.h"
 #include "chakra/job/answer_rows.h"
-#include "chakra/job/report_parts.h"
 #include "chakra/job/what_if.h"
 
 namespace chakra::job {

@@ -1,38 +1,69 @@
+// Tables -> tables of answers.
 #include "chakra/result/result.h"
-
-#include <fmt/core.h>
 
 #include <algorithm>
 
 namespace chakra::result {
+namespace {
 
-std::string show(const Table::Cell& cell, Table::Kind kind) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  const int64_t whole =
-      std::holds_alternative<int64_t>(cell) ? std::get<int64_t>(cell) : static_cast<int64_t>(std::get<double>(cell));
-  const double real =
-      std::holds_alternative<double>(cell) ? std::get<double>(cell) : static_cast<double>(std::get<int64_t>(cell));
+using answer::Missing;
+using answer::Type;
+using answer::Unit;
+using Kind = Table::Kind;
+
+std::pair<Type, Unit> type_of(Kind kind) {
   switch (kind) {
-    case Table::Kind::text:
-    case Table::Kind::plain:
-    case Table::Kind::real:
-      return std::holds_alternative<double>(cell) ? fmt::format("{:.2f}", real) : fmt::format("{}", whole);
-    case Table::Kind::count:
-    case Table::Kind::id:
-    case Table::Kind::rate_ops_per_s: return show_count(whole);
-    case Table::Kind::bytes: return show_bytes(real);
-    case Table::Kind::time_ps: return show_time(whole);
-    case Table::Kind::rate_bytes_per_s: return show_rate(real);
-    case Table::Kind::share: return show_percent(real);
+    case Kind::text: return {Type::text, Unit::none};
+    case Kind::count: return {Type::whole, Unit::count};
+    case Kind::bytes: return {Type::whole, Unit::bytes};
+    case Kind::time_ps: return {Type::whole, Unit::ps};
+    case Kind::rate_bytes_per_s: return {Type::real, Unit::bytes_per_s};
+    case Kind::share: return {Type::real, Unit::share};
+    case Kind::id: return {Type::whole, Unit::id};
+    case Kind::plain: return {Type::whole, Unit::none};
+    case Kind::real: return {Type::real, Unit::none};
+    case Kind::rate_ops_per_s: return {Type::real, Unit::flop_per_s};
   }
   return {};
 }
 
-Report::Rows first_rows(const Table& table, size_t most, std::string_view of) {
-  const size_t shown = std::min(most, table.rows.size());
-  Report::Rows first{{table.title, table.columns, {}}, table.rows.size() - shown, of};
-  first.table.rows.assign(table.rows.begin(), table.rows.begin() + static_cast<std::ptrdiff_t>(shown));
-  return first;
+answer::Cell value_of(const Table::Cell& cell, const answer::Info& info) {
+  const auto* const text = std::get_if<std::string>(&cell);
+  if (!text)
+    return std::holds_alternative<int64_t>(cell) ? answer::Cell(std::get<int64_t>(cell))
+                                                 : answer::Cell(std::get<double>(cell));
+  if (info.type == Type::text) return *text;
+  CHAKRA_ASSERT(info.missing == Missing::unknown ? *text == "unknown"
+                                                 : info.missing == Missing::empty && text->empty());
+  return {};
+}
+
+}  // namespace
+
+void add_table(answer::Builder& to, std::string key, const Table& table, bool present, std::string_view meaning,
+               bool detail) {
+  std::vector<answer::Series> columns;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    const Table::Column& column = table.columns[c];
+    if (column.key.empty()) continue;
+    const auto [type, unit] = type_of(column.kind);
+    answer::Series& series = columns.emplace_back(answer::Info{column.key, type, unit, column.meaning, column.missing,
+                                                               column.kind == Kind::time_ps, column.name});
+    series.reserve(table.rows.size());
+    for (const auto& row : table.rows) series.add(value_of(row[c], series.info()));
+  }
+  std::string title(meaning.empty() ? table.title : meaning);
+  if (!title.empty()) title.replace(0, 1, to_lower(title.substr(0, 1)));
+  to.table(std::move(key), title, std::move(columns), present, detail);
+}
+
+void add_tables(answer::Builder& to, const std::string& prefix, const std::vector<NamedTable>& schema,
+                const std::vector<NamedTable>& made) {
+  for (const NamedTable& none : schema) {
+    const auto found = std::find_if(made.begin(), made.end(), [&](const NamedTable& t) { return t.name == none.name; });
+    const bool present = found != made.end();
+    add_table(to, prefix + none.name, present ? found->table : none.table, present, {}, none.detail);
+  }
 }
 
 }  // namespace chakra::result

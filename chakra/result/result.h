@@ -1,5 +1,5 @@
-// Results: a Timeline (slices over time), a Table (named columns with units) and a Report (the text of an answer for
-// people). Code that computes fills a result; code that displays reads a result.
+// What comes out: a Timeline (what ran when) and a Table (named columns with units), which becomes a table of an
+// answer.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +42,10 @@ struct Table {
   enum class Kind : uint8_t { text, count, bytes, time_ps, rate_bytes_per_s, share, id, plain, real, rate_ops_per_s };
   using Cell = std::variant<std::string, int64_t, double>;
   struct Column {
-    std::string name;  ///< for people
+    // These texts live as long as the program.
+    std::string_view name;  ///< for people
     Kind kind = Kind::text;
-    std::string_view key = {}, meaning = {};  ///< for programs, times with _ps; valid for the lifetime of the program
+    std::string_view key = {}, meaning = {};          ///< for programs, of times with _ps
     answer::Missing missing = answer::Missing::null;  ///< meaning of a text among numbers
   };
   std::string title;
@@ -52,41 +53,19 @@ struct Table {
   std::vector<std::vector<Cell>> rows;  ///< as many cells as columns
 };
 
-/// Return the text of a cell for people, with the unit.
-std::string show(const Table::Cell& cell, Table::Kind kind);
-
-/// A table for programs, with a name.
+/// A table under a name of its own.
 struct NamedTable {
   std::string name;  ///< [a-z_]+, the key in results
   Table table;
-  bool detail = false;  ///< too long for the text: only in JSON and CSV
+  bool detail = false;  ///< too long for texts
 };
-
-/// The text of an answer for people, from top to bottom; view::to_text() writes a report.
-struct Report {
-  struct Fact {
-    std::string label;  ///< "" if the text continues the previous fact
-    std::string text;
-  };
-  /// The first rows of a table, and the number of other rows.
-  struct Rows {
-    Table table;
-    size_t more = 0;
-    std::string_view of = {};  ///< noun for the rows: "ranks"; static lifetime
-  };
-  struct Found {
-    Findings findings;
-    bool indented = true;
-  };
-  using Part = std::variant<std::string, Fact, Rows, Found>;  ///< a string has whole lines, with line ends
-  std::vector<Part> parts;
-};
-/// Return at most `most` rows. Cost: O(cells of the returned rows).
-Report::Rows first_rows(const Table& table, size_t most, std::string_view of);
 
 /// Add the columns with keys as a table of an answer; `meaning`: default is the title. Cost: O(cells).
 /// Requires cells of the kind of the column, or the text of `missing`.
 void add_table(answer::Builder& to, std::string key, const Table& table, bool present = true,
-               std::string_view meaning = {});
+               std::string_view meaning = {}, bool detail = false);
+/// A table for each of `schema`, by the rows of the same name in `made`; absent where there is none. `prefix`: of keys.
+void add_tables(answer::Builder& to, const std::string& prefix, const std::vector<NamedTable>& schema,
+                const std::vector<NamedTable>& made);
 
 }  // namespace chakra::result

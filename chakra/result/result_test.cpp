@@ -5,20 +5,6 @@
 namespace chakra::result {
 namespace {
 
-TEST(Show, EveryKindHasItsUnit) {
-  EXPECT_EQ(show(std::string("x"), Table::Kind::text), "x");
-  EXPECT_EQ(show(int64_t{1234}, Table::Kind::text), "1234");
-  EXPECT_EQ(show(int64_t{1234}, Table::Kind::count), "1,234");
-  EXPECT_EQ(show(2048.0, Table::Kind::bytes), "2.0 KiB");
-  EXPECT_EQ(show(int64_t{2'000'000}, Table::Kind::time_ps), "2.000 us");
-  EXPECT_EQ(show(5e9, Table::Kind::rate_bytes_per_s), "5.0 GB/s");
-  EXPECT_EQ(show(0.25, Table::Kind::share), "25.00 %");
-  EXPECT_EQ(show(int64_t{1234}, Table::Kind::id), "1,234");
-  EXPECT_EQ(show(int64_t{1234}, Table::Kind::plain), "1234");
-  EXPECT_EQ(show(0.126, Table::Kind::real), "0.13");
-  EXPECT_EQ(show(1234.5, Table::Kind::rate_ops_per_s), "1,234");
-}
-
 TEST(AddTable, MakesColumnsOfThoseWithAKey) {
   using Kind = Table::Kind;
   const Table t{"Ranks of a job",

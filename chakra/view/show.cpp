@@ -206,7 +206,7 @@ Part part_of(const Show& show, const Scope& in) {
 /// A table of one part, or of several that are joined.
 class TableText {
  public:
-  explicit TableText(std::vector<Part> parts) : parts_(std::move(parts)) {
+  TableText(std::vector<Part> parts, std::string_view title) : parts_(std::move(parts)), title_(title) {
     for (const Part& part : parts_) CHAKRA_ASSERT(part.show->columns.size() == columns().size());
     const auto has_lines = [](const Part& part) { return !part.lines.empty(); };
     if (std::any_of(parts_.begin(), parts_.end(), has_lines)) write();
@@ -217,21 +217,21 @@ class TableText {
   std::span<const ShowColumn> columns() const { return parts_.front().show->columns; }
 
   void write() {
-    result::Table table;
+    Grid grid{std::string(title_)};
     for (size_t c = 0; c < columns().size(); ++c) {
       shown_.push_back(is_shown(c));
       if (!shown_[c]) continue;
-      table.columns.push_back({std::string(columns()[c].heading), kind_of(c)});
-      if (!columns()[c].share.empty()) table.columns.push_back({"", result::Table::Kind::count});
-      if (columns()[c].bar) table.columns.push_back({"", result::Table::Kind::text});
+      grid.columns.push_back({std::string(columns()[c].heading), is_left(c)});
+      if (!columns()[c].share.empty()) grid.columns.emplace_back();
+      if (columns()[c].bar) grid.columns.push_back({"", true});
     }
     std::string more;
     for (const Part& part : parts_) {
       const size_t rows = std::min(part.show->first, part.lines.size());
-      for (size_t line = 0; line < rows; ++line) table.rows.push_back(row(part, part.lines[line]));
+      for (size_t line = 0; line < rows; ++line) grid.rows.push_back(row(part, part.lines[line]));
       more += part.more();
     }
-    out_ = "\n" + to_text(table) + more;
+    out_ = "\n" + to_text(grid) + more;
   }
 
   template <class Is>
@@ -251,16 +251,14 @@ class TableText {
   bool is_folded(size_t c) const {
     return columns()[c].alike && any([](const Part&, const Line& line) { return line.count > 1; });
   }
-  /// Texts stand at the left.
-  result::Table::Kind kind_of(size_t c) const {
+  bool is_left(size_t c) const {
     std::optional<Shown> value;
     any([&](const Part& part, const Line& line) { return (value = part.value(c, line)).has_value(); });
-    const bool text = is_folded(c) || (value && !is_number(*value));
-    return text ? result::Table::Kind::text : result::Table::Kind::count;
+    return is_folded(c) || (value && !is_number(*value));
   }
 
-  std::vector<result::Table::Cell> row(const Part& part, const Line& line) const {
-    std::vector<result::Table::Cell> cells;
+  std::vector<std::string> row(const Part& part, const Line& line) const {
+    std::vector<std::string> cells;
     for (size_t c = 0; c < columns().size(); ++c) {
       if (!shown_[c]) continue;
       const ShowColumn& column = part.show->columns[c];
@@ -287,6 +285,7 @@ class TableText {
   }
 
   std::vector<Part> parts_;
+  std::string_view title_;
   std::vector<bool> shown_;
   std::string out_;
 };
@@ -299,27 +298,47 @@ std::string line_of(const Show& show, const Scope& scope) {
   return text && !text->empty() ? *text + "\n" : "";
 }
 
-/// Of all, or those of a row.
-Findings findings_of(const Scope& scope) {
+/// Of all, those of a row, or those of a table of findings.
+Findings findings_of(const Scope& scope, std::string_view table) {
   const Findings& all = scope.answer.findings();
-  if (!scope.table) return all;
+  if (!scope.table && table.empty()) return all;
   const auto part = [](const Findings& of, size_t begin, size_t end) {
     const auto first = of.begin();
     return Findings(first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end));
   };
-  if (const Rows rows = scope.rows_of("findings"); rows.table) return part(*rows.table->findings, rows.begin, rows.end);
-  const Series* const counts = scope.table->column("findings");
+  if (const Rows rows = scope.rows_of(table.empty() ? "findings" : table); rows.table)
+    return part(*rows.table->findings, rows.begin, rows.end);
+  const Series* const counts = scope.table ? scope.table->column("findings") : nullptr;
   if (!counts) return {};
   const auto end = counts->wholes().begin() + static_cast<std::ptrdiff_t>(scope.row);
   const auto begin = static_cast<size_t>(std::accumulate(counts->wholes().begin(), end, int64_t{0}));
   return part(all, begin, begin + static_cast<size_t>(*end));
 }
 
-std::string findings_text(const Scope& scope) {
-  Findings findings = findings_of(scope);
+std::string findings_text(const Scope& scope, std::string_view table) {
+  Findings findings = findings_of(scope, table);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
   return to_text(findings, scope.table ? "  " : "");
+}
+
+/// All tables whose keys begin with `prefix`, in their order.
+std::string all_tables(const Show& show, std::string_view prefix, const Answer& answer) {
+  std::string out;
+  for (const answer::Table& table : answer.tables()) {
+    const bool named = table.key.starts_with(prefix) && table.key.find('.', prefix.size()) == std::string::npos;
+    if (!named || !table.present || table.detail || table.parent >= 0 || table.findings) continue;
+    std::vector<ShowColumn> columns;
+    for (const Series& series : table.columns)
+      if (!series.info().heading.empty())
+        columns.push_back({.key = series.info().key, .heading = series.info().heading});
+    if (columns.empty()) continue;
+    const Show rows{.table = table.key, .first = show.first, .columns = columns};
+    std::string title = table.meaning;
+    if (!title.empty() && title[0] >= 'a' && title[0] <= 'z') title[0] = static_cast<char>(title[0] - 'a' + 'A');
+    out += TableText({part_of(rows, {answer})}, title).text();
+  }
+  return out;
 }
 
 std::string to_text(std::span<const Show> shows, const Scope& scope) {
@@ -328,9 +347,11 @@ std::string to_text(std::span<const Show> shows, const Scope& scope) {
     const Show& show = shows[s];
     Part part = part_of(show, scope);
     if (show.findings) {
-      out += findings_text(scope);
+      out += findings_text(scope, show.table);
     } else if (show.table.empty()) {
-      out += line_of(show, scope);
+      out += show.when.empty() || scope.fill(show.when) ? line_of(show, scope) : "";
+    } else if (show.table.ends_with('*')) {
+      out += all_tables(show, show.table.substr(0, show.table.size() - 1), scope.answer);
     } else if (!show.line.empty()) {
       for (size_t line = 0; line < std::min(show.first, part.lines.size()); ++line) {
         const Scope at = part.at(part.lines[line]);
@@ -341,7 +362,7 @@ std::string to_text(std::span<const Show> shows, const Scope& scope) {
     } else {
       std::vector<Part> parts{std::move(part)};
       for (; s + 1 < shows.size() && shows[s + 1].joined; ++s) parts.push_back(part_of(shows[s + 1], scope));
-      out += TableText(std::move(parts)).text();
+      out += TableText(std::move(parts), show.title).text();
     }
   }
   return out;

@@ -21,6 +21,8 @@ class Inspector {
     table_ = parent;
     prefix_ = show.table.ends_with('.') ? show.table : "";
     look_at_text(show.when);
+    look_at_text(show.title);
+    if (show.table.ends_with('*')) return;
     if (!show.table.empty() && prefix_.empty() && !(table_ = table_of(show.table))) report(show.table);
     look_at_text(show.line);
     for (const ShowColumn& column : show.columns) {
@@ -58,7 +60,10 @@ class Inspector {
       return std::any_of(schema_.values().begin(), schema_.values().end(),
                          [&](const answer::Value& v) { return v.key == wanted; });
     };
-    if (key == "subject" || (table_ && table_->column(key)) || has_value(key)) return;
+    if (key == "subject" || (key.starts_with('.') && has_value(key.substr(1))) || has_value(key)) return;
+    for (const answer::Table* of = table_; of;
+         of = of->parent < 0 ? nullptr : &schema_.tables()[static_cast<size_t>(of->parent)])
+      if (of->column(key)) return;
     if (!prefix_.empty() && has_value(std::string(prefix_).append(key))) return;
     report(table_ ? fmt::format("{}.{}", table_->key, key) : std::string(key));
   }
@@ -81,7 +86,7 @@ class Inspector {
       if (of.counts) {
         if (!of.key.empty() && !table) report(of.key);
       } else if (of.list && table) {
-        if (!table->is_object()) report(of.key);
+        return "";
       } else if (of.range || of.list) {
         need_column(of.key);
       } else {

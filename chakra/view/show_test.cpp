@@ -213,6 +213,41 @@ TEST(Show, FindingsAndObjectsBelongToTheirRow) {
   EXPECT_EQ(defects(shows, holding), std::vector<std::string>());
 }
 
+TEST(Show, AllTablesThatHaveHeadings) {
+  const auto table = [](std::string_view key) {
+    answer::Series series({key, answer::Type::whole, Unit::ps, "how long", Missing::null, false, "time"});
+    for (const int64_t time : {1000, 2000, 3000}) series.add_whole(time);
+    return series;
+  };
+  answer::Builder to("test");
+  to.table("a", "times of a", {table("a_ps")});
+  to.table("empty", "none", {}, true);
+  to.table("long", "too long", {table("b_ps")}, true, true);
+  to.table("part.b", "times of b", {table("b_ps")});
+  to.findings("part.findings", "of a part", {{"a.b", Severity::error, -1, -1, "broken"}});
+  const answer::Answer answer = std::move(to).finish();
+  const std::array<Show, 3> shows{
+      {{.table = "*", .first = 2}, {.table = "part.*"}, {.table = "part.findings", .findings = true}}};
+  EXPECT_EQ(to_text(answer, {shows}),
+            "\nTimes of a\n      time\n  1.000 ns\n  2.000 ns\n  ... and 1 more row; '--all a' shows it\n"
+            "\nTimes of b\n      time\n  1.000 ns\n  2.000 ns\n  3.000 ns\nerror: broken [a.b]\n");
+  EXPECT_EQ(defects(shows, answer), std::vector<std::string>());
+}
+
+TEST(Show, ARowKnowsTheRowsThatItBelongsTo) {
+  static constexpr std::array<ShowColumn, 2> kPartColumns{
+      {{.key = "what", .heading = "what"}, {.key = "kind", .heading = "of"}}};
+  static constexpr std::array<Show, 1> kInside{{{.line = " {what} of {kind}, {mode} {.mode}", .table = "parts"}}};
+  static constexpr Text kOf{kInside};
+  const std::array<Show, 2> shows{{{.line = "{kind}: {parts*}", .table = "things", .inside = &kOf, .first = 3},
+                                   {.table = "things.parts", .columns = kPartColumns}}};
+  EXPECT_EQ(to_text(some(), {shows}),
+            "send: head, =tail,\n head of send, fast fast\n =tail, of send, fast fast\n"
+            "  ... and 1 more row; '--all things' shows it\n"
+            "\n  what    of\n  head    send\n  =tail,  send\n  x       send\n");
+  EXPECT_EQ(defects(shows, some()), std::vector<std::string>());
+}
+
 TEST(Show, TheMostSevereFindingStandsLast) {
   const std::array<Show, 1> shows{{{.findings = true}}};
   const Findings findings{{"a.b", Severity::error, -1, -1, "broken"},

@@ -71,13 +71,18 @@ std::optional<std::string> show_list(const Series& series, const Series* with) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// "data 12, comm 3".
-std::string show_object(const Rows& rows) {
+/// "data 12, comm 3": the cells of each row. Shares of 0 are left out.
+std::string show_rows(const Rows& rows) {
   std::string out;
   for (size_t row = rows.begin; row < rows.end; ++row) {
-    const std::optional<Shown> value = shown_of(rows.table->columns[1], row);
-    out +=
-        fmt::format("{}{} {}", out.empty() ? "" : ", ", rows.table->columns[0].text(row), value ? show(*value) : "-");
+    std::string cells;
+    for (const Series& series : rows.table->columns) {
+      const std::optional<Shown> value = shown_of(series, row);
+      const bool none = value && rows.table->is_object() && value->unit == Unit::share && number_of(*value) == 0;
+      if (none) cells.clear();
+      else if (value) cells += fmt::format("{}{}", cells.empty() ? "" : " ", show(*value));
+    }
+    if (!cells.empty()) out += fmt::format("{}{}", out.empty() ? "" : ", ", cells);
   }
   return out;
 }
@@ -138,8 +143,12 @@ void append_exactly(std::string& out, const Series& series, size_t row) {
 
 std::optional<Shown> Scope::find(std::string_view key) const {
   if (key == "subject") return Shown{Type::text, Unit::none, std::string(subject)};
-  if (table)
-    if (const Series* series = table->column(key)) return shown_of(*series, row);
+  const answer::Table* of = key.starts_with('.') ? nullptr : table;
+  for (size_t at = row; of; of = of->parent < 0 ? nullptr : &answer.tables()[static_cast<size_t>(of->parent)]) {
+    if (const Series* series = of->column(key)) return shown_of(*series, at);
+    at = static_cast<size_t>(std::upper_bound(of->begin.begin(), of->begin.end(), at) - of->begin.begin()) - 1;
+  }
+  if (key.starts_with('.')) key.remove_prefix(1);
   const answer::Value* value = prefix.empty() ? nullptr : answer.value(std::string(prefix).append(key));
   if (!value) value = answer.value(key);
   return value ? shown_of(value->info, value->cell) : std::nullopt;
@@ -156,7 +165,7 @@ Rows Scope::rows_of(std::string_view key) const {
 std::optional<std::string> Scope::text(std::string_view reference) const {
   const Reference of = reference_of(reference);
   const Rows rows = of.counts || of.list ? rows_of(of.key) : Rows{};
-  if (of.list && rows.table && rows.table->is_object()) return show_object(rows);
+  if (of.list && rows.table && (rows.table->is_object() || rows.begin < rows.end)) return show_rows(rows);
   if (of.range || of.list) {
     const Series* const series = column_of(answer, of.key);
     if (!series) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chakra/answer/answer.h"
 
@@ -29,13 +30,27 @@ inline bool is_number(const Shown& value) {
   return !std::holds_alternative<std::string>(value.cell) && !std::holds_alternative<bool>(value.cell);
 }
 
+/// Texts in aligned columns. Those of more than `widest` bytes are cut, and those with control characters quoted: CSV
+/// and JSON have them whole.
+struct Grid {
+  struct Column {
+    std::string heading;
+    bool left = false;  ///< texts stand at the left
+  };
+  std::string title = {};
+  std::vector<Column> columns = {};
+  std::vector<std::vector<std::string>> rows = {};  ///< as many cells as columns
+};
+std::string to_text(const Grid& grid, size_t widest = 60);
+
 /// Rows of a table; empty if the answer does not have the table.
 struct Rows {
   const answer::Table* table = nullptr;
   size_t begin = 0, end = 0;
 };
 
-/// Scope of key lookup: a row of a table, then the values of the answer; keys with the prefix first.
+/// Where keys are looked up: in a row of a table, in the rows that it belongs to, then among the values; in those with
+/// a prefix first.
 struct Scope {
   const answer::Answer& answer;
   std::string_view subject = {};

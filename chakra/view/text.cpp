@@ -1,9 +1,10 @@
-// Table -> text.
+// Texts in columns, findings -> text; cells of CSV.
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "chakra/view/csv.h"
+#include "chakra/view/shown.h"
 #include "chakra/view/view.h"
 
 namespace chakra::view {
@@ -15,44 +16,49 @@ size_t width(std::string_view text) {
 }
 
 /// Names come from files: long ones are cut, and what a terminal would obey is shown as bytes.
-std::string shown(const result::Table::Cell& cell, result::Table::Kind kind, size_t widest) {
-  std::string text = result::show(cell, kind);
-  if (!std::holds_alternative<std::string>(cell)) return text;
-  return text.size() <= widest && escape(text) == text ? text : quote(text, widest);
+std::string shown(const std::string& cell, size_t widest) {
+  return cell.size() <= widest && escape(cell) == cell ? cell : quote(cell, widest);
 }
 
 }  // namespace
 
-std::string to_text(const result::Table& table, size_t widest) {
+std::string to_text(const Grid& grid, size_t widest) {
   std::vector<std::vector<std::string>> cells;
   std::vector<size_t> widths;
-  for (const auto& column : table.columns) widths.push_back(width(column.name));
-  for (const auto& row : table.rows) {
+  for (const Grid::Column& column : grid.columns) widths.push_back(width(column.heading));
+  for (const auto& row : grid.rows) {
     auto& texts = cells.emplace_back();
     for (size_t i = 0; i < row.size(); ++i) {
-      texts.push_back(shown(row[i], table.columns[i].kind, widest));
+      texts.push_back(shown(row[i], widest));
       widths[i] = std::max(widths[i], width(texts.back()));
     }
   }
   std::string out;
-  if (!table.title.empty()) out += table.title + "\n";
-  const auto reads_from_left = [](result::Table::Kind kind) {
-    using enum result::Table::Kind;
-    return kind == text || kind == plain || kind == real;
-  };
+  if (!grid.title.empty()) out += grid.title + "\n";
   const auto line = [&](const auto& text_of) {
     std::string text = " ";
-    for (size_t i = 0; i < table.columns.size(); ++i) {
+    for (size_t i = 0; i < grid.columns.size(); ++i) {
       const std::string& cell = text_of(i);
       const std::string pad(widths[i] - width(cell), ' ');
-      text += reads_from_left(table.columns[i].kind) ? " " + cell + pad : " " + pad + cell;
+      text += grid.columns[i].left ? " " + cell + pad : " " + pad + cell;
       text += ' ';
     }
     while (!text.empty() && text.back() == ' ') text.pop_back();
     out += text + "\n";
   };
-  line([&](size_t i) -> const std::string& { return table.columns[i].name; });
+  line([&](size_t i) -> const std::string& { return grid.columns[i].heading; });
   for (const auto& row : cells) line([&](size_t i) -> const std::string& { return row[i]; });
+  return out;
+}
+
+std::string to_text(const Findings& findings, std::string_view indent) {
+  std::string out;
+  for (const Finding& f : findings) {
+    out += fmt::format("{}{}: ", indent, chakra::name(f.severity));
+    if (f.rank >= 0) out += fmt::format("rank {}: ", f.rank);
+    if (f.node >= 0) out += fmt::format("node {}: ", f.node);
+    out += fmt::format("{} [{}]\n", escape(f.text), f.tag);
+  }
   return out;
 }
 
@@ -77,38 +83,6 @@ std::string csv_cell(std::string_view cell) {
   std::string out(1, '"');
   for (const char c : text) out.append(c == '"' ? 2 : 1, c);
   return out + '"';
-}
-
-std::string to_csv(const result::Table& table) {
-  using Kind = result::Table::Kind;
-  const auto header = [](const result::Table::Column& column) {
-    const std::string name = column.name.empty() ? "share" : column.name;
-    switch (column.kind) {
-      case Kind::time_ps: return name + " (ps)";
-      case Kind::bytes: return name + " (bytes)";
-      case Kind::rate_bytes_per_s: return name + " (bytes/s)";
-      default: return name;
-    }
-  };
-  std::string out;
-  for (size_t i = 0; i < table.columns.size(); ++i) {
-    if (i) out += ',';
-    out += csv_cell(header(table.columns[i]));
-  }
-  out += '\n';
-  for (const auto& row : table.rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      if (i) out += ',';
-      std::visit(
-          [&](const auto& value) {
-            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) out += csv_cell(value);
-            else out += fmt::format("{}", value);
-          },
-          row[i]);
-    }
-    out += '\n';
-  }
-  return out;
 }
 
 }  // namespace chakra::view

@@ -1,5 +1,5 @@
-// Views: a Trace as a Timeline or as a figure of the graph, a Timeline as a file for ui.perfetto.dev,
-// a Table or a Report as text.
+// Showing things: a Trace as a Timeline or as a picture of its graph, a Timeline as a file for ui.perfetto.dev, an
+// Answer as text.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chakra/base/base.h"
 #include "chakra/result/result.h"
@@ -93,19 +94,21 @@ std::string_view form_of(std::string_view path);
 /// times. Records are named if the trace was read with texts. Requires node < trace.size().
 std::string explain(const trace::Trace& trace, trace::NodeId node);
 
-/// Return a figure (SVG): one row of cells per row, labelled by the first column. The colour of a cell compares the
-/// number with the mean of the row. Bars below show the sums of columns. Requires a text in the first column and
-/// numbers in the other columns.
-std::string to_heat_map(const result::Table& table);
+/// Bytes by rows and columns.
+struct HeatMap {
+  struct Row {
+    std::string label;
+    std::vector<uint64_t> bytes;  ///< parallel to columns
+  };
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<Row> rows;
+};
+/// An image (SVG): each cell is coloured by how it compares with the mean of its row; below, the sum of each column as
+/// a bar.
+std::string to_heat_map(const HeatMap& map);
 
-/// Return aligned columns, with a unit for every number. Texts longer than `widest` bytes are cut, and texts with
-/// control characters are quoted. CSV and JSON have complete texts.
-std::string to_text(const result::Table& table, size_t widest = 60);
 /// Return a line per finding.
 std::string to_text(const Findings& findings, std::string_view indent = "  ");
-/// Return all parts in order. Cost: O(size of the text + findings).
-std::string to_text(const result::Report& report);
-/// Return CSV (RFC 4180): a header line, with the unit of each column in the name (ps, bytes, bytes/s).
-std::string to_csv(const result::Table& table);
 
 }  // namespace chakra::view

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "chakra/base/testing/testing.h"
+#include "chakra/view/shown.h"
 
 namespace chakra::view {
 namespace {
@@ -328,11 +329,8 @@ TEST(EventCsv, FrequenciesHaveUnits) {
 }
 
 TEST(HeatMap, IsXmlWithACellForEachNumber) {
-  using result::Table;
   TemporaryFolder folder;
-  const Table t{"a < b & \"c\"",
-                {{"", Table::Kind::text}, {"rank 0", Table::Kind::bytes}, {"rank 1", Table::Kind::bytes}},
-                {{std::string("x"), int64_t{100}, int64_t{300}}, {std::string("y"), int64_t{0}, int64_t{0}}}};
+  const HeatMap t{"a < b & \"c\"", {"rank 0", "rank 1"}, {{"x", {100, 300}}, {"y", {0, 0}}}};
   folder.write("h.svg", to_heat_map(t));
   folder.write("none.svg", to_heat_map({}));
   for (const char* name : {"h.svg", "none.svg"})
@@ -344,30 +342,14 @@ TEST(HeatMap, IsXmlWithACellForEachNumber) {
 }
 
 TEST(Text, ColumnsAlign) {
-  using result::Table;
-  const Table t{"title",
-                {{"name", Table::Kind::text}, {"time", Table::Kind::time_ps}},
-                {{std::string("\xc3\xbc"), int64_t{1'500'000}}, {std::string("long"), int64_t{0}}}};
-  EXPECT_EQ(to_text(t), "title\n  name      time\n  \xc3\xbc     1.500 us\n  long       0 s\n");
+  const Grid grid{"title", {{"name", true}, {"time"}}, {{"\xc3\xbc", "1.500 us"}, {"long", "0 s"}}};
+  EXPECT_EQ(to_text(grid), "title\n  name      time\n  \xc3\xbc     1.500 us\n  long       0 s\n");
 }
 
-TEST(Text, AReportIsItsPartsInOrder) {
-  using result::Report;
-  const result::Table t{"", {{"rank", result::Table::Kind::count}}, {{int64_t{0}}, {int64_t{1}}, {int64_t{2}}}};
+TEST(Text, FindingsAreLines) {
   const Findings findings{{"a.b", Severity::error, 1, 2, "wrong"}};
-  const Report report{{"job\n", Report::Fact{"graph", "2 nodes"}, Report::Fact{"", "3 edges"},
-                       first_rows(t, 2, "ranks"), first_rows(t, 3, "ranks"), Report::Found{findings},
-                       Report::Found{findings, false}}};
-  EXPECT_EQ(to_text(report),
-            "job\n"
-            "  graph          2 nodes\n"
-            "                 3 edges\n"
-            "\n  rank\n     0\n     1\n"
-            "  ... and 1 more ranks (--json has all)\n"
-            "\n  rank\n     0\n     1\n     2\n"
-            "  error: rank 1: node 2: wrong [a.b]\n"
-            "error: rank 1: node 2: wrong [a.b]\n");
-  EXPECT_EQ(to_text(Report()), "");
+  EXPECT_EQ(to_text(findings), "  error: rank 1: node 2: wrong [a.b]\n");
+  EXPECT_EQ(to_text(findings, ""), "error: rank 1: node 2: wrong [a.b]\n");
 }
 
 }  // namespace

@@ -57,15 +57,14 @@ Result<void> write_findings(const answer::Table& table, const std::vector<size_t
 }  // namespace
 
 std::string to_text(const Answer& answer, const answer::Table& table) {
-  using Kind = result::Table::Kind;
   if (table.findings) return to_text(*table.findings, "");
   const std::vector<size_t> parents = parents_of(table);
-  result::Table out;
-  if (!parents.empty()) out.columns.push_back({"row", Kind::count});
+  Grid out;
+  if (!parents.empty()) out.columns.push_back({"row"});
   for (const Series& series : table.columns) {
     const Type type = series.info().type;
     const bool text = type == Type::text || type == Type::truth || type == Type::any;
-    out.columns.push_back({heading_of(table, series), text ? Kind::text : Kind::count});
+    out.columns.push_back({heading_of(table, series), text});
   }
   for (size_t row = 0; row < table.rows; ++row) {
     auto& cells = out.rows.emplace_back();

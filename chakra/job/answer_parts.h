@@ -1,4 +1,4 @@
-// Parts of reports that several calls share, or that are long enough for a separate file.
+// Parts of answers that several calls have, or that have a file of their own.
 #pragma once
 
 #include <optional>
@@ -15,17 +15,8 @@
 
 namespace chakra::job {
 
-/// Return part / whole, or 0 if the whole is 0.
-inline double share(int64_t part, int64_t whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
-// Self-check: a job against the measurement.
-/// Return rows for the job, the ranks, and for each step the rank with the largest error.
-result::Report::Rows rows_of(const JobReplay& replay);
-/// Return the absolute error of the run that tests the graph (recorded transfers) if available, else of the other run.
-double badness(const Compared& times);
-/// Add the self-check, and the effect of delays; keys are missing without data. `with_ns`: in the form of `link`.
+// A job against its own measurement.
+/// What was measured, and what delays change: all of it missing where there is none. `with_ns`: as `link` says it.
 void add_measured(const std::string& prefix, const std::optional<JobReplay>& replay, answer::Builder& to,
                   bool with_ns = false);
 void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to);
@@ -41,9 +32,5 @@ struct Throughput {
   std::optional<double> mfu;  ///< of the FLOPs of the model, without activation recomputation
 };
 Throughput throughput_of(const SimulateResult& result);
-
-// Work derived from shapes.
-/// Return lines without labels; empty if no work was derived.
-std::vector<std::string> work_lines(const link::WorkReport& work);
 
 }  // namespace chakra::job
