@@ -90,8 +90,10 @@ Result<SimulateResult> simulate_job(SimulateOptions options, const SimulateHooks
 view::Text text_of(const SimulateResult& result);
 /// Return the lines that ASTRA-sim prints and that scripts search for, and the findings.
 std::string astra_text_of(const SimulateResult& result);
-/// The result whole. Cost: about the memory of the result.
-answer::Answer answer_of(const SimulateResult& result);
+/// Which tables an answer has: all, or those that its text shows (without collectives.candidates, which is long).
+enum class Tables : uint8_t { all, shown };
+/// Return the result as an answer. Cost: about the memory of the result.
+answer::Answer answer_of(const SimulateResult& result, Tables tables = Tables::all);
 
 /// Return the reason of a failure: `error` {tag, text} and `waits[]`; the text of the error names the first wait.
 answer::Answer answer_of(const Error& error, const std::vector<sim::Wait>& waits);
