@@ -30,7 +30,7 @@ inline constexpr std::array<PolicyRow, 4> kPolicies{{
     {Policy::id, "id", "lowest id first"},
     {Policy::critical_path, "critical_path",
      "longest path of durations to the end of the window first, then lowest id"},
-    {Policy::fifo, "fifo", "in the order in which they became ready; those that wait for nothing in file order"},
+    {Policy::fifo, "fifo", "in the order in which nodes become ready; nodes without dependencies in file order"},
     {Policy::user, "user", "lowest value of a function first, then lowest id"},
 }};
 

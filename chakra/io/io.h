@@ -107,7 +107,7 @@ inline constexpr std::array<FormatRow, 6> kFormats{{
      create_json_lines},
     {"eg", "*.eg", ".eg", "the first schema of Chakra (v0.0.1); read", open_eg, nullptr},
     {"ranks", "ranks.json", "ranks.json",
-     "a job by classes of ranks that run the same trace: which rank, which class, with whom", nullptr, nullptr},
+     "a job by classes of ranks with the same trace: class, groups and partners of each rank", nullptr, nullptr},
     {"et", "*.et, *.et.gz, *.et.zst", ".et",
      "Chakra execution trace, the public protobuf form; read (packed, too) and written", open_et, create_et},
 }};

@@ -93,7 +93,7 @@ Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& 
     if (const auto code = value.get_object().get(object)) {
       if (code != simdjson::INCORRECT_TYPE) return damaged(stream, code, stream.element(i), stream.element_place(i));
       return fail(Code::bad_input, std::string(stream.tags().element),
-                  "an element of the array is no object; is this a trace?", stream.element_place(i));
+                  "an element of the array is not an object; is this a trace?", stream.element_place(i));
     }
     Result<void> used = use(object);
     if (!used && used.error().place.file.empty()) used.error().place = stream.looked_at_place();

@@ -95,7 +95,7 @@ inline constexpr std::array<EdgeKindRow, 10> kEdgeKinds{{
     {"sync", "device operation to the CPU call that blocks on it"},
     {"thread", "fork or join between CPU threads"},
     {"data", "writer of a tensor to its reader"},
-    {"comm", "CPU call to the communication it starts, or its completion to who waits"},
+    {"comm", "CPU call to the communication that it starts, or completion of the communication to a waiting node"},
     {"contention", "waits for the device to be free"},
 }};
 inline std::string_view name(EdgeKind kind) { return kEdgeKinds[static_cast<size_t>(kind)].name; }
@@ -249,8 +249,8 @@ struct ColumnRow {
 
 /// Every column but the ids and attr_begin, for building, reading, writing, copying, comparing and the contract.
 inline constexpr std::tuple kColumns{
-    ColumnRow<StringId>{"name", &Trace::name, 0, Stored::by_hand, "name", "what it is called; of Trace::strings"},
-    ColumnRow<NodeType>{"type", &Trace::type, NodeType::invalid, Stored::by_hand, "type", "what kind of node it is"},
+    ColumnRow<StringId>{"name", &Trace::name, 0, Stored::by_hand, "name", "name of the node; of Trace::strings"},
+    ColumnRow<NodeType>{"type", &Trace::type, NodeType::invalid, Stored::by_hand, "type", "kind of node"},
     ColumnRow<uint8_t>{"flags", &Trace::flags, 0, Stored::by_hand, "is_cpu_op", "bits: kOnCpu, kHasStart and so on"},
     ColumnRow<Picoseconds>{"start_ps", &Trace::start_ps, 0, Stored::by_hand, "ts_ns", "when it began, since base_ns"},
     ColumnRow<Picoseconds>{"dur_ps", &Trace::dur_ps, 0, Stored::by_hand, "dur_ns", "how long it took"},
