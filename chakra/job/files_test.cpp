@@ -21,6 +21,12 @@ constexpr const char* kWorkload =
     "conv1 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 1024 10\n"
     "conv2 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 2048 10\n";
 
+/// The text of a result, as the command prints it.
+template <class Made>
+std::string to_text(const Made& made) {
+  return view::to_text(answer_of(made), text_of(made));
+}
+
 /// The example job, linked once.
 class Files : public ::testing::Test {
  protected:
@@ -126,7 +132,7 @@ TEST_F(Files, AreSummarized) {
   EXPECT_FALSE(one.communication.empty());
   ASSERT_TRUE(one.replay);
   EXPECT_GT(one.replay->measured_ps, 0);
-  EXPECT_TRUE(contains(view::to_text(answer_of(*summary), text_of(*summary)), "trace.1.et: rank 1\n  nodes          "));
+  EXPECT_TRUE(contains(to_text(*summary), "trace.1.et: rank 1\n  nodes          "));
   EXPECT_TRUE(contains(to_json_text(answer_of(*summary)), "\"replayed_ns\""));
 }
 
@@ -135,7 +141,7 @@ TEST_F(Files, AreCompared) {
   ASSERT_TRUE(same) << same.error().message();
   EXPECT_TRUE(same->exceeding.empty());
   EXPECT_FALSE(same->diff.rows.empty());
-  EXPECT_TRUE(contains(view::to_text(answer_of(*same), text_of(*same)), "no kind of node differs"));
+  EXPECT_TRUE(contains(to_text(*same), "no kind of node differs"));
   const auto diff = diff_jobs({.a = traces(), .b = trace(0), .threshold = 5});
   ASSERT_TRUE(diff) << diff.error().message();
   EXPECT_EQ(diff->ranks_a, 2u);

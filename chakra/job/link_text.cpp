@@ -39,7 +39,7 @@ constexpr std::string_view kNoteLine =
 constexpr std::array<Show, 17> kRankText{{
     {.line = kHostLine},
     {.line = kDeviceLine},
-    {.line = "  graph          {nodes} nodes; edges: {edges*}; {inferred_edges} inferred"},
+    {.line = "  graph          {nodes} nodes[{?#edges}; edges: {edges*}]; {inferred_edges} inferred"},
     {.line = kConstantLine, .table = "constants", .first = kAllRows},
     {.line = kUnrecordedLine},
     {.line = "  communication  {?comm_nodes}{comm_nodes} nodes, {comm_bytes}"},
