@@ -15,7 +15,7 @@ Result<int> run_link(const job::LinkJobOptions& o, const Globals& globals) {
   CHAKRA_TRY(show(
       globals.json, [&] { return answer_of(linked); }, [&] { return view::to_text(report_of(linked)); },
       std::move(traces)));
-  CHAKRA_TRY(job::check_errors(o.max_error, linked.replays));
+  CHAKRA_TRY(recorded::check_errors(o.max_error, linked.replays));
   return 0;
 }
 

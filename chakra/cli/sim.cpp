@@ -122,7 +122,7 @@ Result<void> run_sim(const SimOptions& o, const std::string& json_path) {
       {.begins = [] { std::signal(SIGINT, stop); }, .progress = progress_line(), .stop = &stop_asked, .waits = &waits});
   if (!run && !json_path.empty() && !waits.empty())
     CHAKRA_TRY(show(
-        json_path, [&] { return job::answer_of(run.error(), waits); }, [] { return std::string(); }));
+        json_path, [&] { return answer_of(run.error(), waits); }, [] { return std::string(); }));
   CHAKRA_ASSIGN(job::SimulateResult result, std::move(run));
   sim::SimReport& report = result.report;
   const Findings ignored = ignored_options(o, json_path);
@@ -139,7 +139,7 @@ Result<void> run_sim(const SimOptions& o, const std::string& json_path) {
   else CHAKRA_TRY(print_answer(answer, text_of(result), o.all));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");
-  return job::check_errors(o.call.max_error, result.replays);
+  return recorded::check_errors(o.call.max_error, result.replays);
 }
 
 }  // namespace

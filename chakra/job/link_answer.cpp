@@ -205,7 +205,7 @@ answer::Answer answer_of(const LinkedJob& linked) {
            several);
   to.table(job + "collectives", "collectives by group, type and size", linked.times.collectives, kTimedCollectives,
            several);
-  add_measured(job + "measured.", linked.replay, to, true);
+  recorded::add_measured(job + "measured.", linked.replay, to, true);
   return std::move(to).finish(linked.findings);
 }
 

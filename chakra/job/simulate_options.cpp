@@ -85,7 +85,7 @@ Options recording_rows(SimulateOptions& o) {
        "The result says how the total changes. A recorded job keeps its recorded transfers unless --transfers "
        "says otherwise."});
   return {{"--transfers",
-           choice(o.transfers, kTransferKinds),
+           choice(o.transfers, recorded::kTransferKinds),
            "How long communication takes once all have come (default: simulated)",
            "KIND",
            {},

@@ -2,13 +2,14 @@
 #include <cmath>
 #include <map>
 
-#include "chakra/job/answer_rows.h"
-#include "chakra/job/report_parts.h"
+#include "chakra/answer/rows.h"
+#include "chakra/recorded/answer.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
 namespace {
 
 using answer::column;
+using answer::joined;
 using answer::Missing;
 using answer::rows;
 using answer::Unit;
@@ -51,6 +52,12 @@ constexpr auto kMeasuredSteps = joined(std::array{column<&JobReplay::Step::name>
                                                                                  "the name of the step")},
                                        compared<JobReplay::Step, kNs>());
 
+/// By how much the two kinds of runs are off; of those that there are the first that tests the graph.
+double badness(const Compared& times) {
+  for (const TransferKind kind : {TransferKind::recorded, TransferKind::simulated})
+    if (times.has(kind)) return std::abs(times.error(kind));
+  return 0;
+}
 /// A step at the rank where it stands out most.
 struct WorstStep {
   std::string name;
@@ -111,7 +118,7 @@ struct MostChanged {
   RunChange::Change change;
 };
 struct Delayed {
-  sim::DelayRule rule;
+  DelayRule rule;
   int64_t nodes = 0;
 };
 constexpr auto kChanged = changed<ChangedRank>();
@@ -183,4 +190,4 @@ void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to) {
   to.table("delays.rules", "the rules of --delay", rules, kDelays, study.has_value());
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::recorded
