@@ -96,8 +96,8 @@ struct MessageSums {
   Picoseconds time = 0;
 };
 
-// `analyze.message_time` (finding): messages without a time of their own, since one kernel carries several: they have
-// no bandwidth.
+// `analyze.message_time` (finding): messages that share a kernel with others, and so have no separate time and no
+// bandwidth.
 Table messages(const Job& job, Findings& findings) {
   std::map<MessageKey, MessageSums> sums;
   for (const trace::Trace& t : job.traces.ranks) {
@@ -118,15 +118,14 @@ Table messages(const Job& job, Findings& findings) {
     if (without_time > 0)
       findings.push_back(
           {"analyze.message_time", Severity::note, t.rank, -1,
-           fmt::format("{} messages have no time of their own, since a kernel carries several: they have "
-                       "no bandwidth",
+           fmt::format("{} messages share a kernel with other messages, so they have no separate time and no bandwidth",
                        show_count(without_time))});
   }
   std::vector<std::pair<MessageKey, MessageSums>> order(sums.begin(), sums.end());
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
-  Table table{"Bandwidth of measured messages, by the own time of each end",
-              {{"type", Kind::text, "type", "SEND or RECV, whose end it is"},
+  Table table{"Bandwidth of measured messages, by the duration of each end",
+              {{"type", Kind::text, "type", "SEND or RECV: the end of the message"},
                {"from", Kind::plain, "from", "the sender", Missing::unknown},
                {"to", Kind::plain, "to", "the receiver", Missing::unknown},
                {"size", Kind::bytes, "size_bytes", "bytes of one"},

@@ -47,9 +47,9 @@ Gaps gaps_of(const DeviceWork& work, std::vector<const DeviceOperation*>& stream
 Result<std::vector<NamedTable>> idle_causes(const Job& job, Findings&) {
   Table table{"Idle time of streams between operations, by cause",
               {{"rank", Kind::id, "rank", "the rank"},
-               {"device", Kind::plain, "device", "the device; -1: not said"},
-               {"stream", Kind::plain, "stream", "the stream; -1: not said"},
-               {"cause", Kind::text, "cause", "why nothing ran: host wait, kernel wait or other"},
+               {"device", Kind::plain, "device", "the device; -1: unknown"},
+               {"stream", Kind::plain, "stream", "the stream; -1: unknown"},
+               {"cause", Kind::text, "cause", "cause of the gaps: host wait, kernel wait or other"},
                {"gaps", Kind::count, "gaps", "gaps between operations"},
                {"time", Kind::time_ps, "time_ps", "sum of these gaps"},
                {"share", Kind::share, "share", "its share of the stream's gaps"}},

@@ -81,8 +81,8 @@ struct Tables {
              {{"rank", Kind::id, "rank", "the rank"},
               {"device", Kind::text, "device", "the device, or any of several"},
               {"span", Kind::time_ps, "span_ps", "from the first start to the last end"},
-              {"busy", Kind::time_ps, "busy_ps", "time in which something runs"},
-              {"idle", Kind::time_ps, "idle_ps", "time in which nothing runs"},
+              {"busy", Kind::time_ps, "busy_ps", "time in which at least one kernel runs"},
+              {"idle", Kind::time_ps, "idle_ps", "time in which no kernel runs"},
               {"busy share", Kind::share, "busy_share", "busy / span"}},
              {}};
 };

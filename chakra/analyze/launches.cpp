@@ -94,7 +94,7 @@ void add_each(const Trace& t, const DeviceWork& work, Table& each) {
 }  // namespace
 
 Result<std::vector<NamedTable>> launches(const Job& job, Findings& findings) {
-  Table by_call{"Launches: the call, what it launched, and how late that started",
+  Table by_call{"Launches: the call, the launched operation, and its delay",
                 {{"rank", Kind::id, "rank", "the rank"},
                  {"call", Kind::text, "call", "the runtime call"},
                  {"launches", Kind::count, "launches", "calls"},
@@ -112,7 +112,7 @@ Result<std::vector<NamedTable>> launches(const Job& job, Findings& findings) {
                 {}};
   Table each{"Launches, one by one",
              {{"rank", Kind::id, "rank", "the rank"},
-              {"correlation", Kind::id, "correlation", "what the profiler joins call and operation by"},
+              {"correlation", Kind::id, "correlation", "the profiler's id that joins call and operation"},
               {"call", Kind::text, "call", "the runtime call"},
               {"node", Kind::id, "node", "the operation's node in the trace of the rank"},
               {"call duration", Kind::time_ps, "call_duration_ps", "time of the call"},

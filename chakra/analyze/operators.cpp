@@ -132,17 +132,17 @@ class Operators {
 }  // namespace
 
 Result<std::vector<NamedTable>> operators(const Job& job, Findings&) {
-  Table table{
-      "Operators by device time launched under them",
-      {{"rank", Kind::id, "rank", "the rank"},
-       {"operator", Kind::text, "operator", "name of the operator"},
-       {"count", Kind::count, "count", "how many there are"},
-       {"host self", Kind::time_ps, "host_self_ps", "host time of their own, without runtime calls"},
-       {"operations", Kind::count, "operations", "device operations launched right under them"},
-       {"device", Kind::time_ps, "device_ps", "their time"},
-       {"share", Kind::share, "share", "its share of the device time"},
-       {"device inclusive", Kind::time_ps, "device_inclusive_ps", "time of all that they and what they call launched"}},
-      {}};
+  Table table{"Operators by device time launched under them",
+              {{"rank", Kind::id, "rank", "the rank"},
+               {"operator", Kind::text, "operator", "name of the operator"},
+               {"count", Kind::count, "count", "how many there are"},
+               {"host self", Kind::time_ps, "host_self_ps", "host self time, without runtime calls"},
+               {"operations", Kind::count, "operations", "device operations launched directly by them"},
+               {"device", Kind::time_ps, "device_ps", "their time"},
+               {"share", Kind::share, "share", "its share of the device time"},
+               {"device inclusive", Kind::time_ps, "device_inclusive_ps",
+                "time of all operations that they and their callees launched"}},
+              {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
     const DeviceWork& work = device_work(job, r);

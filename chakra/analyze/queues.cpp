@@ -80,8 +80,8 @@ std::vector<Table::Cell> summary(int64_t rank, int64_t device, int64_t stream, c
 Result<std::vector<NamedTable>> queues(const Job& job, Findings& findings) {
   Table lengths{"Queue lengths: launched operations that have not begun, at each change",
                 {{"rank", Kind::id, "rank", "the rank"},
-                 {"device", Kind::plain, "device", "the device; -1: not said"},
-                 {"stream", Kind::plain, "stream", "the stream; -1: not said"},
+                 {"device", Kind::plain, "device", "the device; -1: unknown"},
+                 {"stream", Kind::plain, "stream", "the stream; -1: unknown"},
                  {"changes", Kind::count, "changes", "changes of the length"},
                  {"mean", Kind::real, "mean", "mean of the length, over changes"},
                  {"std", Kind::real, "std", "standard deviation, over changes"},
@@ -95,8 +95,8 @@ Result<std::vector<NamedTable>> queues(const Job& job, Findings& findings) {
                 {}};
   Table over{"Queue lengths over time",
              {{"rank", Kind::id, "rank", "the rank"},
-              {"device", Kind::plain, "device", "the device; -1: not said"},
-              {"stream", Kind::plain, "stream", "the stream; -1: not said"},
+              {"device", Kind::plain, "device", "the device; -1: unknown"},
+              {"stream", Kind::plain, "stream", "the stream; -1: unknown"},
               {"from", Kind::time_ps, "from_ps", "since the rank's first start"},
               {"length", Kind::count, "length", "length from then on"}},
              {}};
@@ -124,10 +124,11 @@ Result<std::vector<NamedTable>> queues(const Job& job, Findings& findings) {
         over.rows.push_back({t.rank, place.first, place.second, change.time - job.schedules[r].first, change.length});
     }
     if (of_graphs > 0)
-      findings.push_back({"analyze.graph_launch", Severity::note, t.rank, -1,
-                          fmt::format("{} device operations were launched by graphs and have no launch of their own: "
-                                      "they are left out of queue lengths",
-                                      show_count(of_graphs))});
+      findings.push_back(
+          {"analyze.graph_launch", Severity::note, t.rank, -1,
+           fmt::format(
+               "{} device operations were launched by graphs and have no separate launch; queue lengths leave them out",
+               show_count(of_graphs))});
   }
   return std::vector<NamedTable>{{"queue_lengths", std::move(lengths)},
                                  {"queue_lengths_over_time", std::move(over), true}};

@@ -45,7 +45,7 @@ Result<Schedule> schedule_of(const Trace& t, Findings& findings) {
   }
   if (t.size() > 0 && s.first == s.last)
     findings.push_back({"analyze.no_time", Severity::warning, t.rank, -1,
-                        "no node has a duration, so nothing can be said about time: simulate the job (chakra sim)"});
+                        "no node has a duration, so times are unknown; simulate the job (chakra sim)"});
   else if (!s.measured)
     findings.push_back({"analyze.not_measured", Severity::note, t.rank, -1,
                         "no start times were measured; nodes are taken to run as early as their dependencies allow"});

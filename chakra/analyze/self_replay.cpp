@@ -25,8 +25,10 @@ class Replayer {
     for (const NodeId n : t_.nodes())
       if (t_.has_start(n)) last_ = std::max(last_, measured_end(n));
     if (last_ == 0)
-      return fail(Code::bad_input, "sim.replay.no_times",
-                  "the trace holds no measured start times, so there is nothing to compare a replay with", {t_.file});
+      return fail(
+          Code::bad_input, "sim.replay.no_times",
+          "the trace has no measured start times, so the self-check cannot compare the graph with a measurement",
+          {t_.file});
     CHAKRA_ASSIGN(const std::vector<NodeId> order, trace::running_order(t_, "sim.replay.cycle"));
 
     end_ = trace::earliest_ends(t_, order, t_.dur_ps);
@@ -47,8 +49,8 @@ class Replayer {
     if (std::abs(result_.error) > kErrorToName)
       result_.findings.push_back(
           {"sim.replay.error", Severity::warning, t_.rank, -1,
-           fmt::format("the graph takes {}, {} were measured: it is off by {:+.2f} %, so what is told from it is no "
-                       "better",
+           fmt::format("the graph takes {}, but {} were measured; predictions from the graph are at best as good as "
+                       "this error of {:+.2f} %",
                        show_time(result_.replayed_ps), show_time(result_.measured_ps), 100 * result_.error)});
     return result_;
   }

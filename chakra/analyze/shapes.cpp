@@ -110,9 +110,9 @@ Result<std::vector<NamedTable>> shapes(const Job& job, Findings&) {
                {"operations", Kind::count, "operations", "device operations launched right under them"},
                {"time", Kind::time_ps, "time_ps", "their time"},
                {"mean", Kind::time_ps, "mean_ps", "time / count"},
-               {"FLOP/s", Kind::count, "flop_s", "operations per second, over the time of nodes that say their work",
+               {"FLOP/s", Kind::count, "flop_s", "FLOP/s, over the time of nodes with known work", Missing::unknown},
+               {"bytes/s", Kind::rate_bytes_per_s, "bytes_s", "bytes/s, over the time of nodes with known work",
                 Missing::unknown},
-               {"bytes/s", Kind::rate_bytes_per_s, "bytes_s", "bytes per second, likewise", Missing::unknown},
                {"bound", Kind::text, "bound", "compute or memory, whichever needs longer at the device's peaks"},
                {"of the roofline", Kind::text, "of_the_roofline", "that time by the measured one"}},
               {}};

@@ -60,9 +60,9 @@ PathSums sums_of(const CriticalPath& path, const Trace& t) {
 }
 
 Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
-  Table bounds{"Critical path: what bounds it",
+  Table bounds{"Critical path: bottlenecks",
                {{"rank", Kind::id, "rank", "the rank"},
-                {"bound", Kind::text, "bound", "what the time is spent on"},
+                {"bound", Kind::text, "bound", "kind of bottleneck"},
                 {"pieces", Kind::count, "pieces", "pieces of the path"},
                 {"time", Kind::time_ps, "time_ps", "their time"},
                 {"share", Kind::share, "share", "their share of the path"}},
@@ -72,23 +72,23 @@ Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
                {"edge", Kind::text, "edge", "the kind of edge"},
                {"edges", Kind::count, "edges", "edges of the path"},
                {"lag", Kind::time_ps, "lag_ps", "lags of these edges"},
-               {"unexplained", Kind::time_ps, "unexplained_ps", "waits behind these edges that nothing explains"}},
+               {"unexplained", Kind::time_ps, "unexplained_ps", "unexplained waits after these edges"}},
               {}};
   Table names{"Critical path: which nodes",
               {{"rank", Kind::id, "rank", "the rank"},
-               {"bound", Kind::text, "bound", "what the time is spent on"},
+               {"bound", Kind::text, "bound", "kind of bottleneck"},
                {"name", Kind::text, "name", "name of the node, or the kind of edge"},
                {"pieces", Kind::count, "pieces", "pieces of the path"},
                {"time", Kind::time_ps, "time_ps", "their time"},
                {"share", Kind::share, "share", "their share of the path"}},
               {}};
-  Table lengths{
-      "Critical path",
-      {{"rank", Kind::id, "rank", "the rank"},
-       {"measured", Kind::text, "measured", "yes, or no where starts were not measured"},
-       {"length", Kind::time_ps, "length_ps", "from the first start to the last end"},
-       {"replay", Kind::time_ps, "replay_ps", "longest path over durations and lags: what the graph alone explains"}},
-      {}};
+  Table lengths{"Critical path",
+                {{"rank", Kind::id, "rank", "the rank"},
+                 {"measured", Kind::text, "measured", "yes, or no where starts were not measured"},
+                 {"length", Kind::time_ps, "length_ps", "from the first start to the last end"},
+                 {"replay", Kind::time_ps, "replay_ps",
+                  "longest path over durations and lags: the time that the graph alone explains"}},
+                {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
     CHAKRA_ASSIGN(const CriticalPath path, critical_path(t, job.schedules[r]));
@@ -103,7 +103,7 @@ Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
       if (sum.pieces)
         bounds.rows.push_back({t.rank, std::string(kBounds[b]), sum.pieces, sum.time, share(sum.time, length)});
     }
-    CHAKRA_TRY(check_sum("the critical path by what bounds it", static_cast<uint64_t>(length), parts));
+    CHAKRA_TRY(check_sum("the critical path by bottleneck", static_cast<uint64_t>(length), parts));
     sort_by(bounds, 3, first_bound);
     for (size_t e = 0; e < sums.by_edge.size(); ++e)
       if (path.edges[e])
@@ -127,23 +127,22 @@ Result<std::vector<NamedTable>> critical_paths(const Job& job, Findings&) {
 // ---- time ---------------------------------------------------------------------------------------------
 
 std::string cause(const TimeBudget::Idle& idle) {
-  if (!idle.waits) return "idle: the next node waits for nothing";
-  return fmt::format("idle: {} an edge of kind {}", idle.lag ? "lag of" : "unexplained, behind",
-                     trace::name(idle.edge));
+  if (!idle.waits) return "idle: the next node has no dependency";
+  return fmt::format("idle: {} an edge of kind {}", idle.lag ? "lag of" : "unexplained, after", trace::name(idle.edge));
 }
 
 Result<std::vector<NamedTable>> times(const Job& job, Findings&) {
   Table budget{"Time: each moment once",
                {{"rank", Kind::id, "rank", "the rank"},
-                {"what runs", Kind::text, "what_runs", "what runs, or why nothing runs"},
+                {"what runs", Kind::text, "what_runs", "the running work, or the cause of idle time"},
                 {"time", Kind::time_ps, "time_ps", "how long"},
                 {"share", Kind::share, "share", "share of the rank's time"}},
                {}};
   Table overlap{"Overlap of communication and compute",
                 {{"rank", Kind::id, "rank", "the rank"},
                  {"communication", Kind::time_ps, "communication_ps", "communication"},
-                 {"overlapped", Kind::time_ps, "overlapped_ps", "communication beside which something computes"},
-                 {"exposed", Kind::time_ps, "exposed_ps", "communication beside which nothing computes"},
+                 {"overlapped", Kind::time_ps, "overlapped_ps", "communication during computation"},
+                 {"exposed", Kind::time_ps, "exposed_ps", "communication without concurrent computation"},
                  {"overlap", Kind::share, "overlap", "overlapped / communication"}},
                 {}};
   Table exposed{"Exposed communication",
@@ -247,10 +246,10 @@ Result<std::vector<NamedTable>> imbalance(const Job& job, Findings&) {
       "Imbalance of collective sizes across ranks",
       {{"type", Kind::text, "type", "the operation"},
        {"group", Kind::text, "group", "the process group"},
-       {"bytes", Kind::text, "bytes", "which bytes differ: put in or received"},
+       {"bytes", Kind::text, "bytes", "which bytes differ: sent or received"},
        {"members", Kind::count, "members", "ranks of the group"},
        {"collectives", Kind::count, "collectives", "collectives of the group and type"},
-       {"unbalanced", Kind::count, "unbalanced", "those whose sizes differ"},
+       {"unbalanced", Kind::count, "unbalanced", "collectives whose sizes differ"},
        {"worst largest/mean", Kind::real, "worst_largest_mean", "largest member by the mean, in the worst of them"},
        {"most on rank", Kind::id, "most_on_rank", "rank with most bytes"},
        {"most", Kind::bytes, "most_bytes", "its bytes"},
@@ -260,7 +259,7 @@ Result<std::vector<NamedTable>> imbalance(const Job& job, Findings&) {
   Table ranks{"Bytes by rank of unbalanced collectives",
               {{"type", Kind::text, "type", "the operation"},
                {"group", Kind::text, "group", "the process group"},
-               {"bytes", Kind::text, "bytes", "which bytes differ: put in or received"},
+               {"bytes", Kind::text, "bytes", "which bytes differ: sent or received"},
                {"rank", Kind::id, "rank", "the rank"},
                {"sum", Kind::bytes, "sum_bytes", "its bytes"},
                {"share", Kind::share, "share", "its share of the bytes of all ranks"}},
@@ -268,14 +267,13 @@ Result<std::vector<NamedTable>> imbalance(const Job& job, Findings&) {
   Table each{"Unbalanced collectives",
              {{"type", Kind::text, "type", "the operation"},
               {"group", Kind::text, "group", "the process group"},
-              {"bytes", Kind::text, "bytes", "which bytes differ: put in or received"},
+              {"bytes", Kind::text, "bytes", "which bytes differ: sent or received"},
               {"number", Kind::id, "number", "position among the collectives of the group"},
               {"rank", Kind::id, "rank", "the rank"},
               {"size", Kind::bytes, "size_bytes", "its bytes"}},
              {}};
   for (const Imbalance& i : imbalances(job.traces, job.matching)) {
-    const std::string type(trace::name(i.type)), group = group_name(i.group),
-                                                 which = i.received ? "received" : "put in";
+    const std::string type(trace::name(i.type)), group = group_name(i.group), which = i.received ? "received" : "sent";
     const auto most = std::max_element(i.rank_bytes.begin(), i.rank_bytes.end());
     const auto least = std::min_element(i.rank_bytes.begin(), i.rank_bytes.end());
     const auto rank_at = [&](auto at) { return i.ranks[static_cast<size_t>(at - i.rank_bytes.begin())]; };
@@ -347,14 +345,15 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
               {"waited for", Kind::time_ps, "waited_for_ps", "how long others waited for it"}},
              {}};
   for (const Straggler& s : found.stragglers) late.rows.push_back({s.rank, s.last_at, ps(s.waited_ns)});
-  Table clocks{"Clocks",
-               {{"rank", Kind::id, "rank", "the rank"},
-                {"ahead", Kind::time_ps, "ahead_ps", "how far its clock is ahead"},
-                {"of rank", Kind::id, "of_rank", "the rank whose clock it is compared with"},
-                {"drift (ppm)", Kind::real, "drift_ppm", "how much faster its clock runs, in parts of a million"},
-                {"uncertainty", Kind::time_ps, "uncertainty_ps", "how far the ends of collectives still differ"},
-                {"collectives", Kind::count, "collectives", "collectives that tell it"}},
-               {}};
+  Table clocks{
+      "Clocks",
+      {{"rank", Kind::id, "rank", "the rank"},
+       {"ahead", Kind::time_ps, "ahead_ps", "lead of the clock"},
+       {"of rank", Kind::id, "of_rank", "the rank that serves as the reference clock"},
+       {"drift (ppm)", Kind::real, "drift_ppm", "drift of the clock, in parts per million"},
+       {"uncertainty", Kind::time_ps, "uncertainty_ps", "remaining difference between the ends of collectives"},
+       {"collectives", Kind::count, "collectives", "collectives that determine the clock"}},
+      {}};
   for (const Clock& c : found.clocks)
     if (c.known && c.rank != c.reference)
       clocks.rows.push_back({c.rank, ps(c.offset_ns), c.reference, c.drift_ppm, ps(c.uncertainty_ns), c.collectives});
@@ -377,21 +376,21 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
 }  // namespace
 
 constexpr AnalysisRow kAnalysisRows[] = {
-    {"critical_path", "the chain of nodes that ends last, and what bounds it", critical_paths},
-    {"time", "what overlaps, what communication is exposed, and why nothing runs", times},
-    {"bytes", "what communication moves, by type, group and size", bytes},
+    {"critical_path", "the chain of nodes that ends last, and its bottlenecks", critical_paths},
+    {"time", "overlap, exposed communication, and causes of idle time", times},
+    {"bytes", "traffic by type, group and size", bytes},
     {"imbalance", "collectives whose sizes differ from rank to rank", imbalance},
     {"memory", "bytes of tensors live over time", memory},
-    {"stragglers", "clocks of ranks, and who was waited for (measured traces)", stragglers},
-    {"kernels", "kernels by total time; what runs on the devices at each moment", kernels},
+    {"stragglers", "clocks of ranks, and stragglers (measured traces)", stragglers},
+    {"kernels", "kernels by total time; activity of the devices over time", kernels},
     {"operators", "operators by the device time launched under them", operators},
-    {"launches", "calls that launch, and how late what they launched starts (measured traces)", launches},
+    {"launches", "launching calls, and the delay of the launched operations (measured traces)", launches},
     {"queues", "launched operations that wait on each stream (measured traces)", queues},
     {"bandwidth", "bytes per second of measured collectives and messages", bandwidth},
     {"work", "operations and bytes per second over the steps", work},
     {"idle", "idle time of each stream: waits for the host, for a launch, other (measured traces)", idle_causes},
     {"copies", "bandwidth of memory copies by direction (measured traces)", copies},
-    {"shapes", "operators by argument shapes: time, FLOP/s, bytes/s, and what bounds them", shapes},
+    {"shapes", "operators by argument shapes: time, FLOP/s, bytes/s and bottleneck", shapes},
     {"modules", "device time by nn.Module and by annotation (measured traces)", modules},
     {"sequences", "sequences of kernels that operators launch repeatedly (measured traces)", sequences},
 };

@@ -198,7 +198,7 @@ Table ranks_timing(const JobTiming& recorded, std::span<const JobTiming> replaye
            {"span", Kind::time_ps, "span_ps", "from its first start to its last end"},
            {"span replayed", Kind::time_ps, "span_replayed_ps", "the same of the replay", Missing::empty},
            {"span ratio", Kind::real, "span_ratio", "span replayed / span", Missing::empty},
-           {"exposed", Kind::time_ps, "exposed_ps", "communication beside which nothing computes"},
+           {"exposed", Kind::time_ps, "exposed_ps", "communication without concurrent computation"},
            {"exposed replayed", Kind::time_ps, "exposed_replayed_ps", "the same of the replay", Missing::empty},
            {"exposed ratio", Kind::real, "exposed_ratio", "exposed replayed / exposed", Missing::empty},
            {"overlap", Kind::time_ps, "overlap_ps", "communication beside which something computes"},

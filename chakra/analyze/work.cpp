@@ -64,13 +64,13 @@ Sums add_up(const Trace& t, const Schedule& s, const DeviceWork& work) {
 
 }  // namespace
 
-// `analyze.no_work` (finding): no node says how much work it is: operations per second are not known.
+// `analyze.no_work` (finding): no node has an amount of work: FLOP/s are unknown.
 Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
   Table table{"Work over the steps",
               {{"rank", Kind::id, "rank", "the rank"},
                {"time", Kind::time_ps, "time_ps", "from the first step to the end of the last one"},
-               {"nodes with work", Kind::count, "nodes_with_work", "nodes that say their work"},
-               {"covered", Kind::share, "covered", "share of the computation's time whose nodes say it"},
+               {"nodes with work", Kind::count, "nodes_with_work", "nodes with known work"},
+               {"covered", Kind::share, "covered", "share of computation time in nodes with known work"},
                {"operations", Kind::count, "operations", "operations of these nodes"},
                {"bytes", Kind::bytes, "bytes", "bytes of these nodes"},
                {"operations per s", Kind::real, "operations_per_s", "operations / time"},
@@ -83,8 +83,7 @@ Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
     const Sums sums = add_up(t, job.schedules[r], device_work(job, r));
     if (sums.nodes == 0) {
       findings.push_back({"analyze.no_work", Severity::note, t.rank, -1,
-                          "no node says how much work it is (num_ops, tensor_size), so operations per second are not "
-                          "known"});
+                          "no node has an amount of work (num_ops, tensor_size), so FLOP/s are unknown"});
       continue;
     }
     if (sums.last <= sums.first) continue;

@@ -55,7 +55,7 @@ using ByKey = std::vector<std::pair<std::string, T>>;
 template <class T>
 constexpr auto by_key(Unit unit) {
   using Row = std::pair<std::string, T>;
-  return std::array{column<Row>("", Unit::none, "of what", [](const Row& row) { return row.first; }),
+  return std::array{column<Row>("", Unit::none, "kind", [](const Row& row) { return row.first; }),
                     column<Row>("", unit, "the value", [](const Row& row) { return row.second; })};
 }
 

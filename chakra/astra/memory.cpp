@@ -31,7 +31,8 @@ void serve(Run& run, SharedMemory& memory) {
 
 Result<void> start_memory(Run& run, uint32_t r, NodeId n) {
   if (run.in.system.memory == MemoryKind::none)
-    return bad(run, r, n, "sim.compat.memory", "it uses remote memory, and the memory file says there is none");
+    return bad(run, r, n, "sim.compat.memory",
+               "the node uses remote memory, but the memory file defines no remote memory");
   if (run.in.system.memory == MemoryKind::per_rank) {
     run.clock.after(memory_time(run, r, n), {.kind = Event::Kind::node_done, .rank = r, .node = n});
     return {};

@@ -58,7 +58,7 @@ Result<const Members*> find_members(Run& run, uint32_t r, NodeId n, Recipe& reci
   if (name.empty() || name == "0") return &run.collectives.everyone;
   int64_t number = 0;
   if (!parse_integer(name, number))
-    return bad(run, r, n, "sim.compat.group", fmt::format("group {} is no whole number", quote(name)));
+    return bad(run, r, n, "sim.compat.group", fmt::format("group {} is not a whole number", quote(name)));
   if (number < 1 || number > kLastGroup)
     return bad(run, r, n, "sim.compat.group",
                fmt::format("group {}: ASTRA-sim has groups of numbers from 1 to {}; give it such a number", quote(name),
@@ -83,7 +83,7 @@ Result<void> check_algorithm(Run& run, uint32_t r, NodeId n, const Plan& p, bool
   if (p.algorithm.kind != AlgorithmKind::packets && !power)
     return wrong(fmt::format("halvingDoubling and doubleBinaryTree need a power of two ranks, not {}", p.line.places));
   if (p.algorithm.kind == AlgorithmKind::tree) {
-    if (!everyone) return wrong("doubleBinaryTree is for all ranks, not for a group");
+    if (!everyone) return wrong("doubleBinaryTree requires all ranks, not a group");
     if (p.type != CommType::all_reduce) run.note(Quirk::tree_reduces);
   }
   return {};
@@ -131,7 +131,7 @@ Result<Lines> lines_of_all(Run& run, uint32_t r, NodeId n, const Names& names) {
 Result<bool> is_involved(const Run& run, uint32_t r, NodeId n, const Recipe& recipe, size_t dim) {
   const size_t known = recipe.involved_count == 0 ? 4 : recipe.involved_count;
   if (dim >= known)
-    return bad(run, r, n, "sim.compat.dimensions", fmt::format("involved_dim says nothing about dimension {}", dim));
+    return bad(run, r, n, "sim.compat.dimensions", fmt::format("involved_dim has no entry for dimension {}", dim));
   return recipe.involved_count == 0 || (recipe.involved >> dim & 1) != 0;
 }
 
@@ -223,7 +223,7 @@ Result<void> find_recipe(Run& run, uint32_t r, NodeId n, Recipe& recipe) {
   if (chunk == 0) return bad_size(fmt::format("{} bytes cannot be split into {}", size, splits));
   const uint64_t chunks = (size + chunk - 1) / chunk;
   if (chunks > kMostChunks)
-    return bad_size(fmt::format("it would be split into {} chunks; {} are the most", chunks, kMostChunks));
+    return bad_size(fmt::format("it would be split into {} chunks; at most {} are possible", chunks, kMostChunks));
   if (size % chunk != 0) run.note(Quirk::remainder);
 
   if (const auto custom = run.in.custom.find(recipe.type); custom != run.in.custom.end()) {

@@ -133,7 +133,7 @@ class SpecBuilder {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end())
       return wrong(line, "base.spec.syntax",
-                   fmt::format("the alias {} stands for what it is a part of, or for nothing", quote(anchor)));
+                   fmt::format("the alias {} is unknown or refers to a value that contains the alias", quote(anchor)));
     const Anchored& anchored = found->second;
     CHAKRA_TRY(copy(line, anchored.values + anchored.bytes));
     Spec spec = anchored.spec;
@@ -305,7 +305,7 @@ Result<SpecWithTables> parse(std::string_view text, std::string file, std::strin
     const yaml_event_t& event = events.event();
     if (event.type == YAML_STREAM_END_EVENT) return SpecWithTables{builder.take(), {}, {}};
     if (event.type == YAML_DOCUMENT_START_EVENT && ++documents > 1)
-      return fail(Code::bad_input, "base.spec.syntax", "there is more behind the end of the document",
+      return fail(Code::bad_input, "base.spec.syntax", "unexpected text after the end of the document",
                   {*shared, -1, static_cast<int64_t>(event.start_mark.line) + 1});
     CHAKRA_TRY(builder.see(event));
   }

@@ -76,16 +76,14 @@ Result<void> Unpacker::read_gzip(std::span<char> to, size_t& done) {
   while (done < to.size()) {
     if (raw.ready.empty()) CHAKRA_TRY(raw.refill());
     if (raw.ready.empty()) {
-      if (in_member_)
-        return fail(Code::bad_input, "base.gzip.truncated", "the gzip data ends before its end mark; the file was cut",
-                    here(done));
+      if (in_member_) return fail(Code::bad_input, "base.gzip.truncated", "the gzip data is truncated", here(done));
       break;
     }
     if (!in_member_) {  // gzip files may hold several members one after the other
       // Input may end inside the two magic bytes: then the first alone must do.
       if (raw.ready[0] != '\x1f') {
         if (offset + static_cast<int64_t>(done) == 0 || raw.ready[0] != '\0')
-          return fail(Code::bad_input, "base.gzip.damaged", "no gzip data where some should follow", here(done));
+          return fail(Code::bad_input, "base.gzip.damaged", "expected gzip data here", here(done));
         raw.ready.remove_prefix(1);  // zero padding after the last member
         continue;
       }
@@ -124,8 +122,7 @@ Result<void> Unpacker::read_zstd(std::span<char> to, size_t& done) {
     done += out.pos;
     in_member_ = status != 0;
     if (raw.ended && in_member_ && out.pos == 0)
-      return fail(Code::bad_input, "base.zstd.truncated", "the zstd data ends before its end mark; the file was cut",
-                  here(done));
+      return fail(Code::bad_input, "base.zstd.truncated", "the zstd data is truncated", here(done));
   }
   return {};
 }
@@ -140,13 +137,14 @@ uint64_t Unpacker::limit() const {
   return packed > kMostUnpacked / kMostUnpackedTimes ? kMostUnpacked : packed * kMostUnpackedTimes;
 }
 Failure Unpacker::beyond_limit(size_t done) const {
-  return fail(Code::bad_input, "base.unpack.limit",
-              packing_ == Packing::plain
-                  ? fmt::format("the pipe gives more than {} bytes; --max-unpacked raises the limit", limit())
-                  : fmt::format("unpacking gives more than {} bytes, which is too much for what is packed; "
-                                "--max-unpacked raises the limit",
-                                limit()),
-              here(done));
+  return fail(
+      Code::bad_input, "base.unpack.limit",
+      packing_ == Packing::plain
+          ? fmt::format("the pipe gives more than {} bytes; --max-unpacked raises the limit", limit())
+          : fmt::format(
+                "unpacking gives more than {} bytes, too many for the packed size; --max-unpacked raises the limit",
+                limit()),
+      here(done));
 }
 
 Result<size_t> Unpacker::read(std::span<char> to) {

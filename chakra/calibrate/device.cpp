@@ -22,14 +22,14 @@ Result<device::Device> measured_device(const DeviceOptions& options, const Measu
     if (!name.empty()) named.push_back(name);
   if (named.size() > 1)
     return fail(Code::bad_input, "calibrate.device.several",
-                fmt::format("the rows are of several devices ({} and {}); --device NAME says whose rows count",
+                fmt::format("the rows are of several devices ({} and {}); choose one with --device NAME",
                             quote(named.front()), quote(named.back())));
   if (!named.empty())
     if (const device::DeviceRow* row = device::find(named[0])) return device::device(*row);
   return fail(Code::bad_input, "calibrate.device.unknown",
               named.empty()
-                  ? "the files do not say which device was measured; --device NAME|FILE does"
-                  : fmt::format("the device {} is not in 'chakra list devices'; --device NAME|FILE says what it is{}",
+                  ? "the files do not name the measured device; name it with --device NAME|FILE"
+                  : fmt::format("the device {} is not in 'chakra list devices'; describe it with --device NAME|FILE{}",
                                 quote(named[0]), device::similar(named[0])));
 }
 
@@ -46,7 +46,7 @@ MeasuredRows::Kernels rows_of(const device::Device& device, MeasuredRows& rows, 
     const bool other = row && row->name != device.name;
     if (other && !any)
       findings.push_back({"calibrate.device.other", Severity::warning, -1, -1,
-                          fmt::format("rows say that {} was measured, not {}", row->name, device.name)});
+                          fmt::format("the rows were measured on {}, not on {}", row->name, device.name)});
     for (auto& [key, measured] : of_name) {
       if (any && !name.empty() && !is_it(name)) {
         rows.skipped[fmt::format("measured on {}", quote(name))] += static_cast<int64_t>(measured.size());
@@ -125,7 +125,7 @@ Result<FittedDevice> fit_device(const DeviceOptions& options) {
       fit.random_95 = judgement.random_95;
     } else {
       fitted.findings.push_back({"calibrate.device.few", Severity::warning, -1, -1,
-                                 fmt::format("{} in {}: {} shapes are too few to keep some out; its error is not known",
+                                 fmt::format("{} in {}: {} shapes are too few to hold some out; the error is unknown",
                                              data.name, trace::name(data.type), data.measured.size())});
     }
     fitted.device.kernels.push_back(std::move(table));

@@ -49,8 +49,8 @@ class Row {
   Result<double> number(std::string_view column, double least = 1) const {
     double value = 0;
     if (!has(column) || !parse_decimal(*find(column), value) || !(value >= least && value <= kMost))
-      return error("calibrate.csv.value", fmt::format("{} is {}; it is at least {:g} and at most {:g}", quote(column),
-                                                      quote(text(column)), least, kMost));
+      return error("calibrate.csv.value",
+                   fmt::format("{} is {}; expected {:g} to {:g}", quote(column), quote(text(column)), least, kMost));
     return value;
   }
   /// A whole number from 1 to kMost.
@@ -58,7 +58,7 @@ class Row {
     CHAKRA_ASSIGN(const double value, number(column));
     if (value != std::floor(value))
       return error("calibrate.csv.value",
-                   fmt::format("{} is {}; it is a whole number", quote(column), quote(text(column))));
+                   fmt::format("{} is {}; expected a whole number", quote(column), quote(text(column))));
     return value;
   }
   Failure error(std::string tag, std::string what) const {
@@ -94,7 +94,7 @@ Result<void> set_sizes(const Row& row, std::initializer_list<std::string_view> c
 Result<Sample> own_row(const Row& row) {
   Sample sample{row.text("kernel"), row.text("type"), {}, row.text("device"), ""};
   const KernelKind* kind = device::find_kernel_kind(sample.kernel);
-  if (!kind) return row.error("calibrate.csv.value", fmt::format("the kernel {} is not known", quote(sample.kernel)));
+  if (!kind) return row.error("calibrate.csv.value", fmt::format("unknown kernel {}", quote(sample.kernel)));
   for (size_t i = 0; i < kind->size(); ++i) {
     CHAKRA_ASSIGN(sample.measured.sizes[i], row.size(kind->sizes[i]));
   }
@@ -172,9 +172,9 @@ Result<Sample> aic_attention(const Row& row) {
   if (row.text("op_name") == "generation_attention") return aic_decode(row);
   Sample sample;
   sample.kernel = "attention";
-  if (row.text("op_name") != "context_attention") sample.skipped = "attention that is not of a context";
+  if (row.text("op_name") != "context_attention") sample.skipped = "attention outside a context phase";
   else if (row.text("beam_width") != "1") sample.skipped = "a beam wider than 1";
-  else if (row.has("step") && row.text("step") != "0") sample.skipped = "attention to tokens that came before";
+  else if (row.has("step") && row.text("step") != "0") sample.skipped = "attention to earlier tokens";
   else if (row.text("kv_cache_dtype") != row.text("attn_dtype")) sample.skipped = "keys of another element type";
   if (!sample.skipped.empty()) return sample;
   if (row.has("window_size") && row.text("window_size") != "0") {
@@ -195,8 +195,7 @@ Result<Sample> aic_latent(const Row& row) {
   sample.kernel = decode ? "latent_decode" : "latent_attention";
   if (!decode && row.text("op_name") != "mla_context")
     sample.skipped = fmt::format("operator {}", quote(row.text("op_name")));
-  else if (!decode && row.has("step") && row.text("step") != "0")
-    sample.skipped = "attention to tokens that came before";
+  else if (!decode && row.has("step") && row.text("step") != "0") sample.skipped = "attention to earlier tokens";
   add_cache_type(row, "mla_dtype", sample);
   if (!sample.skipped.empty()) return sample;
   CHAKRA_TRY(set_sizes(row, {"batch_size", "isl", "num_heads"}, sample));
@@ -217,7 +216,8 @@ Result<Sample> aic_experts(const Row& row) {
   CHAKRA_ASSIGN(const double sharers, row.size("moe_tp_size"));
   device::Sizes& sizes = sample.measured.sizes;
   sizes[2] /= sharers;
-  if (sizes[2] < 1 || sizes[3] < sizes[5] || sizes[4] > sizes[3]) sample.skipped = "experts that cannot be shared so";
+  if (sizes[2] < 1 || sizes[3] < sizes[5] || sizes[4] > sizes[3])
+    sample.skipped = "experts that cannot be distributed over the ranks";
   CHAKRA_TRY(set_aic_type(row, "moe_dtype", sample));
   if (const std::string how = row.text("distribution"); !how.empty() && how != "balanced") sample.kernel += "." + how;
   return sample;
@@ -253,7 +253,8 @@ Result<Sample> aic_recurrent(const Row& row) {
   } else {
     sample.skipped = fmt::format("kernel {}", quote(source));
   }
-  if (!mamba && row.text("head_k_dim") != row.text("head_v_dim")) sample.skipped = "keys and values of unlike widths";
+  if (!mamba && row.text("head_k_dim") != row.text("head_v_dim"))
+    sample.skipped = "keys and values of different widths";
   return sample;
 }
 
@@ -353,7 +354,7 @@ Result<Sample> neusight(const Row& row) {
   if (sample.type.empty()) sample.skipped = "other element types than float32, float16 and bfloat16";
   else if (in.empty() || out.empty()) sample.skipped = "operators without shapes";
   else if (!parse_decimal(row.text("fw_latency"), ms) || !(ms >= kLeastMs && ms <= kMost))
-    sample.skipped = "times that are not above 0";
+    sample.skipped = "times of 0 or below";
   if (!sample.skipped.empty()) return sample;
   const auto [rows, width] = rows_and_width(out[0]);
   sample.measured = {{rows, width}, ms * 1e-3};
@@ -367,7 +368,7 @@ Result<Sample> neusight(const Row& row) {
   } else if (contains(target, "function add>") && in.size() == 2 && in[0] == in[1]) {
     sample.kernel = "add";
   } else {
-    sample.skipped = "operators other than products with a matrix, norms, lookups and sums of two tensors";
+    sample.skipped = "operators other than matrix multiplications, norms, embedding lookups and additions";
   }
   return sample;
 }
@@ -381,7 +382,7 @@ Result<Sample> liger(const Row& row) {
   const bool norm = name == "layer_norm" || name == "rms_norm", lookup = name == "embedding";
   if (row.text("metric_name") != "speed") sample.skipped = "measurements of memory";
   else if (row.text("kernel_operation_mode") != "forward") sample.skipped = "backward passes";
-  else if (!norm && !lookup) sample.skipped = "kernels other than norms and lookups";
+  else if (!norm && !lookup) sample.skipped = "kernels other than norms and embedding lookups";
   else if (provider != "huggingface" && provider != "torch" && provider != "liger")
     sample.skipped = fmt::format("kernels of {}", quote(provider));
   if (!sample.skipped.empty()) return sample;
@@ -400,7 +401,7 @@ Result<Sample> liger(const Row& row) {
   CHAKRA_ASSIGN(const double ms, row.number("y_value_50", kLeastMs));
   sample.measured.seconds = ms * 1e-3;
   if (sample.type.empty() || !(sample.measured.sizes[0] >= 1 && sample.measured.sizes[1] >= 1))
-    sample.skipped = "rows that do not say element type and sizes";
+    sample.skipped = "rows without element type or sizes";
   return sample;
 }
 
@@ -477,7 +478,7 @@ Result<void> read_measured_kernels(const std::string& path, MeasuredRows& rows) 
     const Row row(columns, std::move(cells), {path, -1, line});
     CHAKRA_ASSIGN(const Sample sample, form->read(row));
     if (sample.skipped.empty() && trace::dtype_of(sample.type) == DType::unknown)
-      return row.error("calibrate.csv.value", fmt::format("the element type {} is not known", quote(sample.type)));
+      return row.error("calibrate.csv.value", fmt::format("unknown element type {}", quote(sample.type)));
     add(sample, rows);
   }
   if (!form) return fail(Code::bad_input, "calibrate.csv.columns", "the file is empty", {path});

@@ -225,7 +225,7 @@ TEST(Traces, GiveTheirMeasuredKernels) {
   ASSERT_EQ(measured.size(), 1U);
   EXPECT_NEAR(measured[0].seconds, 6e-6, 1e-12);
   EXPECT_EQ(fitted->device.kernels[0].source, "a.0.et");
-  EXPECT_EQ(fitted->findings.back().text, "1 rows are not used: nodes that do a part of their kernel");
+  EXPECT_EQ(fitted->findings.back().text, "1 rows are not used: nodes that cover only a part of their kernel");
 }
 
 TEST(File, ComesBackAsItWas) {

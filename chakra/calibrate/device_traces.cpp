@@ -36,7 +36,7 @@ void add_measured_kernels(const trace::Trace& t, MeasuredRows& rows) {
     const device::Work work = device::work_of(t, n);
     if (work.type == device::DType::unknown || !is_whole(work, *shape)) {
       ++rows.skipped[work.type == device::DType::unknown ? "nodes without an element type"
-                                                         : "nodes that do a part of their kernel"];
+                                                         : "nodes that cover only a part of their kernel"];
       continue;
     }
     const int64_t device = t.lane[n] == trace::kNoLane ? -1 : t.lanes[t.lane[n]].process;

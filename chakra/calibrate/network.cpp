@@ -41,8 +41,8 @@ Table parameter_table(const std::vector<FittedOperation>& operations) {
                {"algorithm", Table::Kind::text, "algorithm", "the algorithm"},
                {"protocol", Table::Kind::text, "protocol", "for which sizes: small, middle or large"},
                {"ranks", Table::Kind::text, "ranks", "numbers of ranks that were measured"},
-               {"per operation", Table::Kind::text, "per_operation", "what each operation takes"},
-               {"per step", Table::Kind::text, "per_step", "what each step takes"},
+               {"per operation", Table::Kind::text, "per_operation", "time per operation"},
+               {"per step", Table::Kind::text, "per_step", "time per step"},
                {"wire", Table::Kind::text, "wire", "the rate of the wire"},
                {"local", Table::Kind::text, "local", "the rate within a rank"}},
               {}};
@@ -145,9 +145,9 @@ struct Messages {
 std::string file_text(const FittedNetwork& fitted, const std::vector<int64_t>& npus, const Messages& messages) {
   std::string text = "# Written by 'chakra calibrate network'. GB/s of 2^30 bytes, ns, bytes of a whole buffer.\n";
   text += fitted.held_out.points > 0
-              ? fmt::format("# On measurements that were kept out it is {:.1f} % off, {:.1f} % at worst.\n",
+              ? fmt::format("# On held-out measurements the error is {:.1f} %, {:.1f} % at worst.\n",
                             100 * fitted.held_out.mean, 100 * fitted.held_out.worst)
-              : "# Too few sizes were measured to keep any out: how far it is off is not known.\n";
+              : "# Too few sizes were measured to hold any out: the error is unknown.\n";
   if (npus.size() > 1 && fitted.scale.points > 0)
     text += fmt::format(
         "# Several nodes, predicted from fewer ranks a node and from one node: {:.1f} % off, {:.1f} % at worst.\n",
@@ -173,7 +173,7 @@ std::string file_text(const FittedNetwork& fitted, const std::vector<int64_t>& n
 /// What the rows across nodes mean, and which operations were not measured there.
 std::string across_text(const FittedNetwork& fitted) {
   std::string text =
-      "\nAcross nodes (ranks of a node x nodes): 'per step' is a step between nodes, 'wire' what a rail carries.\n";
+      "\nAcross nodes (ranks of a node x nodes): 'per step' is a step between nodes, 'wire' the rate of a rail.\n";
   std::vector<std::string> parts;
   double rail = 0;
   for (const FittedOperation& o : fitted.operations)
@@ -183,9 +183,9 @@ std::string across_text(const FittedNetwork& fitted) {
     }
   if (parts.empty()) return text;
   return text + fmt::format(
-                    "From parts, not measured across nodes: {}. Inside a node they are as fitted there; between "
-                    "nodes a rail carries {:.1f} GB/s, and a step takes what NCCL's own model says ({:.0f} us of "
-                    "Simple), not determined here.\n",
+                    "From parts, not measured across nodes: {}. Inside a node, the fits of one node apply. Between "
+                    "nodes, a rail carries {:.1f} GB/s, and a step takes the time of NCCL's model ({:.0f} us of "
+                    "Simple), which was not measured.\n",
                     fmt::join(parts, ", "), rail * 1.073741824, kNodeStepNs * 1e-3);
 }
 
@@ -194,10 +194,9 @@ result::Report report_of(const FittedNetwork& fitted, size_t samples) {
   report.parts.push_back(fmt::format("{} measured times (medians of equal rows)\n", samples));
   report.parts.push_back(
       fitted.held_out.points > 0
-          ? fmt::format("Error on sizes that were kept out, each eighth predicted from the others: {} over {} points, "
-                        "worst {}\n",
+          ? fmt::format("Error on held-out sizes, each eighth predicted from the others: {} over {} points, worst {}\n",
                         show_percent(fitted.held_out.mean), fitted.held_out.points, show_percent(fitted.held_out.worst))
-          : std::string("Error: not known, since too few sizes were measured to keep any out\n"));
+          : std::string("Error: unknown, because too few sizes were measured to hold any out\n"));
   report.parts.push_back(result::Report::Rows{error_table(fitted), 0});
   if (fitted.judged.points > 0) {
     report.parts.push_back(
@@ -207,22 +206,20 @@ result::Report report_of(const FittedNetwork& fitted, size_t samples) {
                     show_percent(fitted.judged.worst)));
     report.parts.push_back(result::Report::Rows{fitted.judged_table, 0});
   }
-  report.parts.push_back(std::string("\nParameters, and how far they may be off (one standard error)\n"));
+  report.parts.push_back(std::string("\nParameters, with one standard error\n"));
   report.parts.push_back(result::Report::Rows{fitted.table, 0});
   if (std::any_of(fitted.operations.begin(), fitted.operations.end(), [](const auto& o) { return o.fit.across; }))
     report.parts.push_back(across_text(fitted));
   if (fitted.scale.points > 0)
     report.parts.push_back(
-        fmt::format("\nSeveral nodes: what was measured with more ranks a node, predicted from the fewest and from one "
-                    "node: {} over "
-                    "{} points, worst {}\n",
+        fmt::format("\nSeveral nodes: measurements with more ranks per node, predicted from those with the fewest and "
+                    "from one node: {} over {} points, worst {}\n",
                     show_percent(fitted.scale.mean), fitted.scale.points, show_percent(fitted.scale.worst)));
   if (std::any_of(fitted.operations.begin(), fitted.operations.end(),
                   [](const FittedOperation& o) { return !o.fit.across && o.fit.ranks.size() == 1; }))
     report.parts.push_back(
-        std::string("\nWhere one number of ranks was measured, steps and local bytes are not told apart from the rest: "
-                    "another number "
-                    "of ranks is a guess.\n"));
+        std::string("\nMeasurements with a single number of ranks do not separate steps and local bytes from the rest; "
+                    "predictions for another number of ranks are a guess.\n"));
   return report;
 }
 
@@ -279,14 +276,14 @@ void note_outlying(const std::vector<FittedOperation>& operations, const std::ve
   for (const auto& [key, of] : all)
     if (of.far > 0)
       findings.push_back({"calibrate.network.outlying", Severity::warning, -1, -1,
-                          fmt::format("{} of {} sizes of {} of {} ranks take more than 1.5 times as long, or as short, "
-                                      "as the sizes beside them, {} by a factor of {:.1f}; medians of neighbours count",
+                          fmt::format("{} of {} sizes of {} of {} ranks differ from adjacent sizes by a factor of more "
+                                      "than 1.5, {} by a factor of {:.1f}; the fit uses medians of neighbours",
                                       of.far, of.samples, key.first, key.second,
                                       show_bytes(static_cast<double>(of.bytes)), std::exp(of.most))});
 }
 
-// `calibrate.network.unjudged` (warning): of operations too few sizes were measured to keep any out
-// `calibrate.network.rate` (warning): no measurement says what a link carries; the file has 1 GB/s
+// `calibrate.network.unjudged` (warning): too few sizes of an operation were measured to hold any out
+// `calibrate.network.rate` (warning): no measurement determines the rate of a link; the file has 1 GB/s
 void note_unknown(const FittedNetwork& fitted, const Messages& messages, Findings& findings) {
   std::vector<std::string> unjudged;
   for (const FittedOperation& o : fitted.operations)
@@ -294,13 +291,13 @@ void note_unknown(const FittedNetwork& fitted, const Messages& messages, Finding
       unjudged.push_back(fmt::format("{} {}", o.fit.form->operation, o.fit.form->algorithm));
   if (!unjudged.empty())
     findings.push_back({"calibrate.network.unjudged", Severity::warning, -1, -1,
-                        fmt::format("of {} too few sizes were measured to keep any out: how far the fit is off is not "
-                                    "known; measure three sizes or more of each number of ranks",
+                        fmt::format("{}: too few sizes were measured to hold any out, so the error of the fit is "
+                                    "unknown; measure three sizes or more for each number of ranks",
                                     fmt::join(unjudged, ", "))});
   if (!messages.rate_known)
     findings.push_back({"calibrate.network.rate", Severity::warning, -1, -1,
-                        "no measurement says what a link carries: the file has 1 GB/s for messages and for operations "
-                        "that were not measured"});
+                        "no measurement determines the rate of a link; the file has 1 GB/s for messages and for "
+                        "unmeasured operations"});
 }
 
 }  // namespace
@@ -315,11 +312,11 @@ Result<FittedNetwork> fit_network(const NetworkOptions& options) {
   const FittedAcross across = fit_across(samples, fitted.operations);
   if (options.npus.size() > 1 && !(across.rail_gib_per_s > 0))
     return fail(Code::bad_input, "calibrate.network.nodes",
-                "nothing was measured between nodes: give measurements of several nodes, or one number to --npus");
+                "there are no measurements between nodes; give measurements of several nodes, or one number to --npus");
   if (across.rail_gib_per_s > 0 && !across.several_peers)
     fitted.findings.push_back({"calibrate.network.rail", Severity::warning, -1, -1,
-                               "no all-to-all with several peers on other nodes was measured: what a rail carries is "
-                               "not determined, so what one peer gets stands for it"});
+                               "there is no measured all-to-all with several peers on other nodes, so the rate of a "
+                               "rail is unknown; the rate to one peer is used instead"});
   fitted.scale = judge_scale(samples, fitted.operations);
   note_outlying(fitted.operations, samples, fitted.findings);
   const Messages messages = messages_of(samples, fitted.operations, across);
@@ -327,13 +324,14 @@ Result<FittedNetwork> fit_network(const NetworkOptions& options) {
     fitted.operations.insert(fitted.operations.end(), across.operations.begin(), across.operations.end());
   else if (!across.operations.empty())
     fitted.findings.push_back({"calibrate.network.skipped", Severity::warning, -1, -1,
-                               "left out what was measured across nodes: --npus GPUS,NODES writes it"});
+                               "measurements across nodes were left out; --npus GPUS,NODES includes them"});
   if (fitted.operations.empty()) {
     std::string why;
     for (const Finding& finding : fitted.findings)
       if (finding.tag == "calibrate.network.skipped") why += "; " + finding.text;
-    return fail(Code::bad_input, "calibrate.network.few",
-                fmt::format("no measured collective that a form is for in {}{}", fmt::join(options.files, ", "), why));
+    return fail(
+        Code::bad_input, "calibrate.network.few",
+        fmt::format("no measured collective with a supported formula in {}{}", fmt::join(options.files, ", "), why));
   }
   for (const FittedOperation& o : fitted.operations) fitted.held_out = together(fitted.held_out, o.held_out);
   if (!options.judge.empty()) CHAKRA_TRY(judge_on_files(options, samples, fitted));

@@ -344,7 +344,7 @@ void leave_out_small(const CollectiveForm& form, std::vector<SizedTimes>& all, F
     if (small(sizes))
       findings.push_back(
           {"calibrate.network.skipped", Severity::warning, -1, -1,
-           fmt::format("left out {} of {} ranks: {} size{} cannot be judged, three can", form.operation,
+           fmt::format("left out {} of {} ranks: {} size{} measured, but at least three are required", form.operation,
                        static_cast<int64_t>(sizes.members.count()), sizes.count(), sizes.count() == 1 ? "" : "s")});
   std::erase_if(all, small);
 }

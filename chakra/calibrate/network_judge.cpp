@@ -68,7 +68,7 @@ Result<void> judge_on_files(const NetworkOptions& options, const std::vector<Col
                           {"ranks", Table::Kind::text, "ranks", "the number of ranks"},
                           {"points", Table::Kind::count, "points", "measurements"},
                           {"error", Table::Kind::share, "error", "mean error on them"},
-                          {"quantile 95", Table::Kind::share, "quantile_95", "what 95 % of errors do not exceed"},
+                          {"quantile 95", Table::Kind::share, "quantile_95", "95 % quantile of the errors"},
                           {"worst", Table::Kind::share, "worst", "the worst error"},
                           {"of", Table::Kind::text, "of", "the measurement where that is"}},
                          {}};
@@ -87,10 +87,11 @@ Result<void> judge_on_files(const NetworkOptions& options, const std::vector<Col
         {"calibrate.network.skipped", Severity::warning, -1, -1,
          fmt::format("{} measurements to judge are of operations that were not fitted", show_count(without))});
   if (2 * same > fitted.judged.points)
-    fitted.findings.push_back({"calibrate.network.same", Severity::warning, -1, -1,
-                               fmt::format("{} of {} measurements to judge are among those of --from: their error says "
-                                           "nothing about others",
-                                           show_count(same), show_count(fitted.judged.points))});
+    fitted.findings.push_back(
+        {"calibrate.network.same", Severity::warning, -1, -1,
+         fmt::format(
+             "{} of {} measurements to judge are also in --from; their error does not apply to other measurements",
+             show_count(same), show_count(fitted.judged.points))});
   return {};
 }
 

@@ -151,7 +151,8 @@ class Reader {
     std::sort(off.begin(), off.end());
     findings_.push_back(
         {"calibrate.network.spread", Severity::note, -1, -1,
-         fmt::format("{} rows have equal ones: each is {:.1f} % off the median of the others, 95 % of them at most "
+         fmt::format("{} rows are repeated: they differ from the median of their repetitions by {:.1f} %, 95 % of them "
+                     "by at most "
                      "{:.1f} %",
                      show_count(std::ssize(off)), 100 * std::expm1(sum / static_cast<double>(off.size())),
                      100 * std::expm1(off[(off.size() - 1) * 95 / 100]))});
@@ -177,11 +178,10 @@ class Reader {
     LimitedFindings outlying;
     for (const auto& [source, of] : sources)
       if (2 * of.far >= of.rows)
-        outlying.add(
-            {"calibrate.network.outlying", Severity::warning, -1, -1,
-             fmt::format("{} of {} rows of {} are more than {:.0f} % off the median of equal rows, by a factor "
-                         "of {:.1f} at most; the medians count",
-                         of.far, of.rows, quote(source), 100 * (kFar - 1), of.most)});
+        outlying.add({"calibrate.network.outlying", Severity::warning, -1, -1,
+                      fmt::format("{} of {} rows of {} differ from the median of repeated rows by more than {:.0f} %, "
+                                  "by a factor of at most {:.1f}; the fit uses the medians",
+                                  of.far, of.rows, quote(source), 100 * (kFar - 1), of.most)});
     std::move(outlying).append_to(findings_);
   }
   Failure bad(std::string text, size_t line) const {
@@ -236,19 +236,19 @@ class Reader {
       return bad("the row is not ranks, a size and a time above 0", line);
     if (!layout.nodes.empty() &&
         (!parse_decimal(cell(layout.nodes), nodes) || (!layout.per_node && (nodes < 1 || ranks % nodes != 0))))
-      return bad(fmt::format("{} is {}; {}", quote(layout.nodes), quote(cell(layout.nodes)),
-                             layout.per_node ? "it is a whole number"
-                                             : fmt::format("it is a number that {} ranks can be divided by", ranks)),
+      return bad(fmt::format(
+                     "{} is {}; {}", quote(layout.nodes), quote(cell(layout.nodes)),
+                     layout.per_node ? "it is a whole number" : fmt::format("it must be a divisor of {} ranks", ranks)),
                  line);
     if (!layout.element.empty()) {
       const auto* element = std::find_if(std::begin(kElements), std::end(kElements),
                                          [&](const auto& e) { return e.first == cell(layout.element); });
       if (element == std::end(kElements))
-        return bad(fmt::format("no element type {}", quote(cell(layout.element))), line);
+        return bad(fmt::format("unknown element type {}", quote(cell(layout.element))), line);
       bytes *= element->second;
     }
     const std::string operation = operation_in(cell(layout.operation));
-    if (operation.empty()) ++skipped_[fmt::format("no form is for {}", quote(cell(layout.operation)))];
+    if (operation.empty()) ++skipped_[fmt::format("unsupported operation {}", quote(cell(layout.operation)))];
     else if (ranks < 2) ++skipped_["one rank alone"];
     else {
       if (layout.per_node) nodes = nodes >= ranks ? 1 : nodes > 0 && ranks % nodes == 0 ? ranks / nodes : 0;
@@ -301,7 +301,7 @@ class Reader {
   Result<void> read_log_row(const Texts& cells, uint64_t bytes, size_t line, Run& run) {
     if (run.cells == 0) run.cells = std::max(cells.size(), kLogCells);
     if (cells.size() < run.cells) {
-      ++skipped_["the log is cut in the row"];
+      ++skipped_["the log is truncated in the row"];
       return {};
     }
     double time = 0;
@@ -310,14 +310,14 @@ class Reader {
     if (!parse_decimal(from_end(8), time) || time < 1e-6 || time > 1e12 || bytes > (uint64_t{1} << 50))
       return bad("the row has no time", line);
     if (run.operation.empty() && !run.test.empty()) {
-      ++skipped_[fmt::format("no form is for {}", quote(run.test))];
+      ++skipped_[fmt::format("unsupported operation {}", quote(run.test))];
       return {};
     }
     if (run.operation.empty()) run.operation = operation_in(options_.operation);
     if (run.operation.empty()) run.operation = operation_in(std::string_view(file_).substr(file_.rfind('/') + 1));
     if (run.operation.empty())
       return fail(Code::usage, "calibrate.network.operation",
-                  "the log does not say which collective it is: --operation all_reduce", {file_});
+                  "the log does not name the collective; name it with, for example, --operation all_reduce", {file_});
     if (run.counts_wrong && ((parse_decimal(from_end(5), wrong) && wrong > 0) ||
                              (parse_decimal(from_end(1), wrong_in_place) && wrong_in_place > 0)))
       ++skipped_["'#wrong' is above 0"];

@@ -49,7 +49,7 @@ void types_known(const Trace& t, LimitedFindings& findings) {
     if (t.type[n] != NodeType::invalid) continue;
     const bool empty = t.id[n] == 0 && t.name[n] == 0 && t.deps.of(n).empty() && t.attr_begin[n] == t.attr_begin[n + 1];
     add(findings, t, "check.type.invalid", Severity::error, n,
-        empty ? "is an empty message: a zero byte where a node should be"
+        empty ? "is an empty message: a zero byte instead of a node"
               : fmt::format("{} has no valid type", quote(t.name_of(n))));
   }
 }
@@ -68,7 +68,7 @@ void sizes_sane(const Trace& t, LimitedFindings& findings) {
       add(findings, t, "check.size.negative", Severity::error, d.node, "a number of bytes or operations is negative");
 }
 
-// `check.time.order` (warning): a node that began before what it waits for.
+// `check.time.order` (warning): a node that began before one of its dependencies.
 // `check.duration.missing` (note): compute without duration or number of operations.
 void durations_sane(const Trace& t, LimitedFindings& findings) {
   uint32_t timed = 0;
@@ -93,7 +93,7 @@ void durations_sane(const Trace& t, LimitedFindings& findings) {
                         show_time(t.start_ps[on] - t.start_ps[n]), t.id[on]));
 }
 
-// `check.duration.two` (warning): `duration_micros` says another time than `dur_ns`, which counts.
+// `check.duration.two` (warning): `duration_micros` differs from `dur_ns`, which takes precedence.
 /// Reading keeps the former as an attribute where they differ by more than rounding.
 void one_duration(const Trace& t, LimitedFindings& findings) {
   const StringId name = t.strings.find("duration_micros");
@@ -103,7 +103,8 @@ void one_duration(const Trace& t, LimitedFindings& findings) {
       const double counts_us = static_cast<double>(t.dur_ps[n]) / kPsPerUs;
       if (micros && std::abs(static_cast<double>(*micros) - counts_us) > 1)
         add(findings, t, "check.duration.two", Severity::warning, n,
-            fmt::format("has a duration_micros of {} and a dur_ns of {:.0f}, which counts", *micros, 1e3 * counts_us));
+            fmt::format("has a duration_micros of {} and a dur_ns of {:.0f}; dur_ns takes precedence", *micros,
+                        1e3 * counts_us));
     }
 }
 
@@ -117,13 +118,13 @@ constexpr RuleRow kRuleRows[] = {
     {"ids", "every id is used once", ids_unique, nullptr},
     {"dependencies", "every dependency is in the file", dependencies_exist, nullptr},
     {"types", "every node has a type", types_known, nullptr},
-    {"sizes", "communication moves a sane number of bytes", sizes_sane, nullptr},
-    {"durations", "times are there and in order", durations_sane, nullptr},
-    {"one duration", "a node has one duration, however often the file says it", one_duration, nullptr},
+    {"sizes", "communication moves a plausible number of bytes", sizes_sane, nullptr},
+    {"durations", "times are present and in order", durations_sane, nullptr},
+    {"one duration", "a node has one duration, even if the file repeats it", one_duration, nullptr},
     {"communication",
      "groups are known; per group all ranks run the same collectives in the same order; messages have two ends",
      nullptr, collectives_agree},
-    {"waits", "who waits for a request comes after it, and every request is waited for", nullptr, waits_refer_back},
+    {"waits", "a wait follows its request, and every request has a wait", nullptr, waits_refer_back},
     {"deadlock", "no node waits for itself, on its rank or through collectives, messages and queues", nullptr,
      no_deadlock},
 };

@@ -55,7 +55,7 @@ std::optional<Communication> order_ranks(const trace::TraceSet& job, const match
     if (order.cycle.size() > kStepsNamed) path += " <- ...";
     findings.push_back(
         cycle_of(job, matching, r, order.cycle,
-                 fmt::format("waits for itself through {} nodes: {} (and {} nodes in or behind cycles can never run)",
+                 fmt::format("waits for itself through {} nodes: {} (and {} nodes in or after cycles can never run)",
                              order.cycle.size(), path, t.size() - order.order.size())));
   }
   return any ? std::nullopt : std::optional(std::move(comms));
@@ -73,7 +73,7 @@ class Reporter {
             Severity::error,
             t.rank,
             static_cast<int64_t>(t.id[about.node]),
-            fmt::format("ranks wait for each other in a circle of {} steps: {}", circle.size(), path(circle, about)),
+            fmt::format("ranks wait for each other in a cycle of {} steps: {}", circle.size(), path(circle, about)),
             facts_of(job_, matching_, about.rank, about.node)};
   }
 

@@ -87,7 +87,7 @@ std::vector<Fact> facts_of(const trace::TraceSet& job, const match::Matching& ma
   return {{"sender", from}, {"receiver", to}, {"message_tag", comm.tag}, {"index", int64_t{id - first}}};
 }
 
-// `check.wait.unknown` (error): a wait for a request that nobody starts.
+// `check.wait.unknown` (error): a wait for a request that no node starts.
 // `check.wait.early` (error): a wait that no dependency puts behind its request.
 // `check.wait.missing` (error): a request that no node waits for.
 // `check.wait.request` (error): a request's number that is used twice.
@@ -121,7 +121,7 @@ void waits_refer_back(const trace::TraceSet& job, const match::Matching& matchin
         if (const auto [found, added] = requests.emplace(*number, Request{n}); added) starts.emplace_back(n, *number);
         else
           add("check.wait.request", n, n,
-              fmt::format("starts request {}, which is the one of node {}", *number, t.id[found->second.node]));
+              fmt::format("starts request {}, but node {} already started it", *number, t.id[found->second.node]));
       }
     std::vector<std::pair<NodeId, NodeId>> pairs;
     std::vector<size_t> unknown;  // findings
@@ -129,7 +129,7 @@ void waits_refer_back(const trace::TraceSet& job, const match::Matching& matchin
       const auto found = requests.find(number);
       if (found == requests.end()) {
         unknown.push_back(findings.size());
-        add("check.wait.unknown", node, node, fmt::format("waits for request {}, which nobody starts", number));
+        add("check.wait.unknown", node, node, fmt::format("waits for request {}, which no node starts", number));
         continue;
       }
       found->second.awaited = true;
@@ -139,8 +139,7 @@ void waits_refer_back(const trace::TraceSet& job, const match::Matching& matchin
     for (size_t i = 0; i < pairs.size(); ++i)
       if (!behind[i])
         add("check.wait.early", pairs[i].first, pairs[i].second,
-            fmt::format("waits for the request of node {}, but no dependency makes it come after that",
-                        t.id[pairs[i].first]));
+            fmt::format("waits for the request of node {}, but does not depend on that node", t.id[pairs[i].first]));
     size_t next_unknown = 0;
     for (const auto& [node, number] : starts) {
       if (requests.at(number).awaited) continue;

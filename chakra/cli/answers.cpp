@@ -19,7 +19,7 @@ std::vector<std::string> tables_of(const answer::Answer& answer, bool all) {
 }  // namespace
 
 options::Option all_option(std::string& table) {
-  return {"--all", &table, "Print every row and column of a table of the answer, and nothing else", "TABLE"};
+  return {"--all", &table, "Print only this table of the answer, with every row and column", "TABLE"};
 }
 
 Result<void> check_table(const std::string& table, const answer::Answer& schema) {

@@ -23,7 +23,7 @@ options::Options rows_of(CheckOptions& o) {
                            "PATH...",
                            {},
                            "A job is a file, a prefix (PREFIX.<rank>.et), a folder or a container. Dumps are a folder, "
-                           "or files, which are one job together."});
+                           "or several files of one job."});
   return rows;
 }
 

@@ -61,8 +61,8 @@ int run_as(const NameRow& name, int argc, char** argv) {
   for (const std::string& arg : args) {
     if (arg == "--version") return print(fmt::format("{}\n", kVersionText)), 0;
     if (arg != "-h" && arg != "--help") continue;
-    print(fmt::format("{}\nUsage: {} FLAGS\n\n{}\nA name for {}; 'chakra --help' shows all it can.\n", name.description,
-                      name.name, name.flags(), kVersionText));
+    print(fmt::format("{}\nUsage: {} FLAGS\n\n{}\nA name for {}; 'chakra --help' lists all commands.\n",
+                      name.description, name.name, name.flags(), kVersionText));
     return 0;
   }
   const Result<Translated> to = name.translate(args);

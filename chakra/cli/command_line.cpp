@@ -80,7 +80,7 @@ void find_without_effect(const Reading& reading) {
   if (reading.globals.jobs > 0 && !reading.row->parallel)
     findings.push_back(job::no_effect("--jobs", name + " works on one core"));
   if (reading.globals.max_unpacked > 0 && !reading.row->reads)
-    findings.push_back(job::no_effect("--max-unpacked", name + " unpacks nothing"));
+    findings.push_back(job::no_effect("--max-unpacked", name + " does not unpack inputs"));
   if (!findings.empty()) print_error(to_text(findings, ""));
 }
 
@@ -138,19 +138,19 @@ std::string unknown_word(const std::string& word, const std::vector<std::string>
       std::find_if(readings.begin(), readings.end(), [&](const Reading& r) { return r.words == words; });
   const bool option = word.starts_with('-');
   if (words.empty() && !option)
-    return fmt::format("there is no command {}{}", quote(word), options::suggestion(word, options::names(kCommands)));
-  if (reading == readings.end()) return fmt::format("there is no option {}", quote(word));
+    return fmt::format("unknown command {}{}", quote(word), options::suggestion(word, options::names(kCommands)));
+  if (reading == readings.end()) return fmt::format("unknown option {}", quote(word));
   if (!reading->syntax.below.empty() && !option)
-    return fmt::format("there is no command {}{}", quote(word),
+    return fmt::format("unknown command {}{}", quote(word),
                        options::suggestion(word, options::names(reading->syntax.below)));
-  if (!option) return fmt::format("nothing takes the word {}", quote(word));
+  if (!option) return fmt::format("unexpected argument {}", quote(word));
   std::vector<std::string> known{"--help"};
   for (const Options* rows : {&reading->syntax.rows, &reading->global_rows})
     for (const Option& row : *rows)
       for (const std::string& spelling : spellings_of(row))
         if (!row.hidden) known.push_back(spelling);
   const std::string name = word.substr(0, word.find('='));
-  return fmt::format("there is no option {}{}", quote(name), options::suggestion(name, known));
+  return fmt::format("unknown option {}{}", quote(name), options::suggestion(name, known));
 }
 
 /// What CLI11 says of the number of values and of missing subcommands.
@@ -160,7 +160,7 @@ std::string in_our_words(const CLI::ParseError& error) {
   if (error.get_name() == "RequiredError") return "a command is required";
   if (error.get_name() != "ArgumentMismatch") return said;
   if (contains(said, "missing")) return name + " needs a value";
-  return contains(said, "received") ? name + " is given too often" : said;
+  return contains(said, "received") ? name + " is given more than once" : said;
 }
 
 int parse_error(const CLI::App& app, const CLI::ParseError& error, const char* first,

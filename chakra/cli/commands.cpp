@@ -5,7 +5,7 @@
 namespace chakra::cli {
 
 constexpr CommandRow kCommandRows[] = {
-    {"link", "Turn PyTorch recordings into traces that are checked against their measurement",
+    {"link", "Link PyTorch recordings into traces, checked against the measured time",
      "chakra link host.0.json.gz device.0.json.gz -o trace.0.et     # one rank\n"
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
      "chakra link kineto.json -o trace.0.et                         # a Kineto trace alone",
@@ -13,38 +13,38 @@ constexpr CommandRow kCommandRows[] = {
     {"check", "Check each trace, and the traces of a job against each other", "chakra check traces/", check_syntax},
     {"sim", "Simulate a job on a described system",
      "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", sim_syntax},
-    {"whatif", "Change a job, and predict what that changes, with an error",
-     "chakra whatif traces/                                         # where to spend money\n"
+    {"whatif", "Predict the effect of a change with its error, or rank possible savings",
+     "chakra whatif traces/                                         # rank possible savings\n"
      "chakra whatif traces/ --scale all_reduce=0.5 --speed 3=0.8    # several changes at once\n"
      "chakra whatif traces/ --device H100-SXM --json answer.json",
      whatif_syntax},
-    {"view", "Write a timeline for ui.perfetto.dev, or a picture of a trace's graph",
-     "chakra view traces/ -o timeline.json                          # what ran when\n"
+    {"view", "Write a timeline for ui.perfetto.dev, or an image of a trace's graph",
+     "chakra view traces/ -o timeline.json                          # a timeline\n"
      "chakra view trace.0.et -o graph.graphml                       # the graph, every node and edge\n"
-     "chakra view trace.0.et --group -o graph.svg                   # as some dozens of boxes, by Graphviz\n"
-     "chakra view trace.0.et --focus 8000 --hops 3 -o graph.pdf     # what is near a node\n"
+     "chakra view trace.0.et --group -o graph.svg                   # as a few dozen boxes, by Graphviz\n"
+     "chakra view trace.0.et --focus 8000 --hops 3 -o graph.pdf     # the neighbourhood of a node\n"
      "chakra view astra_sim.csv --npu-frequency 1.5GHz -o sim.json  # issue and callback lines",
      view_syntax},
-    {"import", "Make traces of another tool's workload: ASTRA-sim text, FlexFlow, MSCCL, ...",
+    {"import", "Import workloads of other tools: ASTRA-sim text, FlexFlow, MSCCL, ...",
      "chakra import MLP_HybridParallel_Data_Model.txt -o mlp --dims 8,8", import_syntax},
-    {"analyze", "Say what bounds the time, what overlaps, what is moved, and who holds others up",
+    {"analyze", "Report bottlenecks, overlap, traffic and stragglers",
      "chakra analyze traces/ --json analysis.json                   # every analysis\n"
-     "chakra analyze trace.0.et --only critical_path,time           # some\n"
-     "chakra analyze traces/ --only imbalance --svg imbalance.svg   # as a picture",
+     "chakra analyze trace.0.et --only critical_path,time           # two of the analyses\n"
+     "chakra analyze traces/ --only imbalance --svg imbalance.svg   # as an image",
      analyze_syntax},
-    {"diff", "Say what two jobs differ in, and whether by more than a threshold",
+    {"diff", "Compare two jobs, and check the differences against a threshold",
      "chakra diff before/ after/\n"
      "chakra diff before.0.et after.0.et --threshold 5              # in percent; exits with 1 beyond it",
      diff_syntax},
-    {"gen", "Make the traces of a described workload",
+    {"gen", "Generate the traces of a described workload",
      "chakra gen step --preset llama3-405b --dp 1024 -o job         # 131,072 ranks in 16 classes\n"
      "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file\n"
      "chakra gen serve --model llama3-70b --tp 8 --batch 16 -o job  # prefill, a step of decode\n"
      "chakra gen cases -o cases/ --num-npus 2                       # the named test cases",
      gen_syntax, false},
-    {"replay", "Run a job for real, by the wall clock",
-     "chakra replay job/                                            # all ranks here, nothing is sent\n"
-     "chakra replay job/ --compute none --dry-run                   # what would run\n"
+    {"replay", "Run a job for real, on the wall clock",
+     "chakra replay job/                                            # all ranks in one process, without a network\n"
+     "chakra replay job/ --compute none --dry-run                   # print the plan\n"
      "chakra replay job/ --rank 3 --ranks 8 --rendezvous node0:4000 # one of eight processes",
      replay_syntax},
     {"calibrate", "Fit devices and networks to measured times",
@@ -53,7 +53,7 @@ constexpr CommandRow kCommandRows[] = {
      "chakra sim job/ --network net.yml --device h100.json",
      calibrate_syntax, true, true},
     {"info", "Summarize traces", "chakra info traces/trace.0.et", info_syntax},
-    {"convert", "Write traces in another form, with nothing lost",
+    {"convert", "Convert traces to another format, without loss",
      "chakra convert trace.0.et -o trace.0.json\n"
      "chakra convert traces/ -o lines --to jsonl     # lines.0.jsonl, lines.1.jsonl, ...",
      convert_syntax},
@@ -62,16 +62,15 @@ constexpr CommandRow kCommandRows[] = {
      "chakra pack more/ -o job.chakra --append                # further ranks\n"
      "chakra sim job.chakra --network net.yml                 # every command reads it like a folder",
      pack_syntax},
-    {"unpack", "Write the ranks of a container as files again",
+    {"unpack", "Extract the ranks of a container into files",
      "chakra unpack job.chakra -o traces\n"
      "chakra unpack job.chakra -o some --ranks 3,7 --nodes 5000:100",
      unpack_syntax},
-    {"list", "List what there is of a kind: algorithms, checks, formats, ...", "chakra list topologies", list_syntax,
-     false},
-    {"doctor", "Check this installation, or a folder of recordings or traces",
+    {"list", "List algorithms, checks, formats and more", "chakra list topologies", list_syntax, false},
+    {"doctor", "Diagnose the installation or a folder of files",
      "chakra doctor                # the installation\n"
      "chakra doctor recordings/    # the files, the missing files, the next command\n"
-     "chakra doctor --repair job.chakra    # adding to it was interrupted, or it was cut\n"
+     "chakra doctor --repair job.chakra    # after an interrupted append\n"
      "chakra doctor --plugins      # plugins of replay: where they are, how to build them",
      doctor_syntax},
     {"completion", "Print a script that completes the command line in your shell",

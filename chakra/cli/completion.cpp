@@ -161,8 +161,9 @@ Options rows_of(CompletionOptions& o) {
 struct Completion {
   std::string shell, script;
 };
-constexpr std::array kCompletion{answer::column<&Completion::shell>("shell", answer::Unit::none, "the shell"),
-                                 answer::column<&Completion::script>("script", answer::Unit::none, "what it reads")};
+constexpr std::array kCompletion{
+    answer::column<&Completion::shell>("shell", answer::Unit::none, "the shell"),
+    answer::column<&Completion::script>("script", answer::Unit::none, "the completion script")};
 
 Result<int> run_completion(const CompletionOptions& o, const Globals& globals) {
   const std::string script = find_row(kShells, o.shell)->script();

@@ -16,12 +16,12 @@ struct DoctorOptions {
 };
 
 options::Options rows_of(DoctorOptions& o) {
-  options::Option repair{"--repair", &o.repair, "Cut a damaged container behind its last index",
-                         {},         {},        "It then holds what was in it before adding was interrupted."};
+  options::Option repair{"--repair", &o.repair, "Truncate a damaged container after its last index",
+                         {},         {},        "The container keeps all data from before the interrupted append."};
   repair.excludes = "--plugins";
-  return {{"path", &o.path, "A folder or a file of recordings or traces; without it, the installation", "PATH"},
+  return {{"path", &o.path, "Folder or file of recordings or traces (default: the installation)", "PATH"},
           std::move(repair),
-          {"--plugins", &o.plugins, "Show where each plugin of 'chakra replay' is, or how to build it"}};
+          {"--plugins", &o.plugins, "Show the location of each 'chakra replay' plugin, or how to build it"}};
 }
 
 /// Writes what was found; the exit code.
@@ -52,7 +52,7 @@ Result<int> run_plugins(const std::string& path, const std::string& json_path) {
 }
 
 Result<int> run_repair(const std::string& path, const std::string& json_path) {
-  if (path.empty()) return fail(Code::usage, "cli.usage", "which container is to be repaired?");
+  if (path.empty()) return fail(Code::usage, "cli.usage", "--repair needs the path of a container");
   CHAKRA_TRY(keep_apart({path}, {}, json_path));
   CHAKRA_ASSIGN(const job::RepairedContainer repaired, job::repair_container(path));
   CHAKRA_TRY(show(

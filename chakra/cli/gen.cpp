@@ -36,9 +36,10 @@ Syntax serve_syntax() { return syntax_of<job::GenerateServeOptions>(run_serve); 
 }  // namespace
 
 Syntax gen_syntax() {
-  return {.below = {{"cases", "Write the named test cases of the ecosystem: one or two nodes each", gen_cases_syntax},
-                    {"serve", "Prefill and decode of a batch by a transformer, as a job by classes", serve_syntax},
-                    {"step", "One training step of a model, as a job by classes of ranks", step_syntax}}};
+  return {
+      .below = {{"cases", "Generate the named Chakra test cases: one or two nodes each", gen_cases_syntax},
+                {"serve", "Generate prefill and decode of a transformer, as a job by classes of ranks", serve_syntax},
+                {"step", "Generate a training step of a model, as a job by classes of ranks", step_syntax}}};
 }
 
 }  // namespace chakra::cli

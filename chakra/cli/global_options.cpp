@@ -10,15 +10,14 @@ options::Options rows_of(Globals& g) {
            "Write the results as JSON to FILE; - for standard output",
            "FILE",
            {},
-           "With -, nothing else is written to standard output."},
-          {"--jobs", &g.jobs, "Work on at most N cores (default: all)", "N", options::whole_number(1, kMostCores)},
+           "With -, standard output holds only the JSON."},
+          {"--jobs", &g.jobs, "Use at most N cores (default: all)", "N", options::whole_number(1, kMostCores)},
           {"--max-unpacked",
            options::bytes_form(g.max_unpacked),
-           "Largest size of an unpacked input, or of a pipe",
+           "Size limit of an unpacked input, or of a pipe",
            "BYTES",
            {},
-           "A number with a unit such as 64GiB, or without. Without the option, 1,000 times the packed bytes, and at "
-           "most 16 GiB."}};
+           "A number of bytes, or with a unit such as 64GiB. Default: 1,000 times the packed size, at most 16 GiB."}};
 }
 
 }  // namespace chakra::cli

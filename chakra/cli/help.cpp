@@ -30,11 +30,11 @@ std::string indented(std::string_view text) {
 
 std::string help_of_command() {
   return fmt::format(
-      "Chakra execution traces: record, link, check, simulate, run and look at AI workloads.\n\n"
+      "Chakra execution traces: record, link, check, simulate, run and view AI workloads.\n\n"
       "Usage: chakra COMMAND [OPTIONS] ...\n\n{}\n"
       "Options:\n  -h, --help    Print this help; 'chakra COMMAND --help' shows options and an example\n"
       "  --version     Print the version\n\n"
-      "Exit codes: 0 done, 1 the input is wrong, 2 usage, 3 a file cannot be read or written,\n"
+      "Exit codes: 0 done, 1 invalid input, 2 usage, 3 a file cannot be read or written,\n"
       "4 the simulation cannot finish, 130 interrupted.\n",
       list_of(kCommands));
 }

@@ -15,7 +15,9 @@ using result::Table;
 struct ListOptions {
   std::string kind;
 };
-options::Options rows_of(ListOptions& o) { return {{"kind", &o.kind, "What to list; without it, the kinds", "KIND"}}; }
+options::Options rows_of(ListOptions& o) {
+  return {{"kind", &o.kind, "Kind to list (default: list the kinds)", "KIND"}};
+}
 
 /// A row for each option, of which text tells all that a program needs to offer it.
 Table option_table() {
@@ -40,7 +42,7 @@ Table option_table() {
 constexpr std::array<job::KindRow, 3> kOwnKinds{{
     {"commands", "subcommands", [] { return job::list_rows("command", kCommands); }},
     {"options", "options of each subcommand, with their types, defaults and values", option_table},
-    {"names", "names of other tools' commands that this one answers to", [] { return job::list_rows("name", kNames); }},
+    {"names", "commands of other tools that chakra also provides", [] { return job::list_rows("name", kNames); }},
 }};
 
 std::vector<job::KindRow> all_kinds() {

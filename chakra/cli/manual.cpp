@@ -19,8 +19,8 @@ struct ManualOptions {
 };
 
 Options rows_of(ManualOptions& o) {
-  Option words{"command", &o.words, "The subcommand, such as sim or 'gen step'; without it, chakra itself", "COMMAND"};
-  Option folder{"-o,--output", &o.folder, "Write all pages as DIR/man1/chakra*.1 instead", "DIR"};
+  Option words{"command", &o.words, "Subcommand, such as sim or 'gen step' (default: chakra itself)", "COMMAND"};
+  Option folder{"-o,--output", &o.folder, "Write all pages as DIR/man1/chakra*.1 instead of printing one", "DIR"};
   folder.excludes = "command";
   return {std::move(words), std::move(folder)};
 }
@@ -75,12 +75,12 @@ std::string page_of(const Command& command) {
 }
 
 std::string main_page() {
-  std::string text = head({}, "Chakra execution traces: record, link, check, simulate, run and look at AI workloads");
+  std::string text = head({}, "Chakra execution traces: record, link, check, simulate, run and view AI workloads");
   text += ".SH SYNOPSIS\n\\fBchakra\\fR \\fICOMMAND\\fR [OPTIONS] ...\n.SH COMMANDS\n";
   for (const Command& command : all_commands())
     text += fmt::format(".TP\n\\fB{}\\fR(1)\n{}.\n", escaped(page_name(command.words)), escaped(command.description));
   return text +
-         ".SH EXIT STATUS\n0 done, 1 the input is wrong, 2 usage, 3 a file cannot be read or written, 4 the simulation "
+         ".SH EXIT STATUS\n0 done, 1 invalid input, 2 usage, 3 a file cannot be read or written, 4 the simulation "
          "cannot finish, 130 interrupted.\n";
 }
 
@@ -97,7 +97,7 @@ Result<std::string> page(const std::vector<std::string>& words) {
   for (const Command& command : all_commands())
     if (command.words == words) return page_of(command);
   return fail(Code::usage, "cli.usage",
-              fmt::format("there is no command {}", quote(fmt::format("{}", fmt::join(words, " ")))));
+              fmt::format("unknown command {}", quote(fmt::format("{}", fmt::join(words, " ")))));
 }
 
 /// An answer with one text.

@@ -59,8 +59,8 @@ Result<Given> parse(std::span<const Flag> flags, const Arguments& args) {
         else if (found && found != &flag) several = true;
         found = &flag;
       }
-    if (!found || asked.empty()) return usage(fmt::format("there is no flag {}", quote(args[i])));
-    if (several && !exact) return usage(fmt::format("{} may be several flags; write more of it", quote(args[i])));
+    if (!found || asked.empty()) return usage(fmt::format("unknown flag {}", quote(args[i])));
+    if (several && !exact) return usage(fmt::format("{} is ambiguous; write more of the flag", quote(args[i])));
     if (!found->value) {
       if (equals < args[i].size()) return usage(fmt::format("--{} takes no value", found->name));
       given.values[found->name] = "";
@@ -69,7 +69,7 @@ Result<Given> parse(std::span<const Flag> flags, const Arguments& args) {
     } else if (i + 1 < args.size()) {
       given.values[found->name] = args[++i];
     } else {
-      return usage(fmt::format("--{} wants a value", found->name));
+      return usage(fmt::format("--{} needs a value", found->name));
     }
   }
   for (const Flag& flag : flags)
@@ -79,7 +79,7 @@ Result<Given> parse(std::span<const Flag> flags, const Arguments& args) {
 
 Result<Given> parse_without_words(std::span<const Flag> flags, const Arguments& args) {
   CHAKRA_ASSIGN(Given given, parse(flags, args));
-  if (!given.words.empty()) return usage(fmt::format("{} is no flag", quote(given.words[0])));
+  if (!given.words.empty()) return usage(fmt::format("unexpected argument {}", quote(given.words[0])));
   return given;
 }
 
@@ -96,7 +96,7 @@ std::string path(const std::string& text) { return text.starts_with('-') ? "./" 
 // ---- chakra_trace_link -----------------------------------------------------------------------------------
 
 constexpr std::array<Flag, 5> kLinkFlags{{
-    {"rank", "", true, false, "the rank, where the files do not say it"},
+    {"rank", "", true, false, "the rank, if the files do not contain it"},
     {"chakra-host-trace", "pytorch-et-file", true, false, "PyTorch execution trace"},
     {"chakra-device-trace", "kineto-file", true, false, "Kineto trace"},
     {"output-file", "", true, true, "the trace to write"},
@@ -111,8 +111,7 @@ Result<Translated> trace_link(const Arguments& args) {
   to.args.insert(to.args.end(), {"-o", path(given["output-file"])});
   pass(given, "rank", "--rank", to.args);
   if (given["output-file"].ends_with(".json"))
-    to.note =
-        "the output is a Chakra trace (.et) whatever its name; chakra_converter takes it, and nothing else is needed";
+    to.note = "the output is a Chakra trace (.et) despite its name; chakra_converter accepts it unchanged";
   return to;
 }
 
@@ -132,7 +131,7 @@ constexpr std::array<Flag, 9> kConverterFlags{{
 Result<Translated> converter(const Arguments& args) {
   CHAKRA_ASSIGN(const Given given, parse(kConverterFlags, args));
   if (given.words.size() + given.has("input_type") != 1)
-    return usage("say what to convert: chakra_converter PyTorch|Text --input FILE --output FILE");
+    return usage("the type of the input is missing: chakra_converter PyTorch|Text --input FILE --output FILE");
   const std::string type = given.has("input_type") ? given["input_type"] : given.words[0];
   const std::string in = path(given["input"]), out = path(given["output"]);
   if (type == "PyTorch") {
@@ -149,9 +148,9 @@ Result<Translated> converter(const Arguments& args) {
         "each rank's nodes are numbered from 0; 'chakra import --dims 8,8' also keeps the groups of hybrid parallelism";
   } else if (type == "FlexFlow") {
     to.args.back() = "flexflow";
-    to.note = "times are taken as ms, as FlexFlow writes them; 'chakra import --time-unit s' takes them as seconds";
+    to.note = "times are read as ms, FlexFlow's unit; 'chakra import --time-unit s' reads seconds";
   } else {
-    return usage(fmt::format("{} cannot be converted; PyTorch, Text or FlexFlow can", quote(type)));
+    return usage(fmt::format("unknown input type {}; expected PyTorch, Text or FlexFlow", quote(type)));
   }
   return to;
 }
@@ -186,7 +185,7 @@ Result<Translated> visualizer(const Arguments& args) {
 Result<Translated> jsonizer(const Arguments& args) {
   CHAKRA_ASSIGN(const Given given, parse_without_words(kFileFlags, args));
   return Translated{{"convert", path(given["input_filename"]), "-o", path(given["output_filename"]), "--to", "json"},
-                    "the output is one JSON document, not objects behind one another"};
+                    "the output is one JSON document, not a sequence of objects"};
 }
 
 constexpr std::array<Flag, 5> kTimelineFlags{{

@@ -15,7 +15,7 @@ Result<void> run_pack(job::PackOptions& o, const Globals& globals) {
   const std::string& json = o.report = globals.json;
   if (o.output.empty()) {  // statistics of one that is there
     if (!o.stats || o.paths.size() != 1 || o.append)
-      return fail(Code::usage, "cli.usage", "where to pack to? -o job.chakra; or a container and --stats");
+      return fail(Code::usage, "cli.usage", "the output is missing: use -o job.chakra, or a container and --stats");
     CHAKRA_TRY(keep_apart(o.paths, {}, json));
     return show_stats(o.paths[0], json);
   }

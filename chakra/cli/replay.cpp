@@ -19,10 +19,10 @@ options::Options rows_of(ReplayOptions& o) {
        "PREFIX"},
       {"--timeline",
        &o.outputs.timeline,
-       "Write when everything ran, for https://ui.perfetto.dev",
+       "Write a timeline for https://ui.perfetto.dev",
        "FILE",
        {},
-       "In names of files, {rank} is the rank of a process. Under a launcher each rank needs a file of its own."},
+       "In file names, {rank} stands for the rank of a process. Under a launcher, each rank needs a separate file."},
       {"--csv", &o.outputs.csv, "Write the tables as PREFIX.<table>.csv", "PREFIX"}};
   for (options::Option& row : outputs) row.excludes = "--flows";
   outputs[0].excludes = outputs[1].excludes = "--flows, --dry-run";
@@ -33,10 +33,10 @@ options::Options rows_of(ReplayOptions& o) {
   add(rows, std::move(outputs));
   rows.push_back({"--flows",
                   &o.flows_file,
-                  "Run nothing: write which rank sends how much to which",
+                  "Write the flows between ranks, without running the job",
                   "FILE",
                   {},
-                  "Each flow names what it waits for. The file is CSV, or JSON where its name ends in .json."});
+                  "Each flow lists the flows that it depends on. The file is CSV, or JSON if its name ends in .json."});
   options::Options flows = job::rows_of(o.flows);
   for (options::Option& row : flows) row.needs = "--flows";
   add(rows, std::move(flows));
@@ -46,7 +46,7 @@ options::Options rows_of(ReplayOptions& o) {
 /// The schedule of flows instead of a run.
 Result<void> run_flows(const ReplayOptions& o) {
   if (!o.outputs.json.empty())
-    return fail(Code::usage, "cli.usage", "with --flows nothing runs, so there is nothing for --json");
+    return fail(Code::usage, "cli.usage", "--json has no result with --flows: the job does not run");
   CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.call.path));
   files.insert(files.end(), {o.call.groups, o.flows.network, o.flows.collectives});
   CHAKRA_TRY(keep_apart(files, {o.flows_file}));

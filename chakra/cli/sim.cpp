@@ -25,22 +25,22 @@ options::Options rows_of(SimOptions& o) {
   options::Options rows = job::rows_of(o.call);
   rows.push_back({"--workload-configuration",
                   &o.workload,
-                  "The job, as ASTRA-sim's command has it",
+                  "The job, under the name of ASTRA-sim's option",
                   "PREFIX",
                   {},
-                  "It stands for PATH, --compat astra-sim and --astra-output."});
-  options::Option lines{"--astra-output", &o.astra_output, "With --compat: print the lines that ASTRA-sim prints"};
+                  "Equivalent to PATH, --compat astra-sim and --astra-output."});
+  options::Option lines{"--astra-output", &o.astra_output, "With --compat: print ASTRA-sim's output lines"};
   lines.needs = "--compat astra-sim";
   rows.push_back(std::move(lines));
   rows.push_back({"--csv", &o.csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...", "PREFIX"});
   rows.push_back(all_option(o.all));
-  options::Option timeline{"--timeline", &o.timeline, "Write what ran when, for https://ui.perfetto.dev", "FILE.json"};
+  options::Option timeline{"--timeline", &o.timeline, "Write a timeline for https://ui.perfetto.dev", "FILE.json"};
   timeline.excludes = "--compat astra-sim";
   rows.push_back(std::move(timeline));
   for (const auto& [name, text] :
        {std::pair("--compute-scale", &o.compute_scale), std::pair("--comm-scale", &o.comm_scale),
         std::pair("--logging-configuration", &o.logging), std::pair("--logging-folder", &o.logging_folder)})
-    rows.push_back({.names = name, .target = text, .help = "Of ASTRA-sim's command; without effect", .hidden = true});
+    rows.push_back({.names = name, .target = text, .help = "ASTRA-sim option; without effect", .hidden = true});
   return rows;
 }
 
@@ -52,7 +52,8 @@ Result<void> settle(SimOptions& o) {
     o.call.rules = job::Rules::astra_sim;
     o.astra_output = true;
   }
-  if (o.call.path.empty()) return fail(Code::usage, "cli.usage", "which job? Give a prefix, a folder or one trace");
+  if (o.call.path.empty())
+    return fail(Code::usage, "cli.usage", "the job is missing: give a prefix, a folder or one trace");
   if (contains(o.call.groups, "empty")) o.call.groups.clear();  // ASTRA-sim's name for no file
   o.call.timeline = !o.timeline.empty();
   return {};
@@ -69,7 +70,7 @@ Findings ignored_options(const SimOptions& o, const std::string& json) {
                           fmt::format("{} {} has no effect here, nor in ASTRA-sim", flag, value)});
   for (const auto& [flag, value] :
        {std::pair("--logging-configuration", o.logging), std::pair("--logging-folder", o.logging_folder)})
-    if (!value.empty()) findings.push_back(job::no_effect(flag, "nothing is logged; --json says what happens"));
+    if (!value.empty()) findings.push_back(job::no_effect(flag, "there is no log; use --json for details"));
   return findings;
 }
 
@@ -138,7 +139,7 @@ Result<void> run_sim(const SimOptions& o, const std::string& json_path) {
   else if (o.astra_output && o.all.empty()) print(view::to_text(astra_report_of(result)));
   else CHAKRA_TRY(print_answer(answer, text_of(result), o.all));
   if (report.interrupted)
-    return fail(Code::interrupted, "sim.interrupted", "stopped; the result is what there was by then");
+    return fail(Code::interrupted, "sim.interrupted", "stopped; the result covers the run up to that point");
   return recorded::check_errors(o.call.max_error, result.replays);
 }
 

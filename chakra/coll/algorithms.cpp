@@ -21,7 +21,7 @@ constexpr AlgorithmRow kAlgorithmRows[] = {
      "all-reduce 2 (n-1) (L + S/(n B)); reduce-scatter (n-1) (L + S/(n B)); all-gather (n-1) (L + S/B); "
      "all-to-all (n-1) L + (n-1) S/(2 B)",
      kSums | bit(CommType::all_gather) | bit(CommType::all_to_all), false, Needs::nothing, ring, ring_round},
-    {"bidirectional_ring", "half of each block goes round the ring each way; links of their own for both ways",
+    {"bidirectional_ring", "half of each block goes around the ring in each direction, on separate links",
      "all-reduce 2 (n-1) (L + S/(2 n B)); reduce-scatter (n-1) (L + S/(2 n B)); all-gather (n-1) (L + S/(2 B))",
      kSums | bit(CommType::all_gather), false, Needs::nothing, bidirectional_ring, bidirectional_ring_round},
     {"direct", "each member sends to all others at once",
@@ -34,7 +34,8 @@ constexpr AlgorithmRow kAlgorithmRows[] = {
      "n = 2^K: all-reduce 2 K L + 2 (n-1) S/(n B); reduce-scatter K L + (n-1) S/(n B); all-gather K L + (n-1) S/B; "
      "else two rounds more",
      kSums | bit(CommType::all_gather), false, Needs::nothing, halving_doubling, halving_doubling_round},
-    {"double_binary_tree", "two trees, each with half of the data in pieces; who is inside one is a leaf of the other",
+    {"double_binary_tree",
+     "two trees, each with half of the data in pieces; an inner member of one tree is a leaf of the other",
      "about 2 (2 K + 2 p) (L + S/(2 p B)), p pieces per tree", bit(CommType::all_reduce), false, Needs::nothing,
      double_binary_tree, pipelined_tree_round},
     {"tree", "binomial tree: in each round twice as many have it",
@@ -45,15 +46,15 @@ constexpr AlgorithmRow kAlgorithmRows[] = {
      bit(CommType::broadcast) | bit(CommType::reduce), false, Needs::nothing, binary_tree, pipelined_tree_round},
     {"chain", "from member to member, the data in p pieces", "(n-1) L + (n-1 + p-1) S/(p B)",
      bit(CommType::broadcast) | bit(CommType::reduce), false, Needs::nothing, chain, chain_round},
-    {"linear", "the root with one member after the other",
-     "scatter L + (n-1) S/(n B); gather L + S/B, for what arrives at the root does not contend",
+    {"linear", "the root exchanges data with one member after the other",
+     "scatter L + (n-1) S/(n B); gather L + S/B, without contention at the root",
      bit(CommType::gather) | bit(CommType::scatter), false, Needs::nothing, linear, linear_round},
     {"pairwise", "in round k each member sends to the one k places on", "(n-1) (L + S/(n B))",
      bit(CommType::all_to_all), true, Needs::nothing, pairwise, pairwise_round},
-    {"bruck", "in round k what has to go on by bit k of its distance goes 2^k places",
+    {"bruck", "in round k, data with bit k set in its distance moves 2^k places",
      "n = 2^K: all-to-all K (L + S/(2 B)); all-gather K L + (n-1) S/B",
      bit(CommType::all_to_all) | bit(CommType::all_gather), true, Needs::nothing, bruck, bruck_round},
-    {"dissemination", "in round k each member tells the one 2^k places on", "K L", bit(CommType::barrier), false,
+    {"dissemination", "in round k each member signals the member 2^k places on", "K L", bit(CommType::barrier), false,
      Needs::nothing, dissemination, dissemination_round},
     {"hierarchical",
      "dimension by dimension, sums from the inside out, results back; chunks of 1 MiB and more follow each other. For "
@@ -82,17 +83,15 @@ constexpr AlgorithmRow kAlgorithmRows[] = {
      "overlap",
      kSums | bit(CommType::all_gather), false, Needs::nodes, node_columns, node_columns_round},
     {"in_network",
-     "switches sum what members send up, and send results to all at once (NVLink SHARP, Quantum SHARP); for members "
-     "below "
-     "switches that reduce ('reduction' in the network file)",
+     "switches reduce the data of the members below them, and multicast the results (NVLink SHARP, Quantum SHARP); "
+     "requires 'reduction' in the network file",
      "R of the switches: all-reduce 2 L + l + S (1 + 1/n)/min(B, R), between switches S/min(B, R); reduce-scatter "
      "L + l + S/min(B, R); all-gather L + l + n S/min(B, R)",
      kSums | bit(CommType::all_gather), false, Needs::reduction, in_network, direct_round, in_network_traffic},
     {"hierarchical_in_network",
-     "hierarchical, in_network in dimensions whose switches reduce, hierarchical_doubling in the others (NVLSTree)",
-     "per chunk in_network's for the dimensions whose switches reduce, hierarchical_doubling's for the others; c "
-     "chunks "
-     "overlap",
+     "hierarchical: in_network in dimensions with reducing switches, hierarchical_doubling in the others (NVLSTree)",
+     "per chunk, the cost of in_network in dimensions with reducing switches and of hierarchical_doubling in the "
+     "others; c chunks overlap",
      kSums | bit(CommType::all_gather), false, Needs::grid_reduction, hierarchical_in_network, hierarchical_round,
      hierarchical_in_network_traffic},
 };

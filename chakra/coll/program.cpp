@@ -9,7 +9,7 @@ std::shared_ptr<const Program> finished(std::shared_ptr<Program> program) {
   assert_whole(program->plan);
   AlgorithmRow& row = program->row;
   row.name = program->name;
-  row.description = "as the file says";
+  row.description = "program of the file";
   row.types = 1u << static_cast<unsigned>(program->type);
   if (program->type == CommType::reduce_scatter)
     row.types |= 1u << static_cast<unsigned>(CommType::reduce_scatter_block);
@@ -19,10 +19,10 @@ std::shared_ptr<const Program> finished(std::shared_ptr<Program> program) {
 
 std::string misfit(const Program& program, const Operation& op, uint32_t members) {
   if (program.plan.members != members)
-    return fmt::format("{} is for {} members, the group has {}", program.name, program.plan.members, members);
+    return fmt::format("{} requires {} members, but the group has {}", program.name, program.plan.members, members);
   if (trace::has_root(op.type) && op.root != program.root)
-    return fmt::format("the root of {} is member {}, that of the operation is member {}", program.name, program.root,
-                       op.root);
+    return fmt::format("the root of {} is member {}, but the root of the operation is member {}", program.name,
+                       program.root, op.root);
   return {};
 }
 

@@ -127,7 +127,7 @@ class RuleReader {
     if (name.find('.') == std::string_view::npos) return find_algorithm(name);
     if (!read_)
       return error("coll.selection.algorithm",
-                   fmt::format("{} is a file, which simulations and flows can follow, but no run", quote(name)));
+                   fmt::format("{} is a file, which only simulations and flows support", quote(name)));
     CHAKRA_ASSIGN(std::shared_ptr<const Program> program, read_(std::string(name)));
     selection_.programs.push_back(std::move(program));
     return &selection_.programs.back()->row;
@@ -183,7 +183,7 @@ class RuleReader {
     const auto to = high.empty() ? std::optional<uint64_t>(UINT64_MAX) : parse_size(high);
     if (dash == std::string_view::npos || !from || !to)
       return error("coll.selection.size",
-                   fmt::format("{} is no range of sizes, such as 0-64KiB or 64KiB-", quote(range)));
+                   fmt::format("{} is not a range of sizes, such as 0-64KiB or 64KiB-", quote(range)));
     if (*from >= *to) return error("coll.selection.size", fmt::format("no size is in {}", quote(range)));
     rule.from = *from;
     rule.to = *to;
@@ -196,7 +196,7 @@ class RuleReader {
     const uint64_t from = std::max(rule.from, program.from), to = std::min(rule.to, program.to);
     if (from >= to)
       return error("coll.selection.size",
-                   fmt::format("{} is for sizes from {} to below {}, none of which the rule covers", program.name,
+                   fmt::format("{} supports sizes from {} to below {}, outside the sizes of the rule", program.name,
                                show_size(program.from), show_size(program.to)));
     rule.from = from;
     rule.to = to;

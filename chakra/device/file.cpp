@@ -23,8 +23,8 @@ constexpr double kMostOps = 1e9, kMostGb = 1e9;  ///< in the file's units: a mil
 Result<double> rate(const Spec& value, std::string_view key, double most, double unit) {
   CHAKRA_ASSIGN(const double number, value.number());
   if (!(number > 0 && number <= most))
-    return value.error("device.file.value",
-                       fmt::format("{} is {}; it is above 0 and at most {:g}", quote(key), quote(value.scalar), most));
+    return value.error("device.file.value", fmt::format("{} is {}; it must be above 0 and at most {:g}", quote(key),
+                                                        quote(value.scalar), most));
   return number * unit;
 }
 
@@ -86,7 +86,7 @@ Result<void> read_error(const Spec& value, KernelError& error) {
                                            : nullptr;
     if (!to)
       return of.error("device.file.key",
-                      fmt::format("the key {} is not known; an error has 'random', 'block', 'worst', "
+                      fmt::format("unknown key {}; an error has 'random', 'block', 'worst', "
                                   "'worst-of', 'roofline', 'spread', 'near', 'apart', 'far' and 'beyond'",
                                   quote(key)));
     CHAKRA_ASSIGN(*to, within(of, key, 0, 1e9));
@@ -125,7 +125,7 @@ bool make_cells(NumberTable& table, const KernelKind& kind) {
 
 /// The same of a table, whose numbers have no lines: where one is wrong, load() reads the file as a tree.
 Result<std::vector<double>> take_measured(const Spec& value, NumberTable& table, const KernelKind& kind) {
-  if (!make_cells(table, kind)) return value.error("device.file.value", "a measured time or size cannot be");
+  if (!make_cells(table, kind)) return value.error("device.file.value", "invalid measured time or size");
   return std::move(table.cells);
 }
 
@@ -191,11 +191,11 @@ Result<void> read_kernel(const Spec& spec, SpecWithTables& file, Device& device)
   const KernelKind* kind = find_kernel_kind(name);
   if (!kind)
     return spec.error("device.file.value",
-                      fmt::format("the kernel {} is not known ('chakra list kernels')", quote(name)));
+                      fmt::format("unknown kernel {} ('chakra list kernels' shows all)", quote(name)));
   CHAKRA_ASSIGN(const std::string type_name, spec.find("type")->string());
   const DType type = trace::dtype_of(type_name);
   if (type == DType::unknown)
-    return spec.error("device.file.value", fmt::format("the element type {} is not known", quote(type_name)));
+    return spec.error("device.file.value", fmt::format("unknown element type {}", quote(type_name)));
   if (const KernelTable* other = find_table(device, name, type); other && other->type() == type)
     return spec.error("device.file.value", fmt::format("two tables of {} in {}", quote(name), type_name));
   KernelConstants constants;
@@ -212,8 +212,8 @@ Result<void> read_kernel(const Spec& spec, SpecWithTables& file, Device& device)
       if (!known)
         return value.error(
             "device.file.key",
-            fmt::format("the key {} is not known; known: 'ops-time', 'bytes-time', 'fixed-us', "
-                        "'step-ns', 'overlap', 'kernel', 'type', 'sizes', 'error', 'source', 'checksum', 'measured'",
+            fmt::format("unknown key {}; known: 'ops-time', 'bytes-time', 'fixed-us', 'step-ns', 'overlap', 'kernel', "
+                        "'type', 'sizes', 'error', 'source', 'checksum', 'measured'",
                         quote(key)));
     }
   }
@@ -223,7 +223,7 @@ Result<void> read_kernel(const Spec& spec, SpecWithTables& file, Device& device)
     device.kernels.emplace_back(device, name, type, constants, read_later(file.text, table->unread, *kind));
   } else {
     CHAKRA_ASSIGN(std::vector<double> cells, table ? take_measured(rows, *table, *kind) : read_measured(rows, *kind));
-    if (cells.empty()) return spec.error("device.file.value", fmt::format("nothing is measured of {}", quote(name)));
+    if (cells.empty()) return spec.error("device.file.value", fmt::format("{} has no measured rows", quote(name)));
     device.kernels.emplace_back(device, name, type, constants, std::move(cells));
   }
   device.kernels.back().source = source;
@@ -244,7 +244,7 @@ Result<void> read_others(const Spec& value, Device& device) {
       CHAKRA_ASSIGN(others.fixed_s, microseconds(of, key));
     } else {
       return of.error("device.file.key",
-                      fmt::format("the key {} is not known; known: 'ops-time', 'bytes-time', 'fixed-us'", quote(key)));
+                      fmt::format("unknown key {}; known: 'ops-time', 'bytes-time', 'fixed-us'", quote(key)));
     }
   }
   return {};
@@ -282,14 +282,14 @@ Result<void> read_field(const std::string& key, const Spec& value, Device& devic
   }
   return value.error(
       "device.file.key",
-      fmt::format("the key {} is not known; a device has 'name', 'peaks', 'memory-bandwidth', 'memory', "
+      fmt::format("unknown key {}; a device has 'name', 'peaks', 'memory-bandwidth', 'memory', "
                   "'recorded-as', 'source', 'kernels', 'others', 'host-us', 'sustained-time' and 'unaligned-time'",
                   quote(key)));
 }
 
 Result<Device> read_device(SpecWithTables file) {
   const Spec& spec = file.spec;
-  if (spec.kind != Spec::Kind::map) return spec.error("device.file.value", "a device file is a map");
+  if (spec.kind != Spec::Kind::map) return spec.error("device.file.value", "a device file must be a map");
   Device device;
   for (const auto& [key, value] : spec.fields) CHAKRA_TRY(read_field(key, value, device));
   for (const char* needed : {"name", "peaks", "memory-bandwidth"})

@@ -152,7 +152,7 @@ Result<void> read_field(const std::string& key, const Spec& value, Stack& stack)
   } else if (key == "error") {
     CHAKRA_ASSIGN(stack.error, number_within(value, key, 0, kMostStackError, kValue));
   } else {
-    return value.error("device.stack.key", fmt::format("the key {} is not known; a stack has 'name', 'attention', "
+    return value.error("device.stack.key", fmt::format("unknown key {}; a stack has 'name', 'attention', "
                                                        "'elementwise-time', 'host-us', 'products', 'pass-us', "
                                                        "'sequence-us', 'prefill-share', 'logit-bytes', 'activations', "
                                                        "'sharding', 'selective', 'error' and 'source'",
@@ -163,7 +163,7 @@ Result<void> read_field(const std::string& key, const Spec& value, Stack& stack)
 
 Result<Stack> load_stack(const std::string& path) {
   CHAKRA_ASSIGN(const Spec spec, load_spec(path));
-  if (spec.kind != Spec::Kind::map) return spec.error("device.stack.value", "a stack file is a map");
+  if (spec.kind != Spec::Kind::map) return spec.error("device.stack.value", "a stack file must be a map");
   Stack stack;
   for (const auto& [key, value] : spec.fields) CHAKRA_TRY(read_field(key, value, stack));
   if (stack.name.empty()) return spec.error("device.stack.key", "a stack needs 'name'");

@@ -31,7 +31,7 @@ class SystemReader {
   SystemReader(const Spec& spec, Findings& findings) : spec_(spec), findings_(findings) {}
 
   Result<System> run() {
-    if (spec_.kind != Spec::Kind::map) return spec_.error("sim.system.value", "a system file is a map");
+    if (spec_.kind != Spec::Kind::map) return spec_.error("sim.system.value", "a system file must be a map");
     for (const auto& [key, value] : spec_.fields) {
       known_ = true;
       CHAKRA_TRY(read(key, value));
@@ -55,7 +55,7 @@ class SystemReader {
 
   void note_unknown(const std::string& key, const Spec& value) {
     unknown_.add({"sim.system.unknown_key", Severity::warning, -1, -1,
-                  fmt::format("{}: the key {} is not known and has no effect", value.place().text(), quote(key))});
+                  fmt::format("{}: unknown key {}, without effect", value.place().text(), quote(key))});
   }
 
   Result<void> read(const std::string& key, const Spec& value) {
@@ -85,15 +85,16 @@ class SystemReader {
       CHAKRA_ASSIGN(system_.scheduling, value.string());
       for (const char* known : {"LIFO", "FIFO", "EXPLICIT"})
         if (system_.scheduling == known) return {};
-      return value.error("sim.system.value", fmt::format("no scheduling policy {}; known: LIFO, FIFO, EXPLICIT",
+      return value.error("sim.system.value", fmt::format("unknown scheduling policy {}; known: LIFO, FIFO, EXPLICIT",
                                                          quote(system_.scheduling)));
     }
     if (key == "collective-optimization") {
       std::string text;
       CHAKRA_ASSIGN(text, value.string());
       if (text != "baseline" && text != "localBWAware")
-        return value.error("sim.system.value",
-                           fmt::format("no collective optimization {}; known: baseline, localBWAware", quote(text)));
+        return value.error(
+            "sim.system.value",
+            fmt::format("unknown collective optimization {}; known: baseline, localBWAware", quote(text)));
       system_.local_bw_aware = text == "localBWAware";
       return {};
     }
@@ -115,7 +116,7 @@ class SystemReader {
   /// {"a": {"device": "H100-SXM", "ranks": [0, 1]}, "b": {"peak-perf": TFLOP/s, "local-mem-bw": GB/s, "ranks": [2]}}
   Result<void> devices(const Spec& value) {
     if (value.kind != Spec::Kind::map)
-      return value.error("sim.system.value", "expected a map from the name of a device to what it can do");
+      return value.error("sim.system.value", "expected a map from device names to device properties");
     for (const auto& [name, row] : value.fields) {
       CHAKRA_ASSIGN(Device device, device_row(name, row));
       for (const Spec& item : row.find("ranks")->items) {
@@ -148,7 +149,7 @@ class SystemReader {
     }
     CHAKRA_ASSIGN(const double flops, peak->number());
     CHAKRA_ASSIGN(const double bytes, bandwidth->number());
-    if (!(flops > 0 && bytes > 0)) return row.error("sim.system.value", "the rates of a device are above zero");
+    if (!(flops > 0 && bytes > 0)) return row.error("sim.system.value", "the rates of a device must be above zero");
     return plain(name, flops * 1e12, bytes * 1e9);
   }
 
@@ -156,11 +157,11 @@ class SystemReader {
   Result<void> ranks(const Spec& value) {
     constexpr double kLeastSpeed = 1e-6, kMostSpeed = 1e6;
     if (value.kind != Spec::Kind::map)
-      return value.error("sim.system.value", "expected a map from a rank to how it differs from others");
+      return value.error("sim.system.value", "expected a map from ranks to their differences");
     for (const auto& [name, rank] : value.fields) {
       int64_t number = -1;
       if (!parse_decimal(name, number) || number < 0)
-        return rank.error("sim.system.value", fmt::format("{} is not the number of a rank", quote(name)));
+        return rank.error("sim.system.value", fmt::format("{} is not a rank number", quote(name)));
       RankTraits& traits = system_.unlike[number];
       for (const auto& [key, of] : rank.fields) {
         CHAKRA_ASSIGN(const double given, of.number());

@@ -114,7 +114,7 @@ constexpr DeviceRow kDeviceRows[] = {
      2000,
      80,
      "H800 PCIe",
-     "no public data sheet; an H100 with less NVLink; nothing found for f64"},
+     "no public data sheet; an H100 with less NVLink; f64 rate unknown"},
     {"H20", {1, 44, 74, 148, 148, 296, 0, 296}, 4000, 96, "", "no public data sheet; resellers' tables, 2024"},
     {"H20-3e", {1, 44, 74, 148, 148, 296, 0, 296}, 4800, 141, "", "no public data sheet; resellers' tables, 2025"},
     {"H200-SXM", {67, 67, 494.7, 989.4, 989.4, 1978.9, 0, 1978.9}, 4800, 141, "H200", "NVIDIA H200 data sheet, 2024"},

@@ -17,8 +17,8 @@ Result<double> number(const Spec& row, const char* key, double least, double mos
   if (!value) return row.error("sim.system.key", fmt::format("a tier needs {}", quote(key)));
   CHAKRA_ASSIGN(const double given, value->number());
   if (!(given >= least && given <= most))
-    return value->error("sim.system.value", fmt::format("{} is {}; it is from {:g} to {:g}", quote(key),
-                                                        quote(value->scalar), least, most));
+    return value->error("sim.system.value",
+                        fmt::format("{} is {}; expected {:g} to {:g}", quote(key), quote(value->scalar), least, most));
   return given;
 }
 
@@ -36,7 +36,7 @@ Result<TierScope> scope_of(const Spec& row) {
 /// {"bandwidth": GB/s, "latency-ns": 80000, "scope": "node", "ranks-per-node": 8}
 Result<Tier> tier(const std::string& name, const Spec& row) {
   if (row.kind != Spec::Kind::map)
-    return row.error("sim.system.value", fmt::format("the tier {} is a map of what it can do", quote(name)));
+    return row.error("sim.system.value", fmt::format("the tier {} must be a map of properties", quote(name)));
   Tier tier;
   tier.name = name;
   CHAKRA_ASSIGN(tier.scope, scope_of(row));
@@ -55,7 +55,7 @@ Result<Tier> tier(const std::string& name, const Spec& row) {
   }
   for (const auto& [key, value] : row.fields)
     if (key != "bandwidth" && key != "latency-ns" && key != "scope" && key != "ranks-per-node")
-      return value.error("sim.system.key", fmt::format("the key {} is not known; a tier has 'bandwidth', 'latency-ns', "
+      return value.error("sim.system.key", fmt::format("unknown key {}; a tier has 'bandwidth', 'latency-ns', "
                                                        "'scope' and 'ranks-per-node'",
                                                        quote(key)));
   return tier;
@@ -68,7 +68,7 @@ Result<void> read_rules(const Spec& value, System& system) {
   for (const auto& [what, of] : value.fields) {
     const auto is = [&what = what](std::string_view known) { return known == what; };
     if (std::none_of(kIoKinds.begin(), kIoKinds.end(), is) && std::none_of(kOtherIo.begin(), kOtherIo.end(), is))
-      return of.error("sim.system.value", fmt::format("no kind of I/O {}; known: {}, {}", quote(what),
+      return of.error("sim.system.value", fmt::format("unknown kind of I/O {}; known: {}, {}", quote(what),
                                                       fmt::join(kIoKinds, ", "), fmt::join(kOtherIo, ", ")));
     CHAKRA_ASSIGN(const std::string name, of.string());
     const Tier* const found = find_row(system.tiers, name);
@@ -83,7 +83,7 @@ Result<void> read_rules(const Spec& value, System& system) {
 Result<void> read_tiers(const Spec& file, System& system) {
   if (const Spec* tiers = file.find("tiers")) {
     if (tiers->kind != Spec::Kind::map)
-      return tiers->error("sim.system.value", "'tiers' is a map from the name of a tier to what it can do");
+      return tiers->error("sim.system.value", "'tiers' must be a map from tier names to tier properties");
     for (const auto& [name, row] : tiers->fields) {
       CHAKRA_ASSIGN(Tier of_row, tier(name, row));
       system.tiers.push_back(std::move(of_row));

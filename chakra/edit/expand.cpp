@@ -28,8 +28,7 @@ class Expansion {
   Result<void> run(Findings& findings) {
     if (like_ < 0 && !job_.ranks.empty()) like_ = job_.ranks.front().rank;
     const Trace* like = job_.find(like_);
-    if (!like)
-      return fail(Code::usage, "edit.expand.like", fmt::format("rank {}, which is to be copied, has no trace", like_));
+    if (!like) return fail(Code::usage, "edit.expand.like", fmt::format("the rank to copy, {}, has no trace", like_));
     if (ranks_ <= job_.ranks.back().rank)
       return fail(Code::usage, "edit.expand.ranks",
                   fmt::format("the job has a rank {}; it needs at least {} ranks", job_.ranks.back().rank,
@@ -172,15 +171,14 @@ class Expansion {
                         fmt::format("{} of the {} ranks are copies of rank {}", copies, ranks_, like_),
                         {{"ranks", ranks_}, {"like", like_}, {"copies", copies}}});
     if (messages_ > 0)
-      findings.push_back(
-          {"edit.expand.messages", Severity::warning, -1, -1,
-           fmt::format("{} messages of copied ranks, or with them, take the time that they took and move "
-                       "nothing: whom a copy would talk to is not known",
-                       show_count(messages_))});
+      findings.push_back({"edit.expand.messages", Severity::warning, -1, -1,
+                          fmt::format("{} messages of copied ranks, or with them, keep their recorded time and move no "
+                                      "data, because the partner of a copy is unknown",
+                                      show_count(messages_))});
     if (splits_ > 0)
       findings.push_back({"edit.expand.splits", Severity::warning, -1, -1,
-                          fmt::format("{} all-to-alls of groups with copied ranks are taken as even: whose copy would "
-                                      "get which part is not known",
+                          fmt::format("{} all-to-alls of groups with copied ranks are treated as even, because the "
+                                      "parts for copies are unknown",
                                       show_count(splits_))});
   }
 

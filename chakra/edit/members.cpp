@@ -36,7 +36,7 @@ uint64_t part_of(uint64_t bytes, uint64_t members, uint64_t element_bytes) {
   return (elements / members + (elements % members != 0)) * whole;
 }
 
-// `edit.parts` (exit 1): an all-to-all of which nothing says how much goes to whom, in a group that gets other members
+// `edit.parts` (exit 1): an all-to-all without split sizes, in a group that gets other members
 Result<Parts> parts_of(const Trace& t, NodeId n, size_t members) {
   const Comm& comm = *t.comm(n);
   Parts parts;

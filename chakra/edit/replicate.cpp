@@ -58,8 +58,8 @@ class Replication {
          Severity::note,
          -1,
          -1,
-         fmt::format("{} ranks do what {} were recorded to do, in {} replicas; {} groups of all ranks "
-                     "have members in all replicas, {} others are copied",
+         fmt::format("{} ranks repeat the work of {} recorded ranks, in {} replicas; {} groups of all ranks have "
+                     "members in all replicas, {} others are copied",
                      ranks_ * times_, ranks_, times_, grown, static_cast<int64_t>(matching_.groups.size()) - grown),
          {{"ranks", ranks_ * times_}, {"recorded", ranks_}, {"replicas", times_}, {"groups", grown}}});
     if (grown == 0)
@@ -92,7 +92,7 @@ class Replication {
       for (int64_t replica = 1; !is_whole(members) && replica < times_; ++replica)
         if (listed_.contains(name_in(name, replica)))
           return fail(Code::bad_input, "edit.replicate.group",
-                      fmt::format("the copy of group {} in replica {} would be called as another group, {}",
+                      fmt::format("the copy of group {} in replica {} would have the name of another group, {}",
                                   quote(name), replica, quote(name_in(name, replica))));
     return {};
   }
@@ -193,7 +193,7 @@ class Replication {
 
 }  // namespace
 
-// `edit.replicate` (note): how many ranks do what those of a job do, and which groups grew
+// `edit.replicate` (note): the number of ranks that repeat the ranks of a job, and the groups that grew
 // `edit.replicate.apart` (warning): replicas of a job without a group of all ranks
 // `edit.replicate.group` (exit 1): a group with ranks that the job lacks, or with the name that a copy would have
 // `edit.replicate.partner` (exit 1): a message with a rank that the job lacks
@@ -204,8 +204,9 @@ Result<trace::TraceSet> replicate(trace::TraceSet job, match::GroupTable& groups
   int64_t nodes = 0;
   for (const Trace& t : job.ranks) nodes += t.size();
   if (ranks == 0 || times < 1 || times > kMostRanks / ranks || times > kMostNodes / std::max<int64_t>(1, nodes))
-    return fail(Code::usage, "edit.replicate.ranks",
-                fmt::format("{} replicas of {} ranks with {} nodes are too many, or none", times, ranks, nodes));
+    return fail(
+        Code::usage, "edit.replicate.ranks",
+        fmt::format("cannot make {} replicas of {} ranks with {} nodes: too many, or zero", times, ranks, nodes));
   CHAKRA_ASSERT(job.ranks.front().rank == 0 && job.ranks.back().rank == ranks - 1);
   Replication replication(job, groups, times, element);
   CHAKRA_ASSIGN(trace::TraceSet made, replication.run());

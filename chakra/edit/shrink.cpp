@@ -59,20 +59,20 @@ class Shrinking {
     };
     const auto groups = static_cast<int64_t>(groups_.size());
     add("edit.shrink", Severity::note, 1,
-        fmt::format("{} of the {} ranks stay; {} groups have fewer members, {} collectives of theirs put in {} instead "
-                    "of {}",
-                    ranks_, before_, groups, show_count(fewer_.nodes), bytes(fewer_.now_bytes), bytes(fewer_.bytes)),
+        fmt::format(
+            "{} of the {} ranks stay; {} groups have fewer members, and their {} collectives send {} instead of {}",
+            ranks_, before_, groups, show_count(fewer_.nodes), bytes(fewer_.now_bytes), bytes(fewer_.bytes)),
         {{"ranks", ranks_}, {"recorded", before_}, {"groups", groups}, {"collectives", fewer_.nodes}});
     add("edit.shrink.messages", Severity::warning, messages_.nodes,
-        fmt::format("{} messages with ranks that are gone, {}, are left out and take no time",
-                    show_count(messages_.nodes), bytes(messages_.bytes)),
+        fmt::format("{} messages with removed ranks, {}, are left out and take no time", show_count(messages_.nodes),
+                    bytes(messages_.bytes)),
         {{"messages", messages_.nodes}});
     add("edit.shrink.alone", Severity::warning, alone_.nodes,
         fmt::format("{} collectives of groups with one member left, {}, are left out and take no time",
                     show_count(alone_.nodes), bytes(alone_.bytes)),
         {{"collectives", alone_.nodes}});
     add("edit.shrink.roots", Severity::note, roots_,
-        fmt::format("the root of {} collectives is gone: the first member is the root instead", show_count(roots_)),
+        fmt::format("the root of {} collectives was removed: the first member is the root instead", show_count(roots_)),
         {{"collectives", roots_}});
   }
   const NewGroups& known() const { return known_; }
@@ -167,11 +167,12 @@ class Shrinking {
       bytes = part > bytes / now ? bytes : part * now;
     };
     if (type == CommType::all_to_all && comm.in_bytes > 0 && comm.out_bytes > 0 && comm.in_bytes != comm.out_bytes)
-      return fail(Code::bad_input, "edit.parts",
-                  fmt::format("node {} ({}) of rank {} puts in {} bytes and gets {}, and no lists say how much goes to "
-                              "the ranks that stay",
-                              t.id[n], quote(t.name_of(n)), t.rank, comm.in_bytes, comm.out_bytes),
-                  {t.file});
+      return fail(
+          Code::bad_input, "edit.parts",
+          fmt::format(
+              "node {} ({}) of rank {} sends {} bytes and receives {}, without split sizes for the remaining ranks",
+              t.id[n], quote(t.name_of(n)), t.rank, comm.in_bytes, comm.out_bytes),
+          {t.file});
     switch (type) {
       case CommType::all_gather:
       case CommType::gather: share(comm.out_bytes); break;
@@ -201,7 +202,7 @@ class Shrinking {
 
 }  // namespace
 
-// `edit.shrink` (note): how many ranks of a job stay, and what their collectives move then
+// `edit.shrink` (note): the number of ranks that stay, and the traffic of their collectives
 // `edit.shrink.messages` (warning): messages with ranks that are gone
 // `edit.shrink.alone` (warning): collectives of groups with one member left
 // `edit.shrink.roots` (note): collectives that get another root

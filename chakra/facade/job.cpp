@@ -188,9 +188,9 @@ Result<Answer> Job::simulate(const SimulateOptions& options, Control control, Mo
     };
   if (models) {
     if (options.congestion && options.congestion != Congestion::closed)
-      return fail(Code::usage, "cli.usage", "models of a caller need the congestion closed");
+      return fail(Code::usage, "cli.usage", "a caller's models require the contention model closed");
     if (options.compat != Compat::native)
-      return fail(Code::usage, "cli.usage", "models of a caller are for the native mode");
+      return fail(Code::usage, "cli.usage", "a caller's models require the native mode");
     call.congestion = sim::Congestion::closed;
     hooks.change = [&](sim::SimInput& input) { return use(input, *models); };
   }
@@ -256,7 +256,7 @@ Result<Answer> Job::write(const std::string& path, const WriteOptions& options, 
   CHAKRA_TRY(ask(control, 0));
   CHAKRA_ASSIGN(const std::string from, data_->on_disk());
   if (path.ends_with(".chakra")) {
-    if (!options.to.empty()) return fail(Code::usage, "cli.usage", "a container has one form; leave out 'to'");
+    if (!options.to.empty()) return fail(Code::usage, "cli.usage", "a container has a fixed format; leave out 'to'");
     CHAKRA_ASSIGN(const job::PackedJob packed, job::pack_job({.paths = {from}, .output = path}));
     answer::Builder to("pack");
     to.values("", &packed, kPacked);
@@ -286,7 +286,7 @@ Result<Job> Job::from(std::span<const Trace> traces) {
 }
 
 Result<Job> open(const std::string& path) {
-  if (path.empty()) return fail(Code::usage, "cli.usage", "which job? Give a prefix, a folder or one trace");
+  if (path.empty()) return fail(Code::usage, "cli.usage", "the job is missing: give a prefix, a folder or one trace");
   if (!io::is_class_job(path)) CHAKRA_TRY(io::find_ranks(path));
   return JobMaker::make(path, nullptr);
 }

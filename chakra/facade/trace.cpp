@@ -95,7 +95,7 @@ std::vector<ProcessGroup> Trace::groups() const {
   return groups;
 }
 
-// `trace.build` (1): a Builder was told what no trace has: a row that no node has, a node that waits for itself, a
+// `trace.build` (1): a Builder got invalid data: a row that no node has, a node that waits for itself, a
 // negative rank, time or lag, a collective without a type, an attribute before the first node
 
 // ---- building ---------------------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ Result<Trace> Builder::finish() {
   const uint32_t nodes = data->trace().size();
   for (const BuilderData::Edge& edge : data->edges) {
     if (edge.row >= nodes || edge.on >= nodes)
-      data->refuse(fmt::format("node {} waits for node {}, and there are {}", edge.row, edge.on, nodes));
+      data->refuse(fmt::format("node {} waits for node {}, but there are only {}", edge.row, edge.on, nodes));
     if (data->wrong) return Failure(*data->wrong);
     data->builder.dep(NodeId(edge.row), NodeId(edge.on), static_cast<uint8_t>(edge.kind), edge.lag_ps);
   }
@@ -322,7 +322,7 @@ void RowFeeder::start(std::vector<Ready>& ready) {
 Result<void> RowFeeder::done(uint32_t row, int64_t time_ps, std::vector<Ready>& ready) {
   const NodeId node(row);
   if (row >= data_->trace.size() || data_->feeder.is_done(node) || !data_->feeder.is_ready(node))
-    return fail(Code::usage, "feed.not_running", fmt::format("row {} was not handed out, or is done", row));
+    return fail(Code::usage, "feed.not_running", fmt::format("row {} was not issued, or is done", row));
   data_->feeder.done(node, time_ps, data_->ready);
   data_->hand_out(ready);
   return {};

@@ -20,9 +20,9 @@ using trace::StreamedNode;
 constexpr uint64_t kMostExplained = 2'000'000;  ///< waiting nodes among which a cycle is looked for
 
 Failure dangling(uint64_t node, uint64_t dep) {
-  return fail(
-      Code::bad_input, "feed.dep.dangling",
-      fmt::format("node {} waits for node {}, which is not there; run 'chakra check' for all of them", node, dep));
+  return fail(Code::bad_input, "feed.dep.dangling",
+              fmt::format("node {} waits for node {}, which is missing; run 'chakra check' to list all missing nodes",
+                          node, dep));
 }
 
 }  // namespace
@@ -217,7 +217,7 @@ struct StreamFeeder::State {
     uint64_t length = 1, lowest = id;
     for (uint64_t n = waits_for[id]; n != id; n = waits_for[n]) lowest = std::min(lowest, n), ++length;
     return cycle(
-        fmt::format("node {} waits for node {}, and so on in a circle of {} node{} back to it; {} nodes are left",
+        fmt::format("node {} waits for node {}, and so on in a cycle of {} node{} back to it; {} nodes are left",
                     lowest, waits_for[lowest], length, length == 1 ? "" : "s", left));
   }
 };

@@ -257,9 +257,10 @@ TEST(StreamFeeder, WhatCannotFinishIsAnErrorInEveryWindow) {
 TEST(StreamFeeder, SaysWhoWaitsForWhom) {
   for (const uint64_t budget : {0, 1'000'000}) {
     EXPECT_EQ(run_all({node(1, {}), node(5, {1, 9}), node(9, {7}), node(7, {5})}, budget),
-              "feed.dep.cycle: node 5 waits for node 9, and so on in a circle of 3 nodes back to it; 3 nodes are left");
-    EXPECT_EQ(run_all({node(1, {}), node(5, {1, 9}), node(6, {8})}, budget),
-              "feed.dep.dangling: node 6 waits for node 8, which is not there; run 'chakra check' for all of them");
+              "feed.dep.cycle: node 5 waits for node 9, and so on in a cycle of 3 nodes back to it; 3 nodes are left");
+    EXPECT_EQ(
+        run_all({node(1, {}), node(5, {1, 9}), node(6, {8})}, budget),
+        "feed.dep.dangling: node 6 waits for node 8, which is missing; run 'chakra check' to list all missing nodes");
     EXPECT_EQ(run_all({}, budget), "0");
     EXPECT_EQ(run_all({node(0, {}), node(UINT64_MAX, {0, 0})}, budget), "2");
   }

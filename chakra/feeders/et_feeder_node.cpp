@@ -51,7 +51,8 @@ ChakraProtoMsg::Node& ETFeederNode::parsed() const {
   if (!node_) {
     auto node = std::make_shared<ChakraProtoMsg::Node>();
     if (!node->ParseFromString(message_))
-      throw std::runtime_error("node " + std::to_string(id_) + " is no message of the Chakra schema [io.et.damaged]");
+      throw std::runtime_error("node " + std::to_string(id_) +
+                               " is not a message of the Chakra schema [io.et.damaged]");
     node_ = std::move(node);
   }
   return *node_;

@@ -160,7 +160,7 @@ ETFeeder::ETFeeder(std::shared_ptr<Index> index)
       id_(next_id++) {
   if (!global_metadata.ParseFromString(index_->metadata()))
     throw std::runtime_error(
-        fmt::format("{}: the metadata is no message of the Chakra schema [io.et.damaged]", index_->file()));
+        fmt::format("{}: the metadata is not a message of the Chakra schema [io.et.damaged]", index_->file()));
 }
 ETFeeder::~ETFeeder() = default;
 
@@ -172,7 +172,7 @@ std::shared_ptr<const ChakraNode> ETFeeder::parsed(NodeId node) {
   auto message = std::make_shared<ChakraNode>();
   if (!message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || message->id() != node)
     throw std::runtime_error(
-        fmt::format("{}: node {} is no message of the Chakra schema [io.et.damaged]", index_->file(), node));
+        fmt::format("{}: node {} is not a message of the Chakra schema [io.et.damaged]", index_->file(), node));
   return cached = std::move(message);
 }
 
@@ -193,7 +193,7 @@ void ETFeeder::freeChildrenNodes(const NodeId& node_id) { resolver_.finish_node(
 
 void ETFeeder::addNode(std::shared_ptr<ETFeederNode> /*node*/) {
   throw std::runtime_error(
-      fmt::format("{}: nodes cannot be added to this feeder, whose graph is that of the file", index_->file()));
+      fmt::format("{}: cannot add nodes to this feeder; the graph of the file is fixed", index_->file()));
 }
 void ETFeeder::removeNode(const NodeId& /*node_id*/) {}
 

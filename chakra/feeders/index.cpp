@@ -59,8 +59,8 @@ void raise(const Error& error) { throw std::runtime_error(error.message()); }
 Result<std::shared_ptr<Index>> Index::read(const std::string& path, bool control, uint64_t cached_bytes) {
   CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(path));
   if (ranks.size() != 1)
-    return fail(Code::bad_input, "io.job.several", fmt::format("there are {} ranks, and this takes one", ranks.size()),
-                {path});
+    return fail(Code::bad_input, "io.job.several",
+                fmt::format("there are {} ranks, but a single rank is required", ranks.size()), {path});
   CHAKRA_ASSIGN(io::RecordSourcePtr source, io::open_records(ranks[0]));
   const std::shared_ptr<Index> index(new Index(path, open_again(ranks[0].path, *source)));
   Ids& ids = index->ids_;
@@ -75,7 +75,7 @@ Result<std::shared_ptr<Index>> Index::read(const std::string& path, bool control
     messages.end_last(seen.end);
     if (!more) break;
     if (ids.size() >= kMostRows || waits.edges() + node.deps.size() >= kMostRows || node.message.size() > UINT32_MAX)
-      return fail(Code::bad_input, "io.et.range", "more nodes, edges or bytes of a node than can be indexed", {path});
+      return fail(Code::bad_input, "io.et.range", "too many nodes, edges or bytes of a node for the index", {path});
     messages.add(node.message);
     ids.push_back(node.id);
     waits.add(ids, node.deps);

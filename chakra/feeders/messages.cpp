@@ -16,7 +16,8 @@ Result<void> read_again(int fd, uint64_t at, std::string& to, const std::string&
   for (size_t have = 0; have < to.size();) {
     const ssize_t got = ::pread(fd, to.data() + have, to.size() - have, static_cast<off_t>(at + have));
     if (got < 0) return fail(Code::io, "base.file.read", "the file cannot be read again", {file});
-    if (got == 0) return fail(Code::bad_input, "io.et.truncated", "the file has become shorter since", {file});
+    if (got == 0)
+      return fail(Code::bad_input, "io.et.truncated", "the file has become shorter since the first read", {file});
     have += static_cast<size_t>(got);
   }
   return {};

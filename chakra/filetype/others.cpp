@@ -163,10 +163,9 @@ bool is_timeline(std::string_view head, Words) {
       "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n{\"ph\": \"M\", \"name\": \"process_name\", ");
 }
 
-constexpr std::string_view kRecord =
-    "'chakra link' reads what PyTorch records (torch.profiler, ExecutionTraceObserver)";
+constexpr std::string_view kRecord = "'chakra link' reads PyTorch recordings (torch.profiler, ExecutionTraceObserver)";
 
-constexpr std::string_view kHangs = "'chakra check' says which rank hangs";
+constexpr std::string_view kHangs = "'chakra check' reports the rank that hangs";
 
 constexpr Row other(std::string_view name, std::string_view title, bool (*matches)(std::string_view, Words),
                     std::string_view advice = "") {

@@ -133,7 +133,7 @@ class Filler {
       if (!theirs.ranks.empty() &&
           std::find(theirs.ranks.begin(), theirs.ranks.end(), dump_.rank) == theirs.ranks.end()) {
         find("flight.beside.contradiction", Severity::warning,
-             fmt::format("{}: group {} has calls here and lacks the rank; nothing is taken from the dump", dump_.file,
+             fmt::format("{}: group {} has calls in the dump but lacks the rank; the dump is ignored", dump_.file,
                          quote(theirs.name)));
         return true;
       }
@@ -143,7 +143,7 @@ class Filler {
           sorted(ours->ranks) == sorted(theirs.ranks))
         continue;
       find("flight.beside.contradiction", Severity::warning,
-           fmt::format("{}: group {} has the members {} here and {} in the recording; nothing is taken from the dump",
+           fmt::format("{}: group {} has the members {} in the dump and {} in the recording; the dump is ignored",
                        dump_.file, quote(theirs.name), list_ranks(theirs.ranks), list_ranks(ours->ranks)));
       return true;
     }
@@ -192,8 +192,7 @@ class Filler {
       else if (wrong < least_wrong_) least_wrong_ = wrong, nearest_ = place;
       if (compared > kMostCompared) {
         find("flight.beside.open", Severity::warning,
-             fmt::format("{}: too many calls fit the recording's collectives; nothing is taken from the dump",
-                         dump_.file));
+             fmt::format("{}: too many calls match the recording's collectives; the dump is ignored", dump_.file));
         return false;
       }
     }
@@ -214,7 +213,7 @@ class Filler {
                 least_wrong_, recorded_.size(), what, t_.id[recorded_[i].node], show(comm(i)), show(calls_[*at]));
     }
     find("flight.beside.contradiction", Severity::warning,
-         fmt::format("{}: does not fit the recording: {}; nothing is taken from the dump", dump_.file, text));
+         fmt::format("{}: does not match the recording: {}; the dump is ignored", dump_.file, text));
   }
   std::string show(const Comm& c) const {
     return fmt::format("{} of {}{}", trace::name(c.type), show_bytes(static_cast<double>(c.bytes)),
@@ -308,8 +307,9 @@ class Filler {
     if (!grown.empty()) number(grown, numbers);
     if (open > 0)
       find("flight.beside.open", Severity::warning,
-           fmt::format("{}: {} collectives fit several calls of other groups or sizes; they stay without them",
-                       dump_.file, show_count(open)));
+           fmt::format(
+               "{}: {} collectives match several calls of other groups or sizes; their group or size stays unknown",
+               dump_.file, show_count(open)));
   }
 
   void note(const Group& from) {

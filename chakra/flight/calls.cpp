@@ -28,8 +28,8 @@ std::vector<State> states_of(const Dump& dump) {
   return states;
 }
 
-// `flight.group.unknown` (warning): records of a group whose members pg_config does not list: members that did not
-// call anything cannot be named.
+// `flight.group.unknown` (warning): records of a group whose members pg_config does not list: members without a call
+// cannot be named.
 class TableMaker {
  public:
   explicit TableMaker(const std::vector<Dump>& dumps) : dumps_(dumps) {}

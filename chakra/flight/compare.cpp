@@ -99,7 +99,7 @@ bool sums_differ(const JobGroup& group, const std::vector<Call>& calls, size_t p
   if (in == out || in == 0 || out == 0) return false;
   difference = {"flight.hang.size",
                 {},
-                fmt::format("its members put in {} elements and expect {}", show_count(static_cast<int64_t>(in)),
+                fmt::format("its members send {} elements but expect {}", show_count(static_cast<int64_t>(in)),
                             show_count(static_cast<int64_t>(out)))};
   return true;
 }

@@ -56,7 +56,8 @@ class DumpReader {
     return fail(Code::bad_input, "flight.dump.field", std::move(text), {dump_.file});
   }
   Failure wrong_field(std::string_view key) const {
-    return wrong(fmt::format("record {}: the field {} has a value of another kind", dump_.entries.size(), quote(key)));
+    return wrong(
+        fmt::format("record {}: the field {} has a value of the wrong type", dump_.entries.size(), quote(key)));
   }
 
   Result<void> check_version() const {
@@ -71,7 +72,7 @@ class DumpReader {
   Result<void> spend(size_t steps) {
     steps_ += steps;
     if (steps_ <= kMostSteps + 4 * document_.size) return {};
-    return fail(Code::bad_input, "flight.dump.large", "the dump refers to its values too often", {dump_.file});
+    return fail(Code::bad_input, "flight.dump.large", "the dump has too many references to its values", {dump_.file});
   }
 
   template <class Use>

@@ -106,7 +106,7 @@ bool is_dump_path(const std::string& path) {
 }
 
 // `flight.dump.none` (1): no dump among the files.
-// `flight.dump.rank` (1): a dump whose file name says no rank, or two dumps of one rank.
+// `flight.dump.rank` (1): a dump without a rank in its file name, or two dumps of one rank.
 // `flight.dump.other_file` (note): files beside the dumps that are none; they are left out.
 Result<Dumps> read_dumps(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
@@ -129,7 +129,7 @@ Result<Dumps> read_dumps(const std::vector<std::string>& paths) {
     if (rank < 0) rank = rank_of_name(fs::path(path).parent_path().string());
     if (rank < 0)
       return fail(Code::bad_input, "flight.dump.rank",
-                  "the name says no rank; name the file after it, as in nccl_trace_rank_3", {path});
+                  "the file name has no rank; rename the file, for example nccl_trace_rank_3", {path});
     const auto [at, is_new] = of_rank.try_emplace(rank, path);
     if (!is_new)
       return fail(Code::bad_input, "flight.dump.rank", fmt::format("{} is also a dump of rank {}", at->second, rank),
@@ -151,7 +151,7 @@ Result<Dumps> read_dumps(const std::vector<std::string>& paths) {
     dumps.ranks.push_back(std::move(*dump));
   }
   if (dumps.ranks.empty())
-    return fail(Code::bad_input, "flight.dump.none", "none of the dumps can be read: " + dumps.findings[0].text);
+    return fail(Code::bad_input, "flight.dump.none", "no dump can be read: " + dumps.findings[0].text);
   find_versions(dumps.ranks, dumps.findings);
   if (!others.empty())
     dumps.findings.push_back({"flight.dump.other_file", Severity::note, -1, -1,

@@ -187,8 +187,8 @@ class Judge {
     const size_t dump = table_.dump_of.at(missing[0]);
     const auto last = table_.groups[stop.group].last.find(dump);
     if (last != table_.groups[stop.group].last.end()) return fmt::format("; its last call there was {}", last->second);
-    if (!dumps_[dump].overwritten()) return "; it called nothing in this group";
-    return fmt::format("; its last {} records have none of this group", dumps_[dump].entries.size());
+    if (!dumps_[dump].overwritten()) return "; it made no call in this group";
+    return fmt::format("; its last {} records have no call in this group", dumps_[dump].entries.size());
   }
 
   void report_stuck(const Stop& stop) {

@@ -88,8 +88,8 @@ constexpr std::array<Opcode, 256> kByCode = [] {
 }();
 
 // `flight.pickle.opcode` (1): a pickle that would import or call something, or has another instruction that a flight
-// recorder does not write; nothing was executed.
-// `flight.pickle.damaged` (1): a pickle that is cut, or whose instructions do not fit together.
+// recorder does not write; no code was executed.
+// `flight.pickle.damaged` (1): a truncated pickle, or one with inconsistent instructions.
 class Unpickler {
  public:
   Unpickler(std::string bytes, const std::string& file) : file_(file) {
@@ -104,11 +104,12 @@ class Unpickler {
       const auto code = static_cast<uint8_t>(text()[at_++]);
       const Opcode& row = kByCode[code];
       if (row.step == Step::refuse)
-        return fail(Code::bad_input, "flight.pickle.opcode",
-                    fmt::format("the pickle instruction 0x{:02x} does not belong in a flight recorder's dump; nothing "
-                                "was executed",
-                                code),
-                    place());
+        return fail(
+            Code::bad_input, "flight.pickle.opcode",
+            fmt::format(
+                "the pickle instruction 0x{:02x} does not belong in a flight recorder's dump; no code was executed",
+                code),
+            place());
       if (row.argument > text().size() - at_) return damaged("ends inside an instruction");
       if (row.step == Step::stop) return finish();
       if (document_.values.size() >= kMostValues)
@@ -155,17 +156,17 @@ class Unpickler {
 
   /// Moves what is on the stack from `from` on into the list or dictionary below it.
   Result<void> add_items(Kind kind, size_t from) {
-    if (from <= floor()) return damaged("adds to a value that is not there");
+    if (from <= floor()) return damaged("adds to a missing value");
     const Value& into = document_.values[stack_[from - 1]];
     if (into.kind != kind || (kind == Kind::dict && (stack_.size() - from) % 2 != 0))
-      return damaged("adds to a value that takes no such items");
+      return damaged("adds to a value of the wrong type");
     std::vector<uint32_t>& list = document_.lists[static_cast<size_t>(into.number)];
     list.insert(list.end(), stack_.begin() + static_cast<std::ptrdiff_t>(from), stack_.end());
     stack_.resize(from);
     return {};
   }
   Result<void> add_last(Kind kind, size_t count) {
-    if (stack_.size() < floor() + count) return damaged("adds values that are not there");
+    if (stack_.size() < floor() + count) return damaged("adds missing values");
     return add_items(kind, stack_.size() - count);
   }
 
@@ -185,7 +186,7 @@ class Unpickler {
       case Step::list: push_list(Kind::list, stack_.size()); return {};
       case Step::dict: push_list(Kind::dict, stack_.size()); return {};
       case Step::short_tuple:
-        if (stack_.size() < floor() + row.value) return damaged("makes a tuple of values that are not there");
+        if (stack_.size() < floor() + row.value) return damaged("makes a tuple of missing values");
         push_list(Kind::list, stack_.size() - row.value);
         return {};
       case Step::append: return add_last(Kind::list, 1);
@@ -217,7 +218,7 @@ class Unpickler {
       stack_.push_back(memo_[argument]);
       return {};
     }
-    if (stack_.size() <= floor()) return damaged("stores a value that is not there");
+    if (stack_.size() <= floor()) return damaged("stores a missing value");
     if (step == Step::memoize) argument = memo_.size();
     if (argument >= kMostValues) return damaged("stores more values than a dump has");
     if (argument >= memo_.size()) memo_.resize(argument + 1, kNothing);
@@ -245,7 +246,7 @@ class Unpickler {
 
   Result<Document> finish() {
     if (stack_.size() != 1 || !marks_.empty()) return damaged("does not end with one value");
-    if (at_ != text().size()) return damaged("goes on after its end mark");
+    if (at_ != text().size()) return damaged("continues after its end mark");
     document_.root = stack_[0];
     return std::move(document_);
   }

@@ -68,7 +68,7 @@ class FlexFlowParser {
       CHAKRA_TRY(expect(';'));
     }
     ++at_;
-    if (peek() != '\0' || at_ < text_.size()) return syntax("there is something behind the closing brace");
+    if (peek() != '\0' || at_ < text_.size()) return syntax("unexpected text after the closing brace");
     return {};
   }
 
@@ -152,7 +152,7 @@ class FlexFlowParser {
   Result<void> read_label(std::string_view label, Task& task) {
     const auto at = static_cast<size_t>(label.data() - text_.data());
     if (label.size() < 2 || label.front() != '{' || label.back() != '}')
-      return bad_label("a label stands between braces", at);
+      return bad_label("a label must be in braces", at);
     label = label.substr(1, label.size() - 2);
     std::vector<std::string_view> fields;
     for (;;) {
@@ -179,7 +179,7 @@ class FlexFlowParser {
       CHAKRA_ASSIGN(const std::string_view text, value(key));
       int64_t number = 0;
       if (!parse_decimal(text, number) || number < 0 || number > INT32_MAX)
-        return bad_label(fmt::format("{} = {} is no device", key, quote(text)), at);
+        return bad_label(fmt::format("{} = {} is not a device", key, quote(text)), at);
       return number;
     };
     if (task.transfer) {
@@ -198,7 +198,7 @@ class FlexFlowParser {
     // To whole nanoseconds, which is what a trace's file can say.
     const double ns = std::round(number * static_cast<double>(unit_ / kPsPerNs));
     if (!good || !(ns >= 0) || ns > static_cast<double>(kLongestPs / kPsPerNs))
-      return bad_label(fmt::format("{} is not a possible time", quote(time)), at);
+      return bad_label(fmt::format("{} is not a valid time", quote(time)), at);
     task.time = static_cast<Picoseconds>(ns) * kPsPerNs;
     return {};
   }
@@ -255,9 +255,9 @@ class Assembler {
     }
     for (const Arrow& arrow : arrows_) connect(arrow);
     if (orders_ > 0)
-      note(findings, "foreign.flexflow.order", Severity::note,
-           fmt::format("{} arrows lead to another device without a transfer: messages of 0 bytes stand for them",
-                       orders_));
+      note(
+          findings, "foreign.flexflow.order", Severity::note,
+          fmt::format("{} arrows lead to another device without a transfer; they become messages of 0 bytes", orders_));
     TraceSet job;
     for (Builder& builder : builders_) job.ranks.push_back(std::move(builder).finish());
     return job;
@@ -279,7 +279,7 @@ class Assembler {
       if (from == row_of_.end() || to == row_of_.end())
         return fail(
             Code::bad_input, "foreign.flexflow.dangling",
-            fmt::format("an arrow names node{}, which is not there", from == row_of_.end() ? arrow.from : arrow.to),
+            fmt::format("an arrow names node{}, which is missing", from == row_of_.end() ? arrow.from : arrow.to),
             {file_, arrow.byte});
       arrows_.push_back({from->second, to->second, arrow.byte});
     }

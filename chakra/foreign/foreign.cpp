@@ -41,9 +41,9 @@ namespace {
 Failure no_form(std::string_view name, Place place = {}) {
   const std::string known = names_of(kForms);
   return name.empty()
-             ? fail(Code::bad_input, "foreign.form",
-                    fmt::format("the file is of no form that is known by its beginning: {}", known), std::move(place))
-             : fail(Code::usage, "foreign.form", fmt::format("no form {}; known: {}", quote(name), known));
+             ? fail(Code::bad_input, "foreign.form", fmt::format("unrecognized file format; known: {}", known),
+                    std::move(place))
+             : fail(Code::usage, "foreign.form", fmt::format("unknown format {}; known: {}", quote(name), known));
 }
 
 }  // namespace
@@ -81,7 +81,8 @@ Result<std::string> to_text(std::string_view form, const Job& job, Findings& fin
   const FormRow* row = find(form);
   if (!row) return no_form(form);
   if (!row->write)
-    return fail(Code::usage, "foreign.write.none", fmt::format("the form {} is only read, not written", row->name));
+    return fail(Code::usage, "foreign.write.none",
+                fmt::format("the format {} can be read, but not written", row->name));
   return row->write(job, findings);
 }
 
@@ -111,7 +112,8 @@ Result<Picoseconds> unit_ps(const std::string& name, std::string_view otherwise)
       {"ns", kPsPerNs}, {"us", kPsPerUs}, {"ms", 1000 * kPsPerUs}, {"s", 1000 * 1000 * kPsPerUs}};
   const auto found = units.find(name.empty() ? otherwise : std::string_view(name));
   if (found == units.end())
-    return fail(Code::usage, "foreign.time_unit", fmt::format("no unit of time {}; known: ns, us, ms, s", quote(name)));
+    return fail(Code::usage, "foreign.time_unit",
+                fmt::format("unknown time unit {}; known: ns, us, ms, s", quote(name)));
   return found->second;
 }
 
@@ -126,8 +128,8 @@ Result<trace::TraceSet> rank_by_rank(const trace::ClassJob& classes) {
   }
   if (size > kMostNodes)
     return fail(Code::bad_input, "foreign.large",
-                fmt::format("{} ranks one by one are more than {} nodes; by classes they may be (--classes)",
-                            classes.ranks.size(), kMostNodes),
+                fmt::format("{} ranks have more than {} nodes; write them by classes (--classes)", classes.ranks.size(),
+                            kMostNodes),
                 {classes.classes[0].file});
   return trace::expand(classes);
 }

@@ -11,7 +11,7 @@ using trace::Trace;
 using trace::TraceSet;
 
 Failure bad_field(std::string_view key, std::string_view what) {
-  return fail(Code::bad_input, "foreign.json.field", fmt::format("{} is no {}", quote(key), what));
+  return fail(Code::bad_input, "foreign.json.field", fmt::format("{} is not a valid {}", quote(key), what));
 }
 
 Result<int64_t> integer(std::string_view key, JsonValue& value) {
@@ -33,7 +33,7 @@ Result<bool> boolean(std::string_view key, JsonValue& value) {
   const std::string_view token = json::token(value);
   if (token == "true" || token == "1") return true;
   if (token == "false" || token == "0") return false;
-  return bad_field(key, "true or false");
+  return bad_field(key, "boolean");
 }
 Result<int64_t> nanoseconds(std::string_view key, JsonValue& value) {
   int64_t ns = 0;
@@ -42,7 +42,7 @@ Result<int64_t> nanoseconds(std::string_view key, JsonValue& value) {
 }
 Result<Picoseconds> duration(std::string_view key, JsonValue& value) {
   CHAKRA_ASSIGN(const int64_t ns, nanoseconds(key, value));
-  if (ns < 0 || ns > kLongestPs / kPsPerNs) return bad_field(key, "duration that can be");
+  if (ns < 0 || ns > kLongestPs / kPsPerNs) return bad_field(key, "duration");
   return ns * kPsPerNs;
 }
 Result<std::vector<uint64_t>> ids(std::string_view key, JsonValue& value) {
@@ -102,7 +102,7 @@ Result<TraceSet> finish(Builder&& builder, const std::string& file, Findings& fi
   }
   if (missing > 0)
     note(findings, "foreign.json.dangling", Severity::warning,
-         fmt::format("{} dependencies name nodes that are not there, and are left out", missing));
+         fmt::format("{} dependencies name missing nodes, and are left out", missing));
   return job;
 }
 

@@ -119,7 +119,7 @@ class Edges {
     }
     if (ignored > 0)
       note(findings, "foreign.json.late_dep", Severity::warning,
-           fmt::format("{} dependencies on nodes that are not there or started later are left out", ignored));
+           fmt::format("{} dependencies on missing or later nodes are left out", ignored));
     connect_streams();
     return {};
   }

@@ -90,15 +90,16 @@ Result<TraceSet> read_msccl(ByteSource source, const Options& options, Findings&
   CHAKRA_TRY(msccl::parse(text, algorithm));
   CHAKRA_TRY(msccl::verify(algorithm));
   if (options.coll_bytes < 1 || options.coll_bytes > (uint64_t{1} << 60))
-    return fail(Code::usage, "foreign.msccl.size", "a collective has from 1 to 2^60 bytes");
+    return fail(Code::usage, "foreign.msccl.size", "a collective must have from 1 to 2^60 bytes");
   const auto bytes = static_cast<int64_t>(options.coll_bytes);
   if (bytes < algorithm.min_bytes || (algorithm.max_bytes > 0 && bytes > algorithm.max_bytes))
     note(findings, "foreign.msccl.bytes", Severity::note,
-         fmt::format("the algorithm is meant for {} to {} bytes, the collective has {}", algorithm.min_bytes,
+         fmt::format("the algorithm is made for {} to {} bytes, but the collective has {}", algorithm.min_bytes,
                      algorithm.max_bytes, bytes));
   if (options.coll_bytes % static_cast<uint64_t>(algorithm.chunks) != 0)
     note(findings, "foreign.msccl.rounded", Severity::note,
-         fmt::format("{} bytes are no whole number for {} chunks: a chunk is rounded up", bytes, algorithm.chunks));
+         fmt::format("{} bytes do not divide evenly into {} chunks; the size of a chunk is rounded up", bytes,
+                     algorithm.chunks));
   TraceSet job;
   for (size_t rank = 0; rank < algorithm.gpus.size(); ++rank) job.ranks.push_back(trace_of(algorithm, rank, options));
   return job;

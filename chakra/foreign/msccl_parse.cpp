@@ -44,7 +44,7 @@ class Parser {
     const pugi::xml_parse_result parsed = document.load_buffer(text_.data(), text_.size());
     if (!parsed) return xml_error(parsed);
     const pugi::xml_node algo = document.child("algo");
-    if (!algo) return bad("foreign.msccl.element", "there is no element <algo>", document);
+    if (!algo) return bad("foreign.msccl.element", "the element <algo> is missing", document);
     if (std::distance(document.begin(), document.end()) != 1)
       return bad("foreign.msccl.element", "there is something beside <algo>", document.last_child());
     out_.name = algo.attribute("name").value();
@@ -52,7 +52,7 @@ class Parser {
     const CollRow* const row = find_row(kColls, coll == "reducescatter" ? "reduce_scatter" : coll);
     if (!row)
       return bad("foreign.msccl.collective",
-                 fmt::format("what {} promises is not known; known: {}", quote(coll), names_of(kColls)), algo);
+                 fmt::format("unknown collective {}; known: {}", quote(coll), names_of(kColls)), algo);
     out_.coll = row->coll;
     out_.coll_name = row->name;
     CHAKRA_ASSIGN(const int64_t gpus, integer(algo, "ngpus", 1, kMostGpus));
@@ -68,8 +68,7 @@ class Parser {
     // Each GPU has an element of its own: as many as there are, whatever is claimed.
     const auto there = std::distance(algo.begin(), algo.end());
     if (there != gpus)
-      return bad("foreign.msccl.element", fmt::format("ngpus is {}, the file has {} elements in <algo>", gpus, there),
-                 algo);
+      return bad("foreign.msccl.element", fmt::format("ngpus is {}, but <algo> has {} elements", gpus, there), algo);
     out_.gpus.resize(static_cast<size_t>(gpus));
     std::vector<bool> seen(out_.gpus.size(), false);
     for (const pugi::xml_node node : algo) {
@@ -97,7 +96,7 @@ class Parser {
   }
   Result<void> named(pugi::xml_node node, const char* name) const {
     if (std::strcmp(node.name(), name) == 0) return {};
-    return bad("foreign.msccl.element", fmt::format("<{}> is expected, {} is there", name, quote(node.name())), node);
+    return bad("foreign.msccl.element", fmt::format("expected <{}>, found {}", name, quote(node.name())), node);
   }
   Result<int64_t> integer(pugi::xml_node node, const char* name, int64_t least, int64_t most) const {
     const pugi::xml_attribute attribute = node.attribute(name);
@@ -106,7 +105,7 @@ class Parser {
       return bad("foreign.msccl.attribute", fmt::format("<{}> has no attribute {}", node.name(), name), node);
     if (!parse_decimal(attribute.value(), value) || value < least || value > most)
       return bad("foreign.msccl.attribute",
-                 fmt::format("{} = {} of <{}> is no whole number from {} to {}", name, quote(attribute.value()),
+                 fmt::format("{} = {} of <{}> is not a whole number from {} to {}", name, quote(attribute.value()),
                              node.name(), least, most),
                  node);
     return value;
@@ -138,7 +137,7 @@ class Parser {
         if (other >= gpu.blocks.size() || step.dep_step < 0 ||
             static_cast<size_t>(step.dep_step) >= gpu.blocks[other].steps.size())
           return fail(Code::bad_input, "foreign.msccl.dep",
-                      fmt::format("a step waits for step {} of thread block {}, which is not there", step.dep_step,
+                      fmt::format("a step waits for step {} of thread block {}, which is missing", step.dep_step,
                                   step.dep_block),
                       {out_.file, step.byte});
         gpu.blocks[other].steps[static_cast<size_t>(step.dep_step)].awaited = true;
@@ -156,17 +155,17 @@ class Parser {
       CHAKRA_TRY(named(child, "step"));
       CHAKRA_ASSIGN(const int64_t number, integer(child, "s", 0, INT32_MAX));
       if (number != static_cast<int64_t>(block.steps.size()))
-        return bad("foreign.msccl.element",
-                   fmt::format("step {} stands where step {} is expected", number, block.steps.size()), child);
+        return bad("foreign.msccl.element", fmt::format("found step {}, expected step {}", number, block.steps.size()),
+                   child);
       Step step;
       step.byte = static_cast<int64_t>(child.offset_debug());
       const std::string_view type = child.attribute("type").value();
       const OpRow* const row = find_row(kOps, type);
-      if (!row) return bad("foreign.msccl.attribute", fmt::format("there is no type {} of steps", quote(type)), child);
+      if (!row) return bad("foreign.msccl.attribute", fmt::format("unknown step type {}", quote(type)), child);
       step.op = row;
       if ((row->sends && block.send < 0) || (row->receives && block.recv < 0))
-        return bad("foreign.msccl.connection",
-                   fmt::format("a step {} in a thread block that is not connected to anybody", type), child);
+        return bad("foreign.msccl.connection", fmt::format("a step {} in a thread block without a connection", type),
+                   child);
       if (row->op != Op::nop) {
         CHAKRA_ASSIGN(step.src, span(child, "srcbuf", "srcoff"));
         CHAKRA_ASSIGN(step.dst, span(child, "dstbuf", "dstoff"));

@@ -72,7 +72,7 @@ class Values {
 
   std::string text(uint32_t value) const {
     if (value == kNothing) return "nothing";
-    if (value == kNonsense) return "a sum of what does not belong together, or of something twice";
+    if (value == kNonsense) return "an invalid sum (of different chunks, or with a duplicate)";
     const auto& [chunk, ranks] = *all_[value];
     if (ranks.size() > 8) return fmt::format("chunk {} of {} ranks", chunk, ranks.size());
     return fmt::format("chunk {} of rank {}", chunk, fmt::join(ranks, " + "));
@@ -168,7 +168,7 @@ class Execution {
     const uint32_t there = output(rank, at);
     if (there == promised) return {};
     return fail(Code::bad_input, "foreign.msccl.wrong",
-                fmt::format("{} promises {} in chunk {} of rank {}, where the algorithm leaves {}", a_.coll_name,
+                fmt::format("{} requires {} in chunk {} of rank {}, but the algorithm leaves {}", a_.coll_name,
                             values_.text(promised), at, rank, values_.text(there)),
                 {a_.file, a_.gpus[static_cast<size_t>(rank)].byte});
   }
@@ -269,13 +269,13 @@ class Execution {
         const Step& step = block.steps[at];
         return fail(
             Code::bad_input, "foreign.msccl.stuck",
-            fmt::format("step {} of thread block {} of rank {} waits for ever for {}; {} steps are not done", at, b, r,
+            fmt::format("step {} of thread block {} of rank {} waits forever for {}; {} steps cannot finish", at, b, r,
                         step.op->receives ? fmt::format("a message of rank {}", block.recv)
                                           : fmt::format("thread block {}", step.dep_block),
                         remaining_),
             {a_.file, step.byte});
       }
-    return fail(Code::bad_input, "foreign.msccl.stuck", "nothing can go on", {a_.file});
+    return fail(Code::bad_input, "foreign.msccl.stuck", "deadlock: no step can run", {a_.file});
   }
 
   const Algorithm& a_;
@@ -313,7 +313,7 @@ Result<int64_t> verify(const Algorithm& a) {
   const auto ranks = static_cast<int64_t>(a.gpus.size());
   if (a.coll != Coll::all_reduce && a.coll != Coll::broadcast && a.chunks % ranks != 0)
     return fail(Code::bad_input, "foreign.msccl.attribute",
-                fmt::format("{} chunks cannot be shared out among {} ranks", a.chunks, ranks),
+                fmt::format("{} chunks do not divide evenly among {} ranks", a.chunks, ranks),
                 {a.file, a.gpus[0].byte});
   int64_t cells = 0;
   for (size_t r = 0; r < a.gpus.size(); ++r) cells += memory_of(a, r).all;

@@ -15,13 +15,14 @@ Result<int64_t> text_form::rank_count(const Options& options, int64_t said) {
   for (const int64_t size : options.dims)
     if (size < 1 || __builtin_mul_overflow(product, size, &product))
       return fail(Code::usage, "foreign.text.ranks",
-                  "a dimension has at least one rank, and all together fewer than 2^63");
+                  "a dimension must have at least one rank, and all dimensions together fewer than 2^63");
   const int64_t ranks = options.dims.empty() ? (options.num_npus == 0 ? said : options.num_npus) : product;
   if (options.num_npus != 0 && options.num_npus != ranks)
     return fail(Code::usage, "foreign.text.ranks",
-                fmt::format("--num-npus says {} ranks, --dims {}", options.num_npus, ranks));
+                fmt::format("--num-npus gives {} ranks, but --dims gives {}", options.num_npus, ranks));
   if (ranks < 1)
-    return fail(Code::usage, "foreign.text.ranks", "the form does not say how many ranks: --num-npus or --dims");
+    return fail(Code::usage, "foreign.text.ranks",
+                "the file does not contain the number of ranks; give --num-npus or --dims");
   return ranks;
 }
 
@@ -64,23 +65,25 @@ Result<Layout> layout_of(const Workload& work, const Options& options, Findings&
       const int64_t wanted = work.model_group / inner;
       if (inner == work.model_group) break;
       if (work.model_group % inner != 0 || (wanted < size ? size % wanted : wanted % size) != 0)
-        return fail(Code::usage, "foreign.text.groups",
-                    fmt::format("{} ranks of model_parallel_NPU_group are no first dimensions of {}", work.model_group,
-                                fmt::join(dims, " x ")),
-                    {work.file, -1, 1});
+        return fail(
+            Code::usage, "foreign.text.groups",
+            fmt::format("model_parallel_NPU_group has {} ranks, which does not match the first dimensions of {}",
+                        work.model_group, fmt::join(dims, " x ")),
+            {work.file, -1, 1});
       inner *= std::min(wanted, size);
     }
     if (inner != work.model_group)
-      return fail(Code::usage, "foreign.text.groups",
-                  fmt::format("model_parallel_NPU_group is {}, the job has {} ranks", work.model_group, layout.ranks),
-                  {work.file, -1, 1});
+      return fail(
+          Code::usage, "foreign.text.groups",
+          fmt::format("model_parallel_NPU_group is {}, but the job has {} ranks", work.model_group, layout.ranks),
+          {work.file, -1, 1});
     layout.inner = inner;
   } else if (!options.dims.empty()) {
     layout.inner = options.dims[0];
     if (work.policy->name == "HYBRID_TRANSFORMER")
       note(findings, "foreign.text.dims", Severity::warning,
-           "the file does not say model_parallel_NPU_group: the first dimension is model parallel, the others are data "
-           "parallel");
+           "the file has no model_parallel_NPU_group: the first dimension is taken as model parallel, the others as "
+           "data parallel");
   } else {
     note(findings, "foreign.text.dims", Severity::warning,
          fmt::format("{} without --dims: all its collectives are over all ranks", work.policy->name));
@@ -274,20 +277,20 @@ void text_form::note_unused(const Workload& work, Findings& findings) {
     }
   }
   if (unused > 0)
-    note(
-        findings, "foreign.text.unused", Severity::warning,
-        fmt::format("{} collectives of the file stand where {} has none, and are left out", unused, work.policy->name));
+    note(findings, "foreign.text.unused", Severity::warning,
+         fmt::format("{} collectives of the file are ignored, because {} has no collective in their place", unused,
+                     work.policy->name));
   if (computations > 0)
     note(findings, "foreign.text.unused", Severity::warning,
-         fmt::format("{} computations of gradients are left out: {} only goes forward", computations,
+         fmt::format("{} computations of gradients are left out: {} has only a forward pass", computations,
                      work.policy->name));
   if (!work.unknown_keys.empty())
     note(findings, "foreign.text.key", Severity::warning,
-         fmt::format("{} unknown keys of the header change nothing: the first is {}", work.unknown_keys.size(),
+         fmt::format("{} unknown keys of the header have no effect; the first is {}", work.unknown_keys.size(),
                      quote(work.unknown_keys[0])));
   if (work.sized_nones > 0)
     note(findings, "foreign.text.none", Severity::note,
-         fmt::format("{} times NONE has a size: nothing is communicated there", work.sized_nones));
+         fmt::format("{} collectives of type NONE have a size; they move no data", work.sized_nones));
 }
 
 Result<Job> read_text_job(ByteSource source, const Options& options, Findings& findings) {
@@ -295,7 +298,7 @@ Result<Job> read_text_job(ByteSource source, const Options& options, Findings& f
   work.file = source.file();
   CHAKRA_ASSIGN(work.text, read_all(std::move(source)));
   CHAKRA_TRY(text_form::parse(work, options.time_unit));
-  if (options.num_passes < 1) return fail(Code::usage, "foreign.text.passes", "there is at least one pass");
+  if (options.num_passes < 1) return fail(Code::usage, "foreign.text.passes", "at least one pass is required");
   if (work.policy->loop == Loop::rows) {
     note_unused(work, findings);
     CHAKRA_ASSIGN(ClassJob job, spread_rows(work, options, findings));
@@ -343,7 +346,7 @@ Result<Origin> origin_of(const Trace& first, size_t ranks) {
   for (std::string_view rest = dims; !rest.empty();) {
     const size_t comma = std::min(rest.find(','), rest.size());
     int64_t size = 0;
-    if (!parse_decimal(rest.substr(0, comma), size)) return cannot_hold("its metadata dims are no numbers");
+    if (!parse_decimal(rest.substr(0, comma), size)) return cannot_hold("its metadata dims are not numbers");
     origin.options.dims.push_back(size);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }

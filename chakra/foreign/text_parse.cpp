@@ -116,8 +116,8 @@ class TextParser {
     if (out_.policy->loop == Loop::dlrm && (out_.last_bottom < 1 || out_.last_bottom > count - 2)) {
       number_ = lines[0].number;
       return bad("foreign.text.header",
-                 fmt::format("the last bottom layer is {}; it has to be from 1 to {}, the last but one",
-                             out_.last_bottom, count - 2));
+                 fmt::format("the last bottom layer is {}; expected 1 to {}, the last layer but one", out_.last_bottom,
+                             count - 2));
     }
     return {};
   }
@@ -134,7 +134,7 @@ class TextParser {
     const PolicyRow* const row = find_row(kPolicies, w[0]);
     if (!row)
       return bad("foreign.text.policy",
-                 fmt::format("the parallelism {} is not known; known: {}", quote(w[0]), names_of(kPolicies)));
+                 fmt::format("unknown parallelism {}; known: {}", quote(w[0]), names_of(kPolicies)));
     out_.policy = row;
     if (row->loop == Loop::rows) return spread(w);
     if (row->loop == Loop::dlrm) {
@@ -149,7 +149,7 @@ class TextParser {
         return bad("foreign.text.header",
                    "HYBRID_TRANSFORMER is followed by 'model_parallel_NPU_group: ' and a number of ranks");
     } else if (w.size() > 1) {
-      return bad("foreign.text.header", fmt::format("nothing is expected behind {}", row->name));
+      return bad("foreign.text.header", fmt::format("unexpected text after {}", row->name));
     }
     return {};
   }
@@ -221,16 +221,16 @@ class TextParser {
     for (std::vector<int64_t>* list : {&s.checkpoints, &s.initiates}) {
       std::sort(list->begin(), list->end());
       if (!list->empty() && (list->front() < 0 || list->back() >= rows))
-        return bad("foreign.text.header", fmt::format("a checkpoint stands in no row from 0 to {}", rows - 1));
+        return bad("foreign.text.header", fmt::format("a checkpoint is outside the rows 0 to {}", rows - 1));
     }
     for (size_t i = 0; i < s.initiates.size(); ++i) {
       const int64_t row = s.initiates[i];
       const auto after = std::upper_bound(s.checkpoints.begin(), s.checkpoints.end(), row);
       if (after == s.checkpoints.begin() || *(after - 1) == row || (i > 0 && s.initiates[i - 1] > *(after - 1)))
-        return bad("foreign.text.header",
-                   fmt::format("row {} initiates, and the row before it that does the same or a checkpoint is not "
-                               "where the forward could begin again",
-                               row));
+        return bad(
+            "foreign.text.header",
+            fmt::format("row {} initiates recomputation, but no checkpoint precedes it since the previous such row",
+                        row));
     }
     return {};
   }
@@ -243,7 +243,8 @@ class TextParser {
     if (w.size() < columns && last_line)
       return truncated(fmt::format("the file ends in column {} of {} of a layer", w.size(), columns), number_);
     if (w.size() != columns)
-      return bad("foreign.text.layer", fmt::format("a layer has {} columns, this one has {}", columns, w.size()));
+      return bad("foreign.text.layer",
+                 fmt::format("a layer must have {} columns, but this one has {}", columns, w.size()));
     Layer layer{w[0], {}, {}, {}};
     int64_t ignored = 0;
     for (const size_t column : {size_t{1}, size_t{11}})
@@ -256,8 +257,8 @@ class TextParser {
           }))
         return truncated("the file ends in the parallelism of a layer", number_);
       if (!row)
-        return bad("foreign.text.policy", fmt::format("the parallelism {} of a layer is not known; known: {}",
-                                                      quote(w[12]), names_of(kLayerPolicies)));
+        return bad("foreign.text.policy",
+                   fmt::format("unknown parallelism {} of a layer; known: {}", quote(w[12]), names_of(kLayerPolicies)));
       activations = row->activations;
       weights = row->weights;
     }
@@ -273,7 +274,7 @@ class TextParser {
 
   Failure no_number(std::string_view word, size_t column) {
     return bad("foreign.text.number",
-               fmt::format("{} in column {} is no whole number that can stand there", quote(word), column + 1));
+               fmt::format("{} in column {} is not a valid whole number", quote(word), column + 1));
   }
 
   Result<void> phase(const std::vector<std::string_view>& w, size_t column, Phase& phase) {
@@ -295,13 +296,13 @@ class TextParser {
       phase.comm = row->type;
     else if (phase.comm_name != "NONE")
       return bad("foreign.text.collective",
-                 fmt::format("{} is no collective; known: {}, NONE", quote(phase.comm_name), names_of(kCollectives)));
+                 fmt::format("unknown collective {}; known: {}, NONE", quote(phase.comm_name), names_of(kCollectives)));
     if (!parse_decimal(w[column + 2], phase.bytes) || phase.bytes > std::numeric_limits<int64_t>::max())
       return no_number(w[column + 2], column + 2);
     if (phase.comm || phase.bytes == 0) return {};
     if (!rows)
       return bad("foreign.text.collective",
-                 fmt::format("NONE with a size of {} in column {}", phase.bytes, column + 3));
+                 fmt::format("collective NONE has a size of {} in column {}", phase.bytes, column + 3));
     ++out_.sized_nones;  // AICB leaves the size that another option would have
     phase.bytes = 0;
     return {};

@@ -347,12 +347,12 @@ Result<RowMesh> mesh_of(const Workload& work, const Options& options, Findings& 
         {work.file, -1, 1});
   if (mesh.tp == 0 && options.dims.empty())
     return fail(Code::usage, "foreign.text.groups",
-                "the file does not say model_parallel_NPU_group: give --dims, of which the first is model parallel",
+                "the file has no model_parallel_NPU_group; give --dims, with the model-parallel dimension first",
                 {work.file, -1, 1});
   if (mesh.tp == 0) {
     mesh.tp = options.dims[0];
     note(findings, "foreign.text.dims", Severity::warning,
-         "the file does not say model_parallel_NPU_group: the first dimension is model parallel, the others are data "
+         "the file has no model_parallel_NPU_group: the first dimension is taken as model parallel, the others as data "
          "parallel");
   }
   if (!mesh.divides())
@@ -386,9 +386,9 @@ void note_rows(const Workload& work, const RowMesh& mesh, const Options& options
                     uneven));
   if (broadcasts > 0)
     say(Severity::note, "foreign.text.broadcast",
-        fmt::format("{} broadcasts are carried out; SimAI leaves them out", broadcasts));
+        fmt::format("{} broadcasts are included; SimAI ignores broadcasts", broadcasts));
   if (work.spread.pp > 1 && work.spread.pp_bytes == 0)
-    say(Severity::warning, "foreign.text.pipeline", "pp_comm is not said: messages between stages have 0 bytes");
+    say(Severity::warning, "foreign.text.pipeline", "pp_comm is missing: messages between stages have 0 bytes");
   if (work.spread.pp == 1 && work.spread.pp_bytes > 0)
     say(Severity::note, "foreign.text.pipeline", "pp_comm has no effect with one stage");
 }

@@ -411,11 +411,11 @@ Result<void> prove(const std::string& text, const RowMesh& mesh, const RowSums& 
   RowWriter again(job, job.ranks[0], mesh);
   CHAKRA_TRY(again.run());
   if (again.sums().said != wanted.said || again.sums().computed_ns != wanted.computed_ns)
-    return cannot_hold("read again the text says " + row_difference(wanted, again.sums()));
+    return cannot_hold("reading the text back gives " + row_difference(wanted, again.sums()));
   if (again.sums().sends() != wanted.sends())
     note(findings, "foreign.write.messages", Severity::warning,
-         fmt::format("the text has the first rank send {} messages to other stages, the job {}", again.sums().sends(),
-                     wanted.sends()));
+         fmt::format("in the text, the first rank sends {} messages to other stages; in the job, {}",
+                     again.sums().sends(), wanted.sends()));
   return {};
 }
 
@@ -429,14 +429,15 @@ void note_left_out(const RowSums& sums, Findings& findings) {
     warn(fmt::format("{} nodes that are neither computations on a device nor communication are not in the text",
                      sums.others));
   if (sums.messages.size() > 1)
-    warn(fmt::format("messages between stages have from {} to {} bytes, the text has one size",
+    warn(fmt::format("messages between stages have from {} to {} bytes, but the text has one size",
                      sums.messages.begin()->first, sums.messages.rbegin()->first));
   if (sums.rounded > 0)
     note(findings, "foreign.write.rounded", Severity::note,
          fmt::format("{} computations are rounded to nanoseconds", sums.rounded));
   if (sums.moved > 0)
-    note(findings, "foreign.write.moved", Severity::note,
-         fmt::format("{} data-parallel collectives of the forward pass stand beside the backward pass", sums.moved));
+    note(
+        findings, "foreign.write.moved", Severity::note,
+        fmt::format("{} data-parallel collectives of the forward pass are written with the backward pass", sums.moved));
 }
 
 /// Ranks of other classes do what the first one does, in a text.
@@ -454,7 +455,7 @@ Result<void> note_other_classes(const ClassJob& job, const RowMesh& mesh, const 
   }
   for (const auto& [differs, ranks] : others)
     note(findings, "foreign.write.other_ranks", Severity::warning,
-         fmt::format("the text has every rank do what rank {} does; rank {}{} has {}", job.ranks[0].rank, ranks[0],
+         fmt::format("the text describes rank {} only, but rank {}{} has {}", job.ranks[0].rank, ranks[0],
                      ranks.size() > 1 ? fmt::format(" (and those of {} other classes)", ranks.size() - 1) : "",
                      differs));
   return {};
@@ -471,7 +472,7 @@ Result<std::string> write_rows(const ClassJob& job, Findings& findings) {
   RowWriter writer(job, job.ranks[0], mesh);
   CHAKRA_TRY(writer.run());
   const std::vector<TextRow> rows = writer.rows();
-  if (rows.empty()) return cannot_hold("its first rank neither computes nor has a collective that the form knows");
+  if (rows.empty()) return cannot_hold("its first rank has no computation and no collective that the format supports");
   note_left_out(writer.sums(), findings);
   CHAKRA_TRY(note_other_classes(job, mesh, writer.sums(), findings));
   std::string text = text_of(rows, mesh, writer);

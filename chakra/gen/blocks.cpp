@@ -24,7 +24,7 @@ constexpr std::string_view place_name(Place place) {
   switch (place) {
     case Place::front: return "before the layers";
     case Place::layer: return "a layer";
-    case Place::prediction: return "after the layers, beside the end";
+    case Place::prediction: return "after the layers, in parallel to the end";
     case Place::end: return "after the layers";
   }
   return "";
@@ -34,31 +34,30 @@ constexpr std::string_view place_name(Place place) {
 
 std::span<const BlockRow> block_rows() {
   static constexpr auto rows = std::to_array<BlockRow>({
-      {"embedding", "Words become vectors; learned positions are added", Place::front, is_of<Family::decoder>,
+      {"embedding", "Token embedding lookup; adds learned positions", Place::front, is_of<Family::decoder>,
        block::embedding, "gpt3-175b"},
-      {"patches", "Patches of a picture become vectors, after a class token", Place::front, is_of<Family::vision>,
-       block::patches, "vit-b16"},
-      {"latents", "Patches of a noisy picture become vectors, its time and label one more", Place::front,
-       is_of<Family::diffusion>, block::latents, "dit-xl2"},
-      {"tables", "Numbers go through an MLP; rows of tables that ranks share out are added up", Place::front,
+      {"patches", "Embeds image patches, after a class token", Place::front, is_of<Family::vision>, block::patches,
+       "vit-b16"},
+      {"latents", "Embeds patches of a noisy image, and its time and label", Place::front, is_of<Family::diffusion>,
+       block::latents, "dit-xl2"},
+      {"tables", "An MLP on dense features, and sums of embedding lookups in sharded tables", Place::front,
        is_of<Family::recommender>, block::tables, "dlrm"},
-      {"experts", "Attention, and an MLP of the experts that a token takes", Place::layer, has_experts, block::decoder,
-       "mixtral-8x7b"},
-      {"latent", "Attention with keys and values from few numbers, and an MLP or experts", Place::layer, is_latent,
+      {"experts", "Attention, and a mixture of experts", Place::layer, has_experts, block::decoder, "mixtral-8x7b"},
+      {"latent", "Latent attention (compressed keys and values), and an MLP or experts", Place::layer, is_latent,
        block::decoder, "deepseek-v3"},
       {"transformer", "Attention, and an MLP", Place::layer, is_layer, block::decoder, "llama3-8b"},
       {"modulated", "Attention, and an MLP; time and label scale, shift and gate both (adaLN-Zero)", Place::layer,
        is_of<Family::diffusion>, block::modulated, "dit-xl2"},
-      {"product", "A product with a matrix", Place::layer, is_of<Family::mlp>, block::product, "mlp-6"},
-      {"prediction", "A layer for one more word ahead (multi-token prediction)", Place::prediction, predicts_more,
-       block::prediction, "deepseek-v3"},
-      {"head", "A vector becomes a number for each word, and their loss", Place::end, is_of<Family::decoder>,
+      {"product", "A matrix multiplication", Place::layer, is_of<Family::mlp>, block::product, "mlp-6"},
+      {"prediction", "A layer of multi-token prediction", Place::prediction, predicts_more, block::prediction,
+       "deepseek-v3"},
+      {"head", "Projection to the logits of the vocabulary, and the loss", Place::end, is_of<Family::decoder>,
        block::head, "llama3-8b"},
-      {"classifier", "The class token becomes a number for each class, and their loss", Place::end,
-       is_of<Family::vision>, block::classifier, "vit-b16"},
-      {"denoiser", "A vector becomes the noise of its patch, and its loss", Place::end, is_of<Family::diffusion>,
+      {"classifier", "Projection of the class token to class logits, and the loss", Place::end, is_of<Family::vision>,
+       block::classifier, "vit-b16"},
+      {"denoiser", "Prediction of the noise of each patch, and the loss", Place::end, is_of<Family::diffusion>,
        block::denoiser, "dit-xl2"},
-      {"interaction", "Products of pairs of vectors go through an MLP", Place::end, is_of<Family::recommender>,
+      {"interaction", "Dot products of pairs of vectors, and an MLP", Place::end, is_of<Family::recommender>,
        block::interaction, "dlrm"},
   });
   return rows;

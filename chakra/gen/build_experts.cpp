@@ -11,9 +11,8 @@ Experts experts(Keys& k, std::string_view count, std::string_view width) {
     e.active = *active;
   } else {
     e.active = std::min<int64_t>(e.count, 6);
-    k.note(
-        "gen.model.missing_key",
-        fmt::format("num_experts_per_tok is missing, and {} has no default for it; taken as {}", k.type(), e.active));
+    k.note("gen.model.missing_key",
+           fmt::format("num_experts_per_tok is missing, and {} has no default for it; using {}", k.type(), e.active));
   }
   e.width = k.number(width);
   return e;

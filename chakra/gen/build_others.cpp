@@ -18,7 +18,8 @@ Model of_pictures(int64_t hidden, Family family, const Patches& patches) {
 
 int64_t patches_of(Keys& k, std::string_view key, int64_t picture, int64_t patch) {
   if (picture < patch)
-    k.refuse(key, "gen.model.divide", fmt::format("a picture of {} has no patch of {}", picture, patch));
+    k.refuse(key, "gen.model.divide",
+             fmt::format("an image of size {} cannot be divided into patches of size {}", picture, patch));
   return std::max<int64_t>(picture / patch, 1);  // without the rest
 }
 

@@ -27,7 +27,8 @@ Attention own_attention(Keys& k, int64_t hidden) {
   if (norms == "head") a.q_norm = a.k_norm = a.head_dim;
   else if (norms == "all") norm_widths(a);
   else if (!norms.empty() && norms != "none")
-    k.refuse("query_norm", "gen.model.key", fmt::format("query_norm is {}, not none, head or all", quote(norms)));
+    k.refuse("query_norm", "gen.model.key",
+             fmt::format("unknown query_norm {}; expected none, head or all", quote(norms)));
   return a;
 }
 
@@ -55,7 +56,7 @@ Model own(Keys& k) {
   m.learned_positions = or_zero(k, "positions");
   const std::string norm = k.word("norm");
   if (!norm.empty() && norm != "rms" && norm != "layer")
-    k.refuse("norm", "gen.model.key", fmt::format("norm is {}, neither rms nor layer", quote(norm)));
+    k.refuse("norm", "gen.model.key", fmt::format("unknown norm {}; expected rms or layer", quote(norm)));
   m.norm = norm == "layer" ? Norm::layer : Norm::rms;
   m.norm_weight = k.flag("norm_weight");
   m.norm_bias = k.flag_or("norm_bias", m.norm == Norm::layer);

@@ -115,7 +115,7 @@ const Spec* Keys::find(std::string_view key) {
     const Spec* other = config_.find(a.alias);
     if (other) asked_.push_back(other);
     if (found && other && found->scalar != other->scalar)
-      refuse(a.alias, "gen.model.key", fmt::format("{} and {} are two names of one number, and differ", a.alias, key));
+      refuse(a.alias, "gen.model.key", fmt::format("{} and {} are names of the same number, but differ", a.alias, key));
     if (!found) found = other;
   }
   if (found) asked_.push_back(found);
@@ -248,8 +248,8 @@ void Keys::append_findings(Findings& findings) && {
         });
     if (harmless != kHarmless.end()) continue;
     findings_.add({"gen.model.unknown_key", Severity::warning, -1, -1,
-                   fmt::format("{}: {} of {} is not understood; the model is built as if it were absent",
-                               value.place().text(), quote(key), type_.name)});
+                   fmt::format("{}: unknown key {} of {}; the model is built without the key", value.place().text(),
+                               quote(key), type_.name)});
   }
   std::move(findings_).append_to(findings);
 }
@@ -257,7 +257,7 @@ void Keys::append_findings(Findings& findings) && {
 Result<Model> parse_config(std::string_view text, std::string file, Findings& findings, const ConfigOptions& options) {
   CHAKRA_ASSIGN(const Spec config, parse_spec(text, file));
   if (config.kind != Spec::Kind::map)
-    return fail(Code::bad_input, "gen.model.key", "a config.json is an object with keys", {std::move(file)});
+    return fail(Code::bad_input, "gen.model.key", "a config.json must be an object", {std::move(file)});
   const Spec* type = config.find("model_type");
   if (!type || type->kind != Spec::Kind::scalar)
     return (type ? type : &config)->error("gen.model.type", "model_type is missing, the name of the model's kind");
@@ -267,8 +267,7 @@ Result<Model> parse_config(std::string_view text, std::string file, Findings& fi
   if (row == rows.end()) {
     std::string known;
     for (const ModelTypeRow& r : rows) known += fmt::format("{}{}", known.empty() ? "" : ", ", r.name);
-    return type->error("gen.model.type",
-                       fmt::format("unknown model_type {}; known are {}", quote(type->scalar), known));
+    return type->error("gen.model.type", fmt::format("unknown model_type {}; known: {}", quote(type->scalar), known));
   }
   Keys keys(config, *row);
   Model model = row->build(keys);

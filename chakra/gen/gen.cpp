@@ -31,7 +31,7 @@ StepOptions spread(std::string_view name, const Ranks& r) {
 const std::array<NumberRow, 16> kNumbers{{
     {"sequence", "Tokens of a sequence; 0: the model's", &StepOptions::sequence, 0, kVeryMuch},
     {"micro-batches", "Micro-batches of a step, per pipeline", &StepOptions::micro_batches, 1, kMuch},
-    {"micro-batch-size", "Sequences of a micro-batch", &StepOptions::micro_batch_size, 1, kMuch},
+    {"micro-batch-size", "Sequences per micro-batch", &StepOptions::micro_batch_size, 1, kMuch},
     {"tp", "Tensor-parallel ranks", &StepOptions::tp, 1, kMuch},
     {"cp", "Context-parallel ranks", &StepOptions::cp, 1, kMuch},
     {"pp", "Pipeline stages", &StepOptions::pp, 1, kMuch},
@@ -39,37 +39,37 @@ const std::array<NumberRow, 16> kNumbers{{
     {"ep", "Expert-parallel ranks", &StepOptions::ep, 1, kMuch},
     {"etp", "Tensor-parallel ranks of an expert; 0: as --tp", &StepOptions::etp, 0, kMuch},
     {"virtual-stages", "Virtual stages of each pipeline stage", &StepOptions::virtual_stages, 1, kMuch},
-    {"zero", "Share out over dp: 0 nothing, 1 optimizer, 2 also gradients, 3 also parameters", &StepOptions::zero, 0,
+    {"zero", "ZeRO stage: shard optimizer (1), also gradients (2), also parameters (3); 0: off", &StepOptions::zero, 0,
      3},
-    {"zero-ranks", "Data-parallel ranks that share out among them, a divisor of --dp; 0: all", &StepOptions::zero_ranks,
-     0, kMuch},
-    {"seed", "Of --expert-skew: which experts are popular", &StepOptions::seed, 0, kVeryMuch},
+    {"zero-ranks", "Data-parallel ranks that shard among themselves, a divisor of --dp; 0: all",
+     &StepOptions::zero_ranks, 0, kMuch},
+    {"seed", "Random seed for --expert-skew: which experts are popular", &StepOptions::seed, 0, kVeryMuch},
     {"bytes-per-element", "Bytes of a parameter or an activation", &StepOptions::bytes_per_element, 1, 16},
     {"lora-rank", "Train adapters of this rank (LoRA) and freeze the model; 0: train the model",
      &StepOptions::lora_rank, 0, kMuch},
-    {"gradient-bytes", "Bytes of an element of a gradient", &StepOptions::gradient_bytes, 1, 16},
+    {"gradient-bytes", "Bytes of a gradient element", &StepOptions::gradient_bytes, 1, 16},
 }};
 
 const std::array<ModelNumberRow, 7> kModelNumbers{{
     {"layers", "Layers of the model", &ModelChange::layers, 1, kMostLayers},
     {"hidden", "Width of the model", &ModelChange::hidden, 1, kMuch},
-    {"ffn", "Width of the MLP between its matrices", &ModelChange::ffn, 1, kMuch},
+    {"ffn", "Inner width of the MLP", &ModelChange::ffn, 1, kMuch},
     {"heads", "Attention heads", &ModelChange::heads, 1, kMuch},
     {"kv-heads", "Heads of keys and values; 0: as many as heads", &ModelChange::kv_heads, 0, kMuch},
     {"head-dim", "Width of a head; 0: hidden / heads", &ModelChange::head_dim, 0, kMuch},
-    {"vocab", "Different tokens", &ModelChange::vocabulary, 1, kVeryMuch},
+    {"vocab", "Vocabulary size", &ModelChange::vocabulary, 1, kVeryMuch},
 }};
 
 const std::array<SwitchRow, 7> kSwitches{{
-    {"sequence-parallel", "Between the tensor-parallel parts a rank has a share of the tokens",
+    {"sequence-parallel", "Sequence parallelism: shard tokens between tensor-parallel parts",
      &StepOptions::sequence_parallel},
-    {"keep-gathered", "What is gathered for a product is kept for backward, not gathered again",
+    {"keep-gathered", "Keep gathered inputs of matrix multiplications for the backward pass",
      &StepOptions::keep_gathered},
-    {"fused-attention", "The scores of attention never reach memory", &StepOptions::fused_attention},
-    {"overlap", "Computations run beside collectives that they need not", &StepOptions::overlap},
-    {"lora-mlp", "Adapters of --lora-rank also in MLPs, not only in attention", &StepOptions::lora_mlp},
-    {"clip", "Scale the gradients by their norm", &StepOptions::clip},
-    {"ends", "With embedding, head and loss", &StepOptions::ends},
+    {"fused-attention", "Fused attention: attention scores stay out of device memory", &StepOptions::fused_attention},
+    {"overlap", "Overlap collectives with independent computation", &StepOptions::overlap},
+    {"lora-mlp", "Add adapters of --lora-rank to MLPs, not only to attention", &StepOptions::lora_mlp},
+    {"clip", "Clip gradients by norm", &StepOptions::clip},
+    {"ends", "Include embedding, head and loss", &StepOptions::ends},
 }};
 
 const std::array<PresetRow, 5> kPresets{{
@@ -128,7 +128,7 @@ namespace {
 Result<void> check_change(const Model& model, const ModelChange& change) {
   if (model.family != Family::mlp && model.family != Family::recommender) return {};
   const auto refuse = [&](std::string_view name) {
-    return fail(Code::usage, "gen.step.unsupported", fmt::format("{}: {} has none", name, model.name));
+    return fail(Code::usage, "gen.step.unsupported", fmt::format("{} does not apply to {}", name, model.name));
   };
   const bool recommender = model.family == Family::recommender;
   for (const ModelNumberRow& row : kModelNumbers) {

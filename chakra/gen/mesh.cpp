@@ -36,9 +36,9 @@ Result<Mesh> ordered(Mesh mesh, std::string_view order) {
     const auto word = std::find_if(words.begin(), words.end(), [&](const Word& w) {
       return w.name == order.substr(0, std::min(dash, order.size()));
     });
-    if (word == words.end()) return wrong("it may name tp, cp, ep, dp and pp");
+    if (word == words.end()) return wrong("only tp, cp, ep, dp and pp are valid");
     bool& once = seen[static_cast<size_t>(word - words.begin())];
-    if (std::exchange(once, true)) return wrong("it names one of them twice");
+    if (std::exchange(once, true)) return wrong("it has a duplicate");
     if (word->name == "pp" && stride[0] != stride[1]) return wrong("experts would lie across stages");
     for (size_t side = 0; side < 2; ++side) {
       if (!word->has[side]) continue;

@@ -240,9 +240,10 @@ Result<void> check_recommender(const Model& m) {
       Bound{"the number of dense features", r.dense, 1, kMostWidth},
       Bound{"the number of tables", r.tables, 1, kMostHeads},
       Bound{"the number of rows of all tables", r.rows, r.tables, kMostRows},
-      Bound{"the number of lookups in a table", r.lookups, 1, kMostHeads},
-      Bound{"the number of products of the first MLP", static_cast<int64_t>(r.bottom.size()), 1, kMostLayers},
-      Bound{"the number of products of the last MLP", static_cast<int64_t>(r.top.size()), 1, kMostLayers},
+      Bound{"the number of embedding lookups in a table", r.lookups, 1, kMostHeads},
+      Bound{"the number of matrix multiplications of the first MLP", static_cast<int64_t>(r.bottom.size()), 1,
+            kMostLayers},
+      Bound{"the number of matrix multiplications of the last MLP", static_cast<int64_t>(r.top.size()), 1, kMostLayers},
   };
   CHAKRA_TRY(check_bounds(bounds));
   for (const std::vector<int64_t>* widths : {&r.bottom, &r.top})
@@ -260,11 +261,11 @@ Result<void> check_ends(const Model& m) {
     case Family::decoder: return check_bounds(std::array{Bound{"the vocabulary", m.vocabulary, 1, kMostWidth}});
     case Family::vision:
     case Family::diffusion:
-      return check_bounds(std::array{
-          Bound{"the number of classes", m.vocabulary, 1, kMostWidth},
-          Bound{"the number of patches", m.patches.count, 1, kMostWidth},
-          Bound{"the width of a patch", m.patches.width, 1, kMostWidth},
-          Bound{"the numbers that come out for a patch", m.noise_width, m.family == Family::diffusion, kMostWidth}});
+      return check_bounds(
+          std::array{Bound{"the number of classes", m.vocabulary, 1, kMostWidth},
+                     Bound{"the number of patches", m.patches.count, 1, kMostWidth},
+                     Bound{"the width of a patch", m.patches.width, 1, kMostWidth},
+                     Bound{"the outputs per patch", m.noise_width, m.family == Family::diffusion, kMostWidth}});
     case Family::mlp: return {};
     case Family::recommender: return check_recommender(m);
   }

@@ -137,7 +137,7 @@ std::span<const ModelRow> models() {
        llama("llama3-70b", {80, 8192, 64, 8, 128, 28672, 8192, 128256})},
       {"llama3-405b", "Llama 3, 405 billion parameters (arXiv 2407.21783)",
        llama("llama3-405b", {126, 16384, 128, 8, 128, 53248, 8192, 128256})},
-      {"gpt-165m", "A GPT of 165 million parameters, embedding and head apart",
+      {"gpt-165m", "A GPT of 165 million parameters, with separate embedding and head",
        gpt("gpt-165m", {12, 768, 12, 12, 64, 3072, 2048, 51200}, false)},
       {"gpt3-175b", "GPT-3, 175 billion parameters (arXiv 2005.14165)",
        gpt("gpt3-175b", {96, 12288, 96, 96, 128, 49152, 2048, 50257}, true)},
@@ -166,7 +166,7 @@ std::span<const ModelRow> models() {
       {"dit-b2", "Diffusion transformer, 130 million parameters (arXiv 2212.09748)", dit("dit-b2", 12, 768, 12, 2)},
       {"dit-l2", "Diffusion transformer, 458 million parameters (arXiv 2212.09748)", dit("dit-l2", 24, 1024, 16, 2)},
       {"dit-xl2", "Diffusion transformer, 675 million parameters (arXiv 2212.09748)", dit("dit-xl2", 28, 1152, 16, 2)},
-      {"mlp-6", "Six products of width 512 (arXiv 2305.14516)", mlp("mlp-6", 6, 512)},
+      {"mlp-6", "Six matrix multiplications of width 512 (arXiv 2305.14516)", mlp("mlp-6", 6, 512)},
       {"dlrm", "Recommender with 24 billion parameters in 26 tables (MLPerf Training 1.0, arXiv 1906.00091)",
        dlrm("dlrm", 128, {13, 26, 187'767'399, 1, {512, 256, 128}, {1024, 1024, 512, 256, 1}})},
   };

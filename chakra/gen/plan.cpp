@@ -33,25 +33,25 @@ Result<void> check_ranges(const StepOptions& o) {
     return wrong("gen.step.range", "a host needs at most a second to launch an operation");
   if (!positive(o.peak_flop_per_s) || !positive(o.memory_bytes_per_s) || !positive(o.efficiency) || o.efficiency > 1)
     return wrong("gen.step.range",
-                 "the device's peak and bandwidth are above 0, its efficiency is above 0 and at most 1");
-  if (o.optimizer >= kOptimizers.size()) return wrong("gen.step.range", "the optimizer is none of kOptimizers");
+                 "the peak and bandwidth of the device must be above 0, and the efficiency above 0 and at most 1");
+  if (o.optimizer >= kOptimizers.size()) return wrong("gen.step.range", "the optimizer is not in kOptimizers");
   if (o.fp16 && o.bytes_per_element != 2) return wrong("gen.step.range", "float16 has 2 bytes an element");
   if (!(o.framework.logit_bytes >= 0 && o.framework.logit_bytes <= kMostLogitBytes))
     return wrong("gen.step.range", fmt::format("a logit takes up to {} bytes", kMostLogitBytes));
   if (o.model.layers.empty() && o.model.family != Family::recommender)
     return wrong("gen.step.range", "the model has no layer");
   if (o.lora_rank > 0 && (o.model.family == Family::recommender || o.model.family == Family::mlp))
-    return wrong("gen.step.lora", "adapters are for models with attention");
+    return wrong("gen.step.lora", "adapters require a model with attention");
   const StepStorage& s = o.storage;
   if (s.sample_bytes < 0 || s.sample_bytes > kMostSampleBytes)
     return wrong("gen.step.range",
                  fmt::format("sample-bytes is {}; from 0 to {} are possible", s.sample_bytes, kMostSampleBytes));
   if (s.sample_bytes > 0 && s.data_tier.empty())
-    return wrong("gen.step.unsupported", "sample-bytes: there is no data tier to read from");
+    return wrong("gen.step.unsupported", "sample-bytes requires a data tier");
   if (s.sample_bytes == 0 && !s.data_tier.empty() && o.model.family != Family::decoder)
-    return wrong("gen.step.unsupported", "data-tier: give the bytes of an example with sample-bytes");
+    return wrong("gen.step.unsupported", "data-tier requires sample-bytes, the bytes of an example");
   if (s.checkpoint_behind && s.checkpoint_tier.empty())
-    return wrong("gen.step.unsupported", "checkpoint-behind: there is no checkpoint tier to write to");
+    return wrong("gen.step.unsupported", "checkpoint-behind requires a checkpoint tier");
   return {};
 }
 
@@ -86,13 +86,13 @@ Result<void> check_family(const StepOptions& o) {
     return wrong("gen.step.unsupported", "multi-token prediction needs a final norm, and a head without a bias");
   if (m.family == Family::decoder) return {};
   if (o.sequence != m.sequence)
-    return wrong("gen.step.range", fmt::format("sequence is {}; {} has always {}", o.sequence, m.name, m.sequence));
-  if (!m.shares_tokens() && o.cp > 1) return refuse("tokens that ranks could share out; cp must be 1");
+    return wrong("gen.step.range", fmt::format("sequence is {}, but {} always has {}", o.sequence, m.name, m.sequence));
+  if (!m.shares_tokens() && o.cp > 1) return refuse("tokens to shard; cp must be 1");
   if (m.family != Family::recommender) return {};
-  if (o.tp > 1) return refuse("products that ranks could share out; tp must be 1");
+  if (o.tp > 1) return refuse("matrix multiplications to shard; tp must be 1");
   if (o.pp > 1) return refuse("layers; pp must be 1");
   if (o.zero_ranks > 0) return refuse("copies of its tables; leave out zero-ranks");
-  if (!o.ends) return refuse("layers; nothing is left without its ends");
+  if (!o.ends) return refuse("layers; ends must be true");
   return multiple("tables", m.recommender.tables, "dp", o.dp);
 }
 
@@ -103,8 +103,7 @@ int64_t choices(const StepOptions& o, const Experts& experts) {
 
 Result<void> check_skew(const StepOptions& o) {
   if (!(o.expert_skew >= 0 && o.expert_skew <= kMostSkew))
-    return wrong("gen.step.range",
-                 fmt::format("expert-skew is {}; from 0 to {} is possible", o.expert_skew, kMostSkew));
+    return wrong("gen.step.range", fmt::format("expert-skew is {}; expected 0 to {}", o.expert_skew, kMostSkew));
   if (o.expert_skew == 0)
     return o.seed == 0 ? Result<void>{} : wrong("gen.step.divide", "a seed has no effect without --expert-skew");
   if (o.ep == 1)
@@ -122,7 +121,7 @@ Result<void> check_shares(const StepOptions& o) {
     CHAKRA_TRY(multiple("sequence", o.sequence, o.cp > 1 ? "tp x cp" : "tp", (o.sequence_parallel ? o.tp : 1) * o.cp));
   if (o.zero_ranks > 0) {
     CHAKRA_TRY(multiple("dp", o.dp, "zero-ranks", o.zero_ranks));
-    if (experts) return wrong("gen.step.divide", "zero-ranks are not known for experts");
+    if (experts) return wrong("gen.step.divide", "zero-ranks are not supported with experts");
     if (o.zero == 0) return wrong("gen.step.divide", "zero-ranks need --zero 1, 2 or 3");
   }
   return multiple("tp x cp x dp", o.tp * o.cp * o.dp, "etp x ep", o.etp * o.ep);
@@ -132,7 +131,7 @@ Result<void> choose_schedule(Plan& plan) {
   StepOptions& o = plan.o;
   if (o.schedule.empty()) o.schedule = o.virtual_stages > 1 ? "interleaved" : "1f1b";
   plan.schedule = find_schedule(o.schedule);
-  if (!plan.schedule) return wrong("gen.step.schedule", fmt::format("there is no schedule {}", quote(o.schedule)));
+  if (!plan.schedule) return wrong("gen.step.schedule", fmt::format("unknown schedule {}", quote(o.schedule)));
   plan.pipeline = {o.pp, plan.schedule->chunks > 0 ? plan.schedule->chunks : o.virtual_stages, o.micro_batches};
   if (plan.schedule->chunks == 1 && o.virtual_stages > 1)
     return wrong("gen.step.schedule", fmt::format("{} has no virtual stages", o.schedule));
@@ -303,7 +302,7 @@ Result<Plan> plan(const StepOptions& options) {
   const int64_t layers = static_cast<int64_t>(o.model.layers.size()),
                 pieces = gen::pieces(*plan.schedule, plan.pipeline);
   if (pieces > layers + (o.ends ? 2 : 0))
-    return wrong("gen.step.layers", fmt::format("{} layers cannot be dealt out to {} pieces", layers, pieces));
+    return wrong("gen.step.layers", fmt::format("{} layers do not divide evenly into {} pieces", layers, pieces));
   const double each = o.fp8 ? 80 : 60;  // of a layer
   if (const double nodes = real(plan.places()) * real(o.micro_batches) * (each * real(layers) + 30 * real(pieces));
       nodes > kMostNodes)

@@ -184,7 +184,7 @@ constexpr ScheduleRow kSchedules[] = {
     {"interleaved", "1f1b with v chunks of the model on each stage; m is a multiple of p",
      "(p-1) (t_f + t_b + t_w), times of a chunk, 1/v of a stage's", 0, 1, refuse_interleaved, interleaved,
      interleaved_piece, idle_of_whole_backward},
-    {"zb-h1", "1f1b with weight gradients put off; each stage holds p micro-batches",
+    {"zb-h1", "1f1b with deferred weight gradients; each stage holds p micro-batches",
      "(p-1) (t_f + t_b) - (min(m, p) - 1) min(t_f, t_b, t_w)", 1, 1, refuse_chunks, zb_h1, piece_of_stage, zb_h1_idle},
     {"dualpipe",
      "micro-batches from both ends, parameters twice; p and m even, m at least 2p; holds p + 1 micro-batches",

@@ -42,8 +42,7 @@ class ServeStage {
       finish(i, units);
     }
     if (n_.too_large())
-      return fail(Code::usage, "gen.serve.large",
-                  "a node has more operations or bytes, or takes longer, than can be told");
+      return fail(Code::usage, "gen.serve.large", "the FLOPs, bytes or duration of a node exceed the range of a trace");
     return StageTrace{n_.take(), n_.peers()};
   }
 

@@ -157,35 +157,36 @@ std::vector<Unit> ServePlan::units(const Mesh& mesh, const ServePass& pass) cons
 const std::array<ServeNumberRow, 13> kServeNumbers{{
     {"tp", "Tensor-parallel ranks", [](ServeOptions& o) -> int64_t& { return o.mesh.tp; }, 1, kManyServed},
     {"pp", "Pipeline stages", [](ServeOptions& o) -> int64_t& { return o.mesh.pp; }, 1, kManyServed},
-    {"dp", "Replicas, each with a batch of its own", [](ServeOptions& o) -> int64_t& { return o.mesh.dp; }, 1,
+    {"dp", "Replicas, each with a separate batch", [](ServeOptions& o) -> int64_t& { return o.mesh.dp; }, 1,
      kManyServed},
-    {"ep", "Replicas that share out the experts, a divisor of --dp",
-     [](ServeOptions& o) -> int64_t& { return o.mesh.ep; }, 1, kManyServed},
-    {"prefill-tp", "Prefill has ranks of its own: tensor-parallel ones",
+    {"ep", "Expert-parallel replicas, a divisor of --dp", [](ServeOptions& o) -> int64_t& { return o.mesh.ep; }, 1,
+     kManyServed},
+    {"prefill-tp", "Tensor-parallel ranks of a separate prefill pool",
      [](ServeOptions& o) -> int64_t& { return o.prefill.tp; }, 0, kManyServed},
-    {"prefill-pp", "Likewise, pipeline stages", [](ServeOptions& o) -> int64_t& { return o.prefill.pp; }, 0,
+    {"prefill-pp", "Pipeline stages of a separate prefill pool",
+     [](ServeOptions& o) -> int64_t& { return o.prefill.pp; }, 0, kManyServed},
+    {"prefill-dp", "Replicas of a separate prefill pool", [](ServeOptions& o) -> int64_t& { return o.prefill.dp; }, 0,
      kManyServed},
-    {"prefill-dp", "Likewise, replicas", [](ServeOptions& o) -> int64_t& { return o.prefill.dp; }, 0, kManyServed},
-    {"prefill-ep", "Likewise, replicas that share out the experts",
+    {"prefill-ep", "Expert-parallel replicas of a separate prefill pool",
      [](ServeOptions& o) -> int64_t& { return o.prefill.ep; }, 0, kManyServed},
-    {"batch", "Sequences of a replica; 0: as many as --contexts has",
-     [](ServeOptions& o) -> int64_t& { return o.batch; }, 0, kManyServed},
-    {"chunk", "Tokens of a prompt that prefill takes at once; 0: all",
+    {"batch", "Sequences per replica; 0: as many as --contexts", [](ServeOptions& o) -> int64_t& { return o.batch; }, 0,
+     kManyServed},
+    {"chunk", "Prompt tokens per prefill chunk; 0: the whole prompt",
      [](ServeOptions& o) -> int64_t& { return o.chunk; }, 0, kMostTokens},
-    {"steps", "Steps of decode; each adds a token to every sequence",
-     [](ServeOptions& o) -> int64_t& { return o.steps; }, 0, kManyServed},
+    {"steps", "Decode steps; each adds a token to every sequence", [](ServeOptions& o) -> int64_t& { return o.steps; },
+     0, kManyServed},
     {"bytes-per-element", "Bytes of a parameter or an activation",
      [](ServeOptions& o) -> int64_t& { return o.bytes_per_element; }, 1, 16},
-    {"kv-bytes-per-element", "Bytes of a number in the cache; 0: as --bytes-per-element",
+    {"kv-bytes-per-element", "Bytes of a number in the KV cache; 0: as --bytes-per-element",
      [](ServeOptions& o) -> int64_t& { return o.kv_bytes_per_element; }, 0, 16},
 }};
 
 const std::array<ServeSwitchRow, 5> kServeSwitches{{
-    {"prompts", "Begin with the prefill of --contexts; else they are in the cache", &ServeOptions::prompts},
-    {"absorbed", "Latent attention keeps latents; else keys and values of all heads", &ServeOptions::absorbed},
-    {"all-logits", "Of all tokens of a prompt, not only of the last one", &ServeOptions::all_logits},
-    {"overlap", "Computations run beside collectives that they need not", &ServeOptions::overlap},
-    {"merged-products", "Queries, keys and values are one product, gate and up another",
+    {"prompts", "Start with the prefill of --contexts; else the cache holds the contexts", &ServeOptions::prompts},
+    {"absorbed", "Cache latents in latent attention; else keys and values of all heads", &ServeOptions::absorbed},
+    {"all-logits", "Compute logits of all prompt tokens, not only of the last", &ServeOptions::all_logits},
+    {"overlap", "Overlap collectives with independent computation", &ServeOptions::overlap},
+    {"merged-products", "One matrix multiplication for Q, K and V, and one for gate and up",
      &ServeOptions::merged_products},
 }};
 
@@ -200,43 +201,38 @@ Result<void> check_numbers(ServeOptions& o) {
     if (tokens < 1 || tokens > kMostTokens)
       return cannot_serve("gen.serve.range",
                           fmt::format("a context has {} tokens; from 1 to {} are possible", tokens, kMostTokens));
-  if (o.contexts.empty()) return cannot_serve("gen.serve.range", "there is no context");
+  if (o.contexts.empty()) return cannot_serve("gen.serve.range", "a context is required");
   if (o.contexts.size() > static_cast<size_t>(kManyServed))
     return cannot_serve("gen.serve.range",
                         fmt::format("{} contexts; at most {} are possible", o.contexts.size(), kManyServed));
   const auto positive = [](double x) { return x > 0 && x <= 1e24; };
   if (!positive(o.peak_flop_per_s) || !positive(o.memory_bytes_per_s) || !positive(o.efficiency) || o.efficiency > 1)
-    return cannot_serve("gen.serve.range",
-                        "the device's peak and bandwidth are above 0, its efficiency is above 0 and at most 1");
+    return cannot_serve(
+        "gen.serve.range",
+        "the peak and bandwidth of the device must be above 0, and the efficiency above 0 and at most 1");
   constexpr int64_t kMostPassNs = 1'000'000'000;
   if (o.pass_ns < 0 || o.pass_ns > kMostPassNs || o.sequence_ns < 0 || o.sequence_ns > kMostPassNs)
-    return cannot_serve("gen.serve.range", "the host takes at most a second between passes, and for a sequence");
+    return cannot_serve("gen.serve.range", "the host time between passes, and per sequence, must be at most a second");
   if (!(o.kv_tier_share >= 0 && o.kv_tier_share <= 1))
-    return cannot_serve("gen.serve.range", "the share of the cache in a tier is from 0 to 1");
+    return cannot_serve("gen.serve.range", "the share of the cache in a tier must be from 0 to 1");
   if (o.kv_tier.empty() != (o.kv_tier_share == 0))
-    return cannot_serve("gen.serve.range",
-                        "a share of the cache in a tier needs the tier's name, and the name a share above 0");
-  if (!o.prompts && o.chunk > 0)
-    return cannot_serve("gen.serve.unsupported", "chunk: there is no prefill without prompts");
-  if (!o.prompts && o.separate())
-    return cannot_serve("gen.serve.unsupported", "ranks for prefill have nothing to do without prompts");
-  if (!o.prompts && o.all_logits)
-    return cannot_serve("gen.serve.unsupported", "all-logits: there is no prefill without prompts");
+    return cannot_serve("gen.serve.range", "a tier of the cache requires a share above 0, and a share requires a tier");
+  if (!o.prompts && o.chunk > 0) return cannot_serve("gen.serve.unsupported", "chunk requires prompts");
+  if (!o.prompts && o.separate()) return cannot_serve("gen.serve.unsupported", "a prefill pool requires prompts");
+  if (!o.prompts && o.all_logits) return cannot_serve("gen.serve.unsupported", "all-logits requires prompts");
   if (o.separate() && o.steps == 0)
-    return cannot_serve("gen.serve.unsupported", "ranks for decode have nothing to do without steps");
-  if (!o.prompts && o.steps == 0)
-    return cannot_serve("gen.serve.unsupported", "there is nothing to do without prompts and steps");
+    return cannot_serve("gen.serve.unsupported", "separate ranks for decode require decode steps");
+  if (!o.prompts && o.steps == 0) return cannot_serve("gen.serve.unsupported", "prompts or steps are required");
   return {};
 }
 
 Result<void> check_model_and_contexts(const ServeOptions& o) {
   if (o.model.family != Family::decoder)
-    return cannot_serve("gen.serve.unsupported", fmt::format("{} is no model of words", o.model.name));
+    return cannot_serve("gen.serve.unsupported", fmt::format("{} is not a language model", o.model.name));
   if (o.model.layers.empty()) return cannot_serve("gen.serve.range", "the model has no layer");
   CHAKRA_TRY(check_model(o.model));
   if (o.model.mtp_layers > 0)
-    return cannot_serve("gen.serve.unsupported",
-                        "passes of layers of multi-token prediction are not known; leave out --mtp");
+    return cannot_serve("gen.serve.unsupported", "multi-token prediction is not supported here; leave out --mtp");
   bool latent = false;
   for (const Block& block : o.model.blocks) {
     if (block.attention.heads < 1)
@@ -261,7 +257,7 @@ Result<void> check_mesh(const ServeOptions& o, const ServeMesh& mesh, bool exper
                                                        o.separate() ? kMostSeparateRanks : kMostServing));
   if (mesh.pp > static_cast<int64_t>(o.model.layers.size()))
     return cannot_serve("gen.serve.divide",
-                        fmt::format("{} layers cannot be dealt out to {} stages", o.model.layers.size(), mesh.pp));
+                        fmt::format("{} layers do not divide evenly into {} stages", o.model.layers.size(), mesh.pp));
   if (mesh.ep > 1 && !experts) return cannot_serve("gen.serve.divide", "the model has no experts; ep must be 1");
   CHAKRA_TRY(divides("dp", mesh.dp, "ep", mesh.ep));
   for (const Block& block : o.model.blocks) {

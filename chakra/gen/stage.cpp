@@ -63,8 +63,7 @@ class Stage {
     update();
     if (!o_.storage.checkpoint_behind) write_checkpoint();
     if (n_.too_large())
-      return fail(Code::usage, "gen.step.large",
-                  "a node has more operations or bytes, or takes longer, than can be told");
+      return fail(Code::usage, "gen.step.large", "the FLOPs, bytes or duration of a node exceed the range of a trace");
     return StageTrace{n_.take(), n_.peers()};
   }
 

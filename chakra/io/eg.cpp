@@ -21,8 +21,9 @@ constexpr uint32_t kAttrName = 1, kAttrType = 2, kAttrDoc = 3, kFloat = 4, kInt 
                    kInts = 8, kStrings = 9;
 
 Failure unknown(std::string_view what, uint32_t field) {
-  return fail(Code::bad_input, "io.eg.field",
-              fmt::format("{} with a field {} that version 0.0.1 does not have; it cannot be converted", what, field));
+  return fail(
+      Code::bad_input, "io.eg.field",
+      fmt::format("{} with a field {} that version 0.0.1 does not have; conversion is not possible", what, field));
 }
 
 class EgSource : public RecordSource {

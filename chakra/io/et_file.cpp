@@ -48,11 +48,11 @@ Result<bool> EtFile::next(std::string_view& message) {
   } catch (const protozero::end_of_buffer_exception&) {
     return fail(Code::bad_input, "io.et.truncated", "the file ends inside the length of a message", place());
   } catch (const protozero::exception&) {
-    return fail(Code::bad_input, "io.et.damaged", "no message length where one should be", place());
+    return fail(Code::bad_input, "io.et.damaged", "expected a message length", place());
   }
   const auto prefix = static_cast<size_t>(at - (buffer_.data() + begin_));
   if (length > kLongestMessage)
-    return fail(Code::bad_input, "io.et.damaged", fmt::format("a message of {} bytes cannot be", length), place());
+    return fail(Code::bad_input, "io.et.damaged", fmt::format("invalid message size of {} bytes", length), place());
   if (end_ - begin_ < prefix + length) {
     CHAKRA_ASSIGN(const bool whole, fill(prefix + length));
     if (!whole)

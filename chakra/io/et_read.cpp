@@ -144,7 +144,7 @@ class NodeReader {
     for (size_t i = 0; i < record.data_deps.size(); ++i) {
       const auto kind = i < kinds.size() ? static_cast<uint8_t>(kinds[i]) : uint8_t{0};
       const int64_t lag_ns = i < lags.size() ? lags[i] : 0;
-      if (trace::kind_of(kind) > trace::EdgeKind::contention) return range("an edge kind that is not known");
+      if (trace::kind_of(kind) > trace::EdgeKind::contention) return range("an unknown edge kind");
       CHAKRA_ASSIGN(const Picoseconds lag, ps_from_ns(lag_ns));
       builder_.dep_by_id(node_.row, record.data_deps[i], kind, lag);
     }

@@ -109,7 +109,7 @@ Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form
   if (!form) form = format_of_name(file.path);
   if (!form) form = find_format("et");  // whose reader will report the error
   if (!form->open)
-    return fail(Code::bad_input, "io.form.job", "this form holds a job, not one trace; it cannot be read from here",
+    return fail(Code::bad_input, "io.form.job", "this format holds a job, not one trace; read the job instead",
                 {file.path});
   return form->open(std::move(source));
 }

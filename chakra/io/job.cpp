@@ -70,7 +70,8 @@ Result<std::vector<RankFile>> ranks_of_form(const std::string& path, const Forma
     int64_t rank = 0;
     if (!split_name(name, form.ending, prefix, rank)) {
       if (folder && et && without_packing(name).ends_with(".et"))
-        return fail(Code::bad_input, "io.job.name", "the name says no rank: <prefix>.<rank>.et is expected in a folder",
+        return fail(Code::bad_input, "io.job.name",
+                    "the file name has no rank; in a folder, traces must be named <prefix>.<rank>.et",
                     {(where / name).string()});
       continue;
     }
@@ -107,11 +108,10 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path) {
     CHAKRA_ASSIGN(std::vector<RankFile> files, ranks_of_form(path, *find_format(form)));
     if (!files.empty()) return files;
   }
-  return fail(
-      Code::io, "io.job.none",
-      folder ? "the folder holds no file <prefix>.<rank>.et"
-             : "there is neither such a file or folder nor a file " + fs::path(path).filename().string() + ".<rank>.et",
-      {path});
+  return fail(Code::io, "io.job.none",
+              folder ? "the folder has no file <prefix>.<rank>.et"
+                     : "no such file, folder or trace prefix (" + fs::path(path).filename().string() + ".<rank>.et)",
+              {path});
 }
 
 Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options) {
@@ -119,7 +119,8 @@ Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options)
   CHAKRA_ASSIGN(trace::Trace trace, read_trace(*source, options));
   if (file.named && trace.says_rank && trace.rank != file.rank)
     return fail(Code::bad_input, "io.job.rank",
-                fmt::format("its name says rank {}, its contents say rank {}", file.rank, trace.rank), {file.path});
+                fmt::format("the file name has rank {}, but the contents have rank {}", file.rank, trace.rank),
+                {file.path});
   if (!trace.says_rank) trace.rank = file.rank;
   return trace;
 }
@@ -129,8 +130,8 @@ Result<trace::TraceSet> expand(const trace::ClassJob& job, const std::string& pa
   for (const trace::ClassJob::Rank& rank : job.ranks) nodes += job.classes[rank.cls].size();
   if (nodes > kMostNodesExpanded)
     return fail(Code::bad_input, "io.ranks.large",
-                fmt::format("its {} ranks have {} nodes, and this needs the traces of all ranks at once, at most {} "
-                            "nodes; 'chakra sim' takes it as it is",
+                fmt::format("its {} ranks have {} nodes, but the traces of all ranks are required at once, with at "
+                            "most {} nodes; 'chakra sim' reads the job by classes",
                             job.ranks.size(), nodes, kMostNodesExpanded),
                 {path});
   return trace::expand(job);

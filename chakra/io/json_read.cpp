@@ -95,13 +95,13 @@ class JsonSource : public RecordSource {
     if (key == "chakraTrace") {
       std::string_view form;
       if (document.get_string().get(form) != simdjson::SUCCESS || form != "json/1")
-        return error("the form is not json/1: this version cannot read it");
+        return error("the format is not json/1: this version cannot read the file");
       return {};
     }
     if (key != "metadata") return error(fmt::format("no key {} is known", quote(key)));
     if (std::exchange(any_metadata_, true)) return error("the metadata is a duplicate, or comes after the nodes");
     ondemand::object object;
-    if (document.get_object().get(object) != simdjson::SUCCESS) return error("the metadata is no object");
+    if (document.get_object().get(object) != simdjson::SUCCESS) return error("the metadata is not an object");
     Result<void> read = add_metadata(stream_.value_place().byte, object);
     if (!read && read.error().place.file.empty()) read.error().place = stream_.value_place();
     return read;

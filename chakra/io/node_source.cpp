@@ -54,8 +54,7 @@ struct Stream {
     bool too_long = __builtin_mul_overflow(record.duration_micros, uint64_t{1000}, &ns) || ns > kMostNs;
     for (const AttrRecord& attr : record.attrs)
       if (attr.name == "dur_ns" && attr.as_natural(ns)) too_long = ns > kMostNs;
-    if (too_long)
-      return fail(Code::bad_input, "io.et.range", fmt::format("the duration of node {} cannot be", node.id));
+    if (too_long) return fail(Code::bad_input, "io.et.range", fmt::format("invalid duration of node {}", node.id));
     node.duration = static_cast<Picoseconds>(ns) * kPsPerNs;
     return {};
   }
@@ -98,8 +97,8 @@ Result<trace::NodeSource> open_nodes(RecordSourcePtr source, const StreamOptions
 Result<trace::NodeSource> open_nodes(const std::string& path, const StreamOptions& options) {
   CHAKRA_ASSIGN(const std::vector<RankFile> ranks, find_ranks(path));
   if (ranks.size() != 1)
-    return fail(Code::bad_input, "io.job.several", fmt::format("there are {} ranks, and this takes one", ranks.size()),
-                {path});
+    return fail(Code::bad_input, "io.job.several",
+                fmt::format("there are {} ranks, but a single rank is required", ranks.size()), {path});
   CHAKRA_ASSIGN(RecordSourcePtr source, open_records(ranks[0]));
   return open_nodes(std::move(source), options);
 }

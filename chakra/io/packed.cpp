@@ -57,7 +57,7 @@ Result<int64_t> add_rank(pack::Packer& packer, std::optional<int64_t> rank, Reco
   CHAKRA_ASSIGN(const Converted copied, copy_records(source, sink));
   if (rank && copied.rank && *copied.rank != *rank)
     return fail(Code::bad_input, "io.job.rank",
-                fmt::format("its name says rank {}, its contents say rank {}", *rank, *copied.rank),
+                fmt::format("the file name has rank {}, but the contents have rank {}", *rank, *copied.rank),
                 {source.place().file});
   CHAKRA_TRY(packer.end_rank(rank ? *rank : copied.rank.value_or(0), source.place().file));
   return copied.nodes;

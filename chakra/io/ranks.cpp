@@ -101,15 +101,16 @@ class Validator {
       };
       if (!known[comm->group])
         return node_wrong(
-            fmt::format("names the group slot {}, which the class has not", quote(t.strings[comm->group])));
+            fmt::format("names the group slot {}, which the class does not have", quote(t.strings[comm->group])));
       for (const int64_t peer : {comm->src, comm->dst})
         if (peer >= int64_t{job_.peer_slots[c]})
           return node_wrong(fmt::format("names peer slot {}, but the class has {}", peer, job_.peer_slots[c]));
     }
     for (const ProcessGroup& group : t.groups)
       if (!names.contains(group.name))
-        return wrong("io.ranks.slot", fmt::format("the trace of class {} describes {}, which is not a group slot of it",
-                                                  c, quote(group.name)));
+        return wrong("io.ranks.slot",
+                     fmt::format("the trace of class {} describes {}, which is not one of its group slots", c,
+                                 quote(group.name)));
     return {};
   }
 
@@ -174,8 +175,7 @@ class Reader {
     std::string_view version;
     CHAKRA_TRY(text(*schema, "schema", version));
     if (version != kSchema)
-      return wrong("io.ranks.schema",
-                   fmt::format("schema {} is not known; this version reads {}", quote(version), kSchema));
+      return wrong("io.ranks.schema", fmt::format("unknown schema {}; this version reads {}", quote(version), kSchema));
     CHAKRA_TRY(each(*classes, "classes", [&](dom::element e) { return read_class(e); }));
     CHAKRA_TRY(count_ranks(*ranks));
     if (groups) CHAKRA_TRY(each(*groups, "groups", [&](dom::element e) { return read_group(e); }));
@@ -223,7 +223,7 @@ class Reader {
   template <class Use>
   Result<void> each(dom::element list, std::string_view name, const Use& use) {
     dom::array array;
-    if (list.get_array().get(array)) return wrong("io.ranks.form", fmt::format("{} is no list", name));
+    if (list.get_array().get(array)) return wrong("io.ranks.form", fmt::format("{} is not a list", name));
     size_t i = 0;
     for (const dom::element element : array) {
       if (Result<void> used = use(element); !used) {
@@ -236,18 +236,18 @@ class Reader {
   }
 
   Result<void> text(dom::element element, std::string_view name, std::string_view& value) const {
-    if (element.get_string().get(value)) return wrong("io.ranks.form", fmt::format("{} is no text", name));
+    if (element.get_string().get(value)) return wrong("io.ranks.form", fmt::format("{} is not a text", name));
     return {};
   }
   Result<void> whole(dom::element element, std::string_view name, int64_t least, int64_t& value) const {
     if (element.get_int64().get(value) || value < least)
-      return wrong("io.ranks.form", fmt::format("{} is no whole number from {}", name, least));
+      return wrong("io.ranks.form", fmt::format("{} is not a whole number of at least {}", name, least));
     return {};
   }
   template <class T>
   Result<void> numbers(dom::element element, std::string_view name, std::vector<T>& to, int64_t most) const {
     dom::array array;
-    if (element.get_array().get(array)) return wrong("io.ranks.form", fmt::format("{} is no list", name));
+    if (element.get_array().get(array)) return wrong("io.ranks.form", fmt::format("{} is not a list", name));
     for (const dom::element item : array) {
       int64_t number = 0;
       CHAKRA_TRY(whole(item, fmt::format("an element of {}", name), 0, number));
@@ -271,7 +271,7 @@ class Reader {
     std::vector<std::string>& names = job_.group_slots.emplace_back();
     if (slots) {
       dom::array array;
-      if (slots->get_array().get(array)) return wrong("io.ranks.form", "group_slots is no list");
+      if (slots->get_array().get(array)) return wrong("io.ranks.form", "group_slots is not a list");
       for (const dom::element slot : array) {
         std::string_view slot_name;
         CHAKRA_TRY(text(slot, "a group slot", slot_name));
@@ -280,7 +280,8 @@ class Reader {
     }
     int64_t count = 0;
     if (peers) CHAKRA_TRY(whole(*peers, "peer_slots", 0, count));
-    if (count > static_cast<int64_t>(kMostRanks)) return wrong("io.ranks.large", "more peer slots than ranks can be");
+    if (count > static_cast<int64_t>(kMostRanks))
+      return wrong("io.ranks.large", "more peer slots than the largest number of ranks");
     job_.peer_slots.push_back(static_cast<uint32_t>(count));
     return {};
   }
@@ -288,11 +289,11 @@ class Reader {
   /// Before any list is written out: a group is no larger than the job.
   Result<void> count_ranks(dom::element ranks) {
     dom::array array;
-    if (ranks.get_array().get(array)) return wrong("io.ranks.form", "ranks is no list");
+    if (ranks.get_array().get(array)) return wrong("io.ranks.form", "ranks is not a list");
     for ([[maybe_unused]] const dom::element rank : array) ++count_;
-    if (count_ == 0) return wrong("io.ranks.form", "there are no ranks");
+    if (count_ == 0) return wrong("io.ranks.form", "the list of ranks is empty");
     if (count_ > kMostRanks)
-      return wrong("io.ranks.large", fmt::format("{} ranks; at most {} can be read", count_, kMostRanks));
+      return wrong("io.ranks.large", fmt::format("{} ranks; at most {} are possible", count_, kMostRanks));
     job_.ranks.reserve(count_);
     return {};
   }
@@ -354,7 +355,7 @@ class Reader {
     const auto count = [&](const char* what, size_t has_it, size_t needs) -> Result<void> {
       if (has_it == needs) return {};
       return wrong("io.ranks.slot",
-                   fmt::format("rank {} has {} {}, its class has {} slots", r.rank, has_it, what, needs));
+                   fmt::format("rank {} has {} {}, but its class has {} slots", r.rank, has_it, what, needs));
     };
     CHAKRA_TRY(count("groups", job_.group_of.size() - r.first_group, job_.group_slots[r.cls].size()));
     return count("peers", job_.peer_of.size() - r.first_peer, job_.peer_slots[r.cls]);
@@ -439,7 +440,7 @@ Result<ClassJob> read_class_job(const std::string& path, const ReadOptions& opti
     for (const std::string& name : names)
       if (split_name(name, ".et", prefix, rank) && is_file((fs::path(path) / name).string()))
         return fail(Code::bad_input, "io.job.ambiguous",
-                    fmt::format("the folder holds {} beside ranks.json; name one of them", quote(name)), {path});
+                    fmt::format("the folder holds {} besides ranks.json; name one of them", quote(name)), {path});
   }
   CHAKRA_ASSIGN(const std::string json, read_file(file, kMostBytes));
   return parse_class_job(json, fs::path(file).parent_path().string(), file, options);

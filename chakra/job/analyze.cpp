@@ -62,9 +62,8 @@ result::Report report_of(const AnalyzedJob& job) {
 }
 
 answer::Answer answer_of(const AnalyzedJob& job) {
-  constexpr std::array kJob{
-      answer::column<&AnalyzedJob::path>("path", answer::Unit::none, "the job, as it was asked for"),
-      answer::column<&AnalyzedJob::ranks>("ranks", answer::Unit::count, "ranks of it that were read")};
+  constexpr std::array kJob{answer::column<&AnalyzedJob::path>("path", answer::Unit::none, "the path of the job"),
+                            answer::column<&AnalyzedJob::ranks>("ranks", answer::Unit::count, "ranks that were read")};
   answer::Builder to("analyze");
   to.values("", &job, kJob);
   for (const result::NamedTable& none : analyze::empty_tables()) {
@@ -83,7 +82,7 @@ Table picture_of(const std::vector<analyze::Imbalance>& imbalances) {
   const std::string type(trace::name(worst.type));
   table.title =
       fmt::format("{} in group {}: bytes {} by rank; {} of {} collectives unbalanced, worst {:.2f} times the mean",
-                  type, worst.group.empty() ? "all" : worst.group, worst.received ? "received" : "put in",
+                  type, worst.group.empty() ? "all" : worst.group, worst.received ? "received" : "sent",
                   worst.rows.size(), worst.collectives, worst.worst);
   for (const int64_t rank : worst.ranks) table.columns.push_back({fmt::format("rank {}", rank), Table::Kind::bytes});
   for (size_t r = 0; r < std::min(worst.rows.size(), kRowsDrawn); ++r) {

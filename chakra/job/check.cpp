@@ -67,20 +67,20 @@ constexpr auto kNodes = [](const CheckedJob& job) { return job.nodes; };
 constexpr std::array kAllOk{
     column<bool>("ok", Unit::none, "no finding is an error", [](const bool& ok) { return ok; })};
 constexpr std::array kCheckedJobs{
-    column<&CheckedJob::path>("path", Unit::none, "the job, as it was asked for"),
+    column<&CheckedJob::path>("path", Unit::none, "the path of the job"),
     column<&CheckedJob::ranks>("ranks", Unit::count, "its ranks"),
     column_if<CheckedJob>(kOfTraces, "nodes", Unit::count, "nodes of all ranks", kNodes),
-    column_if<CheckedJob>(kOfDumps, "records", Unit::count, "of dumps instead: what they recorded", kNodes),
-    column<CheckedJob>("findings", Unit::count, "findings about it, which are in the order of the jobs",
+    column_if<CheckedJob>(kOfDumps, "records", Unit::count, "records of all dumps", kNodes),
+    column<CheckedJob>("findings", Unit::count, "its findings, in the order of the jobs",
                        [](const CheckedJob& job) { return job.findings.size(); }),
-    answer::rows<CheckedJob>("where", "of dumps: where each rank is", kOfDumps)};
+    answer::rows<CheckedJob>("where", "of dumps: the position of each rank", kOfDumps)};
 constexpr std::array kWhere{
     cell<0, int64_t>("rank", Unit::id, "the rank"),
-    cell<1, int64_t>("records", Unit::count, "what its dump has"),
-    cell<2, std::string>("waits_in", Unit::none, "the call that it has not completed, or nothing"),
-    cell<3, std::string>("state", Unit::none, "scheduled or started; empty where it waits in nothing"),
+    cell<1, int64_t>("records", Unit::count, "records of its dump"),
+    cell<2, std::string>("waits_in", Unit::none, "the call that it has not completed; may be empty"),
+    cell<3, std::string>("state", Unit::none, "scheduled or started; empty if all calls are complete"),
     cell<4, std::string>("since", Unit::none, "when that call was made, in UTC"),
-    cell<5, std::string>("completed_last", Unit::none, "the last call that it completed, or nothing")};
+    cell<5, std::string>("completed_last", Unit::none, "the last call that it completed; may be empty")};
 
 }  // namespace
 
@@ -90,7 +90,7 @@ answer::Answer answer_of(std::span<const CheckedJob> jobs) {
   const bool ok = !check::any_error(all);
   answer::Builder to("check");
   to.values("", &ok, kAllOk);
-  to.table("jobs", "the jobs, as they were asked for", jobs, kCheckedJobs);
+  to.table("jobs", "the jobs, in the order of the arguments", jobs, kCheckedJobs);
   to.children(
       "jobs", "where", jobs, [](const CheckedJob& job) -> const auto& { return job.where.rows; }, kWhere);
   return std::move(to).finish(std::move(all));

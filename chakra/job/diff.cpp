@@ -64,7 +64,7 @@ constexpr std::array kDiff{
     column<Diff>("differing_rows", Unit::count, "of `rows`: those that differ",
                  [](const Diff& d) { return std::count_if(d.rows.begin(), d.rows.end(), kDiffers); })};
 constexpr std::array kThreshold{
-    column<&JobsDiff::threshold>("threshold_percent", Unit::percent, "what may differ; null: all")};
+    column<&JobsDiff::threshold>("threshold_percent", Unit::percent, "allowed difference; null: any")};
 constexpr std::array kDiffRows{
     column<DiffRow>("kind", Unit::none, "operator, kernel or communication",
                     [](const DiffRow& row) { return analyze::kDiffKinds[static_cast<size_t>(row.kind)]; }),
@@ -80,9 +80,9 @@ constexpr std::array kDiffRows{
                          [](const DiffRow& row) { return row.count_a ? row.time_a / row.count_a : 0; }),
     time_column<DiffRow>("mean_b_ps", "own time of one of b",
                          [](const DiffRow& row) { return row.count_b ? row.time_b / row.count_b : 0; }),
-    column<&DiffRow::bytes_a>("bytes_a", Unit::bytes, "what communication of a moves"),
-    column<&DiffRow::bytes_b>("bytes_b", Unit::bytes, "what communication of b moves"),
-    column<DiffRow>("differs", Unit::none, "nodes, times or bytes are not the same", kDiffers)};
+    column<&DiffRow::bytes_a>("bytes_a", Unit::bytes, "traffic of a"),
+    column<&DiffRow::bytes_b>("bytes_b", Unit::bytes, "traffic of b"),
+    column<DiffRow>("differs", Unit::none, "nodes, times or bytes differ", kDiffers)};
 
 }  // namespace
 
@@ -91,8 +91,9 @@ answer::Answer answer_of(const JobsDiff& d) {
   to.values("", &d, kJobs);
   to.values("", &d.diff, kDiff);
   to.values("", &d, kThreshold);
-  to.table("exceeding", "what differs by more than the threshold, in words", d.exceeding, kTextRows);
-  to.table("rows", "what the jobs do, the largest difference of time first", d.diff.rows, kDiffRows);
+  to.table("exceeding", "differences above the threshold, in words", d.exceeding, kTextRows);
+  to.table("rows", "operators, kernels and communication, the largest difference of time first", d.diff.rows,
+           kDiffRows);
   return std::move(to).finish(d.findings);
 }
 
@@ -130,7 +131,7 @@ constexpr std::array<Show, 11> kDiffText{{
     {.line = kCountsLine},
     {.line = "  {?differing_rows=0}no kind of node differs"},
     {.table = "rows", .first = 20, .only = "differs", .columns = kShowRows},
-    {.line = "\n[!{?#exceeding}more than {threshold_percent}:|nothing differs by more than {threshold_percent}]"},
+    {.line = "\n[!{?#exceeding}more than {threshold_percent}:|no difference exceeds {threshold_percent}]"},
     {.line = "  {}", .table = "exceeding", .first = 20},
     {.findings = true},
 }};

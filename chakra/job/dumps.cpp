@@ -32,9 +32,8 @@ std::map<int64_t, flight::Dump> read_dumps_beside(const std::vector<std::string>
   if (paths.empty()) return dumps;
   Result<flight::Dumps> read = flight::read_dumps(paths);
   if (!read) {
-    findings.push_back(
-        {read.error().tag, Severity::warning, -1, -1,
-         fmt::format("{}: {}; nothing is taken from the dumps", read.error().place.text(), read.error().text)});
+    findings.push_back({read.error().tag, Severity::warning, -1, -1,
+                        fmt::format("{}: {}; the dumps are ignored", read.error().place.text(), read.error().text)});
     return dumps;
   }
   for (Finding& finding : read->findings) {
@@ -53,18 +52,17 @@ void find_unused_dumps(const std::map<int64_t, flight::Dump>& dumps, const std::
     if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end())
       others += fmt::format("{}{}", others.empty() ? "" : ", ", rank);
   if (!others.empty())
-    findings.push_back(
-        {"flight.beside.rank", Severity::note, -1, -1,
-         fmt::format("the dumps of these ranks are left out, since they have no recording here: {}", others)});
+    findings.push_back({"flight.beside.rank", Severity::note, -1, -1,
+                        fmt::format("the dumps of ranks without a recording are left out: {}", others)});
 }
 
 void fill_from_dump(trace::Trace& trace, const flight::Dump& dump, link::LinkingReport& report) {
   const flight::Filled filled = flight::fill_beside(trace, dump, report.counted_groups, report.findings);
   report.comm_bytes = add_bytes(report.comm_bytes, filled.bytes);
   correct(report.findings, "pytorch.comm.size_unknown", report.comm_without_size, filled.sizes,
-          "do not say how much they move, nor does a dump; they count as 0 bytes");
+          "have no size, even in a dump; they count as 0 bytes");
   correct(report.findings, "pytorch.comm.group_unknown", report.comm_without_group, filled.groups,
-          "do not say in which of several groups they are, nor does a dump");
+          "do not name their group, even in a dump, and several groups are possible");
 }
 
 }  // namespace chakra::job

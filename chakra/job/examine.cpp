@@ -52,7 +52,7 @@ Result<void> look_at_json(ExaminedFile& file, ByteSource source, std::string hea
   const size_t last = tail.find_last_not_of(" \t\r\n");
   if (last == std::string::npos || tail[last] != '}')
     return fail(Code::bad_input, "cli.doctor.cut",
-                "the file ends before its JSON does; 'chakra link --salvage' takes what is whole");
+                "the JSON is truncated; 'chakra link --salvage' links the intact part");
   return {};
 }
 
@@ -80,8 +80,9 @@ Result<void> look_at_trace(ExaminedFile& file, const io::FormatRow& form) {
     CHAKRA_ASSIGN(const int64_t inside, rank_inside(rank));
     if (ranks.size() == 1) file.rank = rank.named ? rank.rank : inside;
     if (rank.named && inside >= 0 && inside != rank.rank)
-      return fail(Code::bad_input, "io.job.rank",
-                  fmt::format("its name says rank {}, its contents say rank {}: name it so", rank.rank, inside));
+      return fail(
+          Code::bad_input, "io.job.rank",
+          fmt::format("the file name has rank {}, but the contents have rank {}; rename the file", rank.rank, inside));
     CHAKRA_ASSIGN(io::RecordSourcePtr records, io::open_records(rank));
     CHAKRA_ASSIGN(const trace::NodeSource nodes, io::open_nodes(std::move(records)));
     for (;; ++file.nodes) {
@@ -109,7 +110,7 @@ Result<void> look_at_contents(ExaminedFile& file) {
   }
   if (const std::string_view form = workload_form(begin); !form.empty()) {
     file.kind = ExaminedFile::Kind::foreign;
-    file.version = fmt::format("a workload of the form {}", form);
+    file.version = fmt::format("a workload in the format {}", form);
     return {};
   }
   const io::FormatRow* const named = io::format_of_name(file.name);
@@ -153,7 +154,7 @@ void find_missing(ExaminedFiles& folder, const std::vector<int64_t>& ranks, cons
   }
   if (ranks.size() > 1 && !missing.empty())
     add(folder, "cli.doctor.rank_missing", Severity::error,
-        fmt::format("no {} of rank{} {}, though there is one of rank {}: copy what is missing here", of,
+        fmt::format("no {} of rank{} {}, but one of rank {}; copy the missing files into the folder", of,
                     missing.size() > 1 ? "s" : "", show_ranks(missing), ranks.back()));
 }
 
@@ -167,7 +168,7 @@ void judge_traces(ExaminedFiles& folder) {
   if (several) return;
   const auto ranks = io::find_ranks(folder.path);
   if (!ranks) {
-    add(folder, ranks.error().tag, Severity::error, ranks.error().text + "; move what does not belong here elsewhere");
+    add(folder, ranks.error().tag, Severity::error, ranks.error().text + "; move other files out of the folder");
     return;
   }
   std::vector<int64_t> numbers;
@@ -198,11 +199,11 @@ void judge_recordings(ExaminedFiles& folder) {
   }
   if (!devices)
     add(folder, "cli.doctor.alone", Severity::warning,
-        "there are no Kineto traces: the traces will have no times; record with torch.profiler, too");
+        "Kineto traces are missing, so the traces will have no times; also record with torch.profiler");
   else if (!hosts)
     add(folder, "cli.doctor.alone", Severity::note,
-        "there are no PyTorch execution traces: tensors and storages will be missing; record with "
-        "ExecutionTraceObserver, too");
+        "PyTorch execution traces are missing, so tensors and storages will be missing; also record with "
+        "ExecutionTraceObserver");
   find_missing(folder, numbers, "recording");
   folder.next.push_back(fmt::format("chakra link {} -o traces/", folder.path));
 }
@@ -232,13 +233,13 @@ void look_at_file(ExaminedFiles& folder, ExaminedFile& file) {
   } else if (file.kind == ExaminedFile::Kind::host &&
              std::find(kKnown.begin(), kKnown.end(), file.version) == kKnown.end()) {
     add(folder, "cli.doctor.version", Severity::warning,
-        fmt::format("{}: the schema {} is not known; it is read by the names of its fields", file.name,
+        fmt::format("{}: unknown schema {}; the file is read by the names of its fields", file.name,
                     quote(file.version)));
   }
 }
 
 void judge_neither(ExaminedFiles& folder) {
-  std::string text = "there are no traces or recordings here";
+  std::string text = "the folder has no traces or recordings";
   if (!folder.folders.empty()) text += fmt::format("; look into {}", folder.folders[0]);
   add(folder, "cli.doctor.none", Severity::error, text);
   for (const std::string& inside : folder.folders)
@@ -311,16 +312,15 @@ answer::Answer answer_of(const ExaminedFiles& folder) {
   constexpr std::array kFolder{column<&ExaminedFiles::path>("path", Unit::none, "the file or folder")};
   constexpr std::array kFiles{
       column<&ExaminedFile::name>("name", Unit::none, "its name"),
-      column<ExaminedFile>("kind", Unit::none, "what it is",
+      column<ExaminedFile>("kind", Unit::none, "kind of file",
                            [](const auto& f) { return std::string(kExaminedKindNames[static_cast<size_t>(f.kind)]); }),
-      column<&ExaminedFile::version>("version", Unit::none, "version or form; empty where it has none"),
+      column<&ExaminedFile::version>("version", Unit::none, "version or format; may be empty"),
       column<&ExaminedFile::packed>("packed", Unit::none, "gzip, zstd or empty"),
       column<&ExaminedFile::ranks>("ranks", Unit::count, "ranks in it"),
-      column<ExaminedFile>("rank", Unit::id, "its rank; null where it is not known",
-                           [](const auto& f) { return known(f.rank); }),
-      column<ExaminedFile>("nodes", Unit::count, "its nodes; null where they are not known",
+      column<ExaminedFile>("rank", Unit::id, "its rank; null: unknown", [](const auto& f) { return known(f.rank); }),
+      column<ExaminedFile>("nodes", Unit::count, "its nodes; null: unknown",
                            [](const auto& f) { return known(f.nodes); }),
-      column<ExaminedFile>("error", Unit::none, "the tag of its error; null: none",
+      column<ExaminedFile>("error", Unit::none, "the tag of its error; null: no error",
                            [](const auto& f) { return f.wrong ? std::optional(f.wrong->tag) : std::nullopt; })};
   answer::Builder to("doctor PATH");
   to.values("", &folder, kFolder);

@@ -22,17 +22,19 @@ Result<void> check_folder(const GenerateOptions& o, const trace::ClassJob& job) 
   const std::string report = fs::path(o.report).filename().string();
   if (!o.report.empty() && (report == "ranks.json" || report.ends_with(".et")) &&
       place(o.report).parent_path() == place(fs::path(o.output) / "").parent_path())
-    return fail(Code::usage, "cli.usage", fmt::format("two results would go to {}", quote(o.report, 200)));
+    return fail(Code::usage, "cli.usage", fmt::format("two results would be written to {}", quote(o.report, 200)));
   if (!is_directory(o.output)) return {};
   if (io::is_class_job(o.output)) {
     if (!o.all_ranks) return {};  // it is replaced
-    return fail(Code::usage, "cli.usage", "the folder holds a job by classes (ranks.json); give another", {o.output});
+    return fail(Code::usage, "cli.usage", "the folder holds a job by classes (ranks.json); choose another folder",
+                {o.output});
   }
   const auto found = io::find_ranks(o.output);
   if (!found) return {};  // the folder has no trace of a rank
   for (const io::RankFile& file : *found)
     if (!o.all_ranks || file.rank >= static_cast<int64_t>(job.ranks.size()) || file.path != rank_file(o, file.rank))
-      return fail(Code::usage, "cli.usage", "the folder holds traces of another job; give another", {file.path});
+      return fail(Code::usage, "cli.usage", "the folder holds traces of another job; choose another folder",
+                  {file.path});
   return {};
 }
 

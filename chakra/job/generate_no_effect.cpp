@@ -38,7 +38,7 @@ std::string why_job(const Facts& f) {
 }
 template <class Facts>
 std::string why_memory(const Facts& f) {
-  return f.asked.shows_memory ? "" : "only --stats says whether it fits into the device";
+  return f.asked.shows_memory ? "" : "only --stats checks whether the job fits into device memory";
 }
 template <class Facts>
 std::string why_overlap(const Facts& f) {
@@ -60,13 +60,13 @@ bool has_attention(const gen::Model& model) {
 }
 
 std::string why_sequence(const StepFacts& f) {
-  if (!f.o.model.shares_tokens()) return "the model has no tokens that ranks could share out";
+  if (!f.o.model.shares_tokens()) return "the model has no tokens to shard";
   return f.o.tp == 1 ? "tp is 1" : "";
 }
 std::string why_gathered(const StepFacts& f) {
   if (f.o.tp == 1) return f.o.keep_gathered ? "tp is 1" : "";
-  if (!f.o.keep_gathered) return f.o.framework.fsdp ? "the stack always keeps what it gathers" : "";
-  return f.o.sequence_parallel && f.o.model.shares_tokens() ? "" : "without sequence parallelism nothing is gathered";
+  if (!f.o.keep_gathered) return f.o.framework.fsdp ? "the stack always keeps gathered data" : "";
+  return f.o.sequence_parallel && f.o.model.shares_tokens() ? "" : "without sequence parallelism, no data is gathered";
 }
 std::string why_fused(const StepFacts& f) { return has_attention(f.o.model) ? "" : "the model has no attention"; }
 std::string why_context(const StepFacts& f) { return f.o.cp > 1 ? "" : "cp is 1"; }
@@ -89,7 +89,7 @@ std::string why_zero(const StepFacts& f) {
   if (o.dp * o.cp > 1) return "";
   const int64_t etp = o.etp > 0 ? o.etp : o.tp;
   if (o.model.has_experts() && o.tp > etp * o.ep) return "";  // copies of experts
-  return "dp and cp are 1: there is no one to share with";
+  return "dp and cp are 1, so there are no ranks to shard over";
 }
 std::string why_order(const StepFacts& f) {
   const std::array<int64_t, 5> sizes{f.o.tp, f.o.cp, f.o.ep, f.o.dp, f.o.pp};
@@ -106,13 +106,14 @@ std::string why_ends(const StepFacts& f) {
 std::string why_mtp(const StepFacts& f) { return f.o.ends ? "" : "--ends false leaves these layers out"; }
 std::string why_fp8(const StepFacts& f) {
   if (f.stats.fp8_operations > 0) return "";
-  if (f.o.bytes_per_element == 1) return "with --bytes-per-element 1 all products read 8 bits";
-  if (f.o.model.family == gen::Family::recommender) return "it is for products of layers, and the model has none";
-  return "no layer has a product";
+  if (f.o.bytes_per_element == 1) return "with --bytes-per-element 1, all matrix multiplications have 8-bit inputs";
+  if (f.o.model.family == gen::Family::recommender)
+    return "it applies to matrix multiplications of layers, and the model has no layers";
+  return "no layer has a matrix multiplication";
 }
 std::string why_fp8_rate(const StepFacts& f) {
-  if (!f.o.fp8) return "without --fp8 there are no products with 8-bit inputs";
-  return f.stats.fp8_operations > 0 ? why_job(f) : "no product reads 8 bits";
+  if (!f.o.fp8) return "without --fp8, no matrix multiplication has 8-bit inputs";
+  return f.stats.fp8_operations > 0 ? why_job(f) : "no matrix multiplication has 8-bit inputs";
 }
 /// A device also says how much memory there is.
 std::string why_device(const StepFacts& f) { return f.asked.shows_memory ? "" : why_job(f); }
@@ -122,13 +123,13 @@ std::string why_stack(const StepFacts& f) {
   const gen::StepOptions settled = gen::settled(f.o);
   if (settled.recompute != f.o.recompute || settled.zero != f.o.zero || settled.keep_gathered != f.o.keep_gathered)
     return why_job(f);
-  if (f.asked.device.empty()) return "without --device it decides the memory only, which --stats and --json show";
-  return is_plain(f.asked.stack) ? fmt::format("stack {} is the device as it is", f.asked.stack) : why_device(f);
+  if (f.asked.device.empty()) return "without --device, it affects only the memory, which --stats and --json show";
+  return is_plain(f.asked.stack) ? fmt::format("stack {} leaves the device unchanged", f.asked.stack) : why_device(f);
 }
 
 std::string why_host_waits(const StepFacts& f) {
   if (f.o.host_waits == gen::HostWaits::messages) return "";
-  return f.o.host_ns > 0 ? why_job(f) : "no host launches: there is no --device with host-us";
+  return f.o.host_ns > 0 ? why_job(f) : "no host is modelled: give a --device with host-us";
 }
 
 constexpr std::array<IgnoredRow<StepFacts>, 22> kStepRows{{
@@ -165,16 +166,17 @@ std::string why_chunk(const ServeFacts& f) {
 std::string why_causal(const ServeFacts& f) { return f.o.prompts ? "" : "decode only looks back"; }
 
 std::string why_serve_fp8(const ServeFacts& f) {
-  return f.o.bytes_per_element == 1 ? "with --bytes-per-element 1 all products read 8 bits" : "";
+  return f.o.bytes_per_element == 1 ? "with --bytes-per-element 1, all matrix multiplications have 8-bit inputs" : "";
 }
 std::string why_serve_fp8_rate(const ServeFacts& f) {
-  return f.o.fp8 ? why_job(f) : "without --fp8 there are no products with 8-bit inputs";
+  return f.o.fp8 ? why_job(f) : "without --fp8, no matrix multiplication has 8-bit inputs";
 }
 std::string why_serve_device(const ServeFacts& f) { return f.asked.shows_memory ? "" : why_job(f); }
 std::string why_serve_stack(const ServeFacts& f) {
   if (f.o.pass_ns > 0 || f.o.sequence_ns > 0) return why_job(f);
-  if (f.asked.device.empty()) return "without --device it decides what the host takes between passes, here nothing";
-  return is_plain(f.asked.stack) ? fmt::format("stack {} is the device as it is", f.asked.stack) : why_serve_device(f);
+  if (f.asked.device.empty()) return "without --device, it sets the host time between passes, which is 0 here";
+  return is_plain(f.asked.stack) ? fmt::format("stack {} leaves the device unchanged", f.asked.stack)
+                                 : why_serve_device(f);
 }
 
 constexpr std::array<IgnoredRow<ServeFacts>, 12> kServeRows{{

@@ -33,102 +33,95 @@ void add_model_numbers(gen::ModelChange& change, Options& to) {
       gen::kModelNumbers, [&](size_t i) { return &(change.*gen::kModelNumbers[i].value); }, to);
 }
 Options model_switches(gen::ModelChange& change) {
-  return {{"--gated", &change.gated, "The MLP has two matrices in (SwiGLU), else one (GELU)", "BOOL"},
-          {"--causal", &change.causal, "Attention looks back only", "BOOL"}};
+  return {{"--gated", &change.gated, "Gated MLP with two input matrices (SwiGLU), else one (GELU)", "BOOL"},
+          {"--causal", &change.causal, "Causal attention: tokens attend only to earlier tokens", "BOOL"}};
 }
 
 /// What a device file says, too; --device excludes them.
 Options rate_rows(DeviceRates& rates) {
-  Options rows{{"--device-peak-tflops", &rates.peak_tflops, "Peak of a device, in 10^12 operations per second", "X",
-                real_number(0, kMostRate)},
-               {"--device-fp8-tflops", &rates.fp8_tflops, "Its peak for products with 8-bit inputs, likewise", "X",
-                real_number(0, kMostRate), "Without it, twice the other peak."},
-               {"--device-mem-gb-per-s", &rates.memory_gb_per_s, "Bandwidth of its memory, in 10^9 bytes per second",
-                "X", real_number(0, kMostRate)},
-               {"--efficiency", &rates.efficiency, "The share of the peak that is reached", "X", real_number(0, 1)}};
+  Options rows{
+      {"--device-peak-tflops", &rates.peak_tflops, "Peak rate of the device in TFLOP/s", "X",
+       real_number(0, kMostRate)},
+      {"--device-fp8-tflops", &rates.fp8_tflops, "Peak rate for matrix multiplications with 8-bit inputs, in TFLOP/s",
+       "X", real_number(0, kMostRate), "Default: twice the rate of --device-peak-tflops."},
+      {"--device-mem-gb-per-s", &rates.memory_gb_per_s,
+       "Memory bandwidth of the device in GB/s (10^9 bytes per second)", "X", real_number(0, kMostRate)},
+      {"--efficiency", &rates.efficiency, "Share of the peak rate that kernels reach", "X", real_number(0, 1)}};
   for (Option& row : rows) row.excludes = "--device";
-  rows.push_back({"--device-memory-gib", &rates.memory_gib, "Its memory, for --stats, in GiB", "X",
-                  real_number(0, kMostRate), "Without it, that of --device, else 80."});
+  rows.push_back({"--device-memory-gib", &rates.memory_gib, "Memory of the device in GiB, for --stats", "X",
+                  real_number(0, kMostRate), "Default: the memory of --device, else 80."});
   return rows;
 }
 
 Options device_rows(std::string& device, std::string& stack) {
   return {{"--device",
            &device,
-           "The device that computes: a name of 'chakra list devices', or a file",
+           "Device to compute on: a name of 'chakra list devices', or a file",
            "NAME|FILE",
            {},
-           "Nodes take the times that 'chakra sim --device' gives them."},
+           "Nodes get the durations that 'chakra sim --device' computes."},
           {"--stack",
            &stack,
-           "Its software: a name of 'chakra list stacks', or a file (kernels)",
+           "Software stack: a name of 'chakra list stacks', or a file (default: kernels)",
            "NAME|FILE",
            {},
-           "It decides what the job keeps in memory, what the host takes and, with --device, how long attention and "
-           "elementwise operations take."}};
+           "The stack determines memory use, host times and, with --device, the durations of attention and elementwise "
+           "kernels."}};
 }
 
 Options output_rows(bool& stats, GenerateOptions& files, const char* name) {
-  return {{"--stats",
-           &stats,
-           "Print parameters, operations, communication and memory",
-           {},
-           {},
-           "With it, -o is not needed."},
-          {"--all-ranks", &files.all_ranks, fmt::format("Write {}.<rank>.et of every rank, instead of classes", name)}};
+  return {
+      {"--stats", &stats, "Print parameters, FLOPs, communication and memory", {}, {}, "With --stats, -o is optional."},
+      {"--all-ranks", &files.all_ranks,
+       fmt::format("Write {}.<rank>.et for every rank, instead of one trace per class", name)}};
 }
 
 Options storage_rows(gen::StepStorage& storage) {
-  return {
-      {"--data-tier", &storage.data_tier, "The tier of storage that the first stage reads micro-batches from", "TIER"},
-      {"--sample-bytes", &storage.sample_bytes, "Bytes of a sequence there; 0: 4 a token", "N",
-       whole_number(0, gen::kMostSampleBytes)},
-      {"--checkpoint-tier",
-       &storage.checkpoint_tier,
-       "The tier that a checkpoint is written to after the step",
-       "TIER",
-       {},
-       "A checkpoint has parameters and the state of the optimizer."},
-      {"--checkpoint-behind",
-       &storage.checkpoint_behind,
-       "Write the checkpoint before, beside this step",
-       {},
-       {},
-       "It is written until the optimizer changes the parameters."},
-      {"--restart-tier", &storage.restart_tier, "The tier that each rank first reads what it holds from", "TIER"}};
+  return {{"--data-tier", &storage.data_tier, "Storage tier from which the first stage reads micro-batches", "TIER"},
+          {"--sample-bytes", &storage.sample_bytes, "Bytes of a sequence in --data-tier; 0: 4 per token", "N",
+           whole_number(0, gen::kMostSampleBytes)},
+          {"--checkpoint-tier",
+           &storage.checkpoint_tier,
+           "Storage tier for the checkpoint after the step",
+           "TIER",
+           {},
+           "A checkpoint holds the parameters and the optimizer state."},
+          {"--checkpoint-behind",
+           &storage.checkpoint_behind,
+           "Write the previous step's checkpoint in the background of this step",
+           {},
+           {},
+           "The optimizer waits until the checkpoint is written."},
+          {"--restart-tier", &storage.restart_tier, "Storage tier from which each rank restores its state at the start",
+           "TIER"}};
 }
 
 Options step_rows(GenerateStepOptions& o) {
   return {
-      {"--schedule", &o.schedule, "Schedule of pipeline stages (chakra list schedules)", "NAME",
-       one_of(names(gen::schedules()))},
-      {"--context", choice(o.context, gen::kContextNames), "How context-parallel ranks share keys and values", "KIND"},
-      {"--recompute", choice(o.recompute, gen::kRecomputeNames), "What backward computes again, not to keep it",
+      {"--schedule", &o.schedule, "Pipeline schedule (chakra list schedules)", "NAME", one_of(names(gen::schedules()))},
+      {"--context", choice(o.context, gen::kContextNames), "How context-parallel ranks exchange keys and values",
        "KIND"},
-      {"--optimizer", &o.optimizer, "What updates the parameters (chakra list optimizers)", "NAME",
-       one_of(names(gen::kOptimizers)), "Without it, adamw."},
-      {"--dtype",
-       choice(o.type, kStepTypes),
-       "The type of parameters and activations",
-       "TYPE",
-       {},
-       "Without it, bf16."},
+      {"--recompute", choice(o.recompute, gen::kRecomputeNames), "Activation recomputation in the backward pass",
+       "KIND"},
+      {"--optimizer", &o.optimizer, "Optimizer (chakra list optimizers)", "NAME", one_of(names(gen::kOptimizers)),
+       "Default: adamw."},
+      {"--dtype", choice(o.type, kStepTypes), "Data type of parameters and activations", "TYPE", {}, "Default: bf16."},
       {"--fp8",
        &o.fp8,
-       "Products of the layers read their inputs in 8 bits",
+       "Use 8-bit inputs for the matrix multiplications of layers",
        {},
        {},
-       "All else keeps --bytes-per-element."},
-      {"--order", &o.order, "Order of ranks, neighbours first: tp-cp-ep-dp-pp, tp-pp-dp, ...", "ORDER"},
-      {"--expert-skew", &o.expert_skew, "Zipf's exponent of the popularity of experts; 0: all alike", "X",
-       real_number(0, 10), "The r-th most popular expert is chosen as often as 1 / r^X."}};
+       "All other data keep --bytes-per-element."},
+      {"--order", &o.order, "Order of rank numbers, adjacent ranks first: tp-cp-ep-dp-pp, ...", "ORDER"},
+      {"--expert-skew", &o.expert_skew, "Zipf exponent of expert popularity; 0: uniform", "X", real_number(0, 10),
+       "The r-th most popular expert is chosen in proportion to 1 / r^X."}};
 }
 
 }  // namespace
 
 Options rows_of(GenerateStepOptions& o) {
   Options rows{output_option(o.files.output),
-               {"--preset", &o.preset, "Begin with a known model and its ranks (chakra list presets)", "NAME",
+               {"--preset", &o.preset, "Start from a known model and its ranks (chakra list presets)", "NAME",
                 one_of(names(gen::kPresets))},
                model_option(o.model)};
   add_model_numbers(o.change, rows);
@@ -136,7 +129,7 @@ Options rows_of(GenerateStepOptions& o) {
       gen::kNumbers, [&](size_t i) { return &o.numbers[i]; }, rows);
   add_switches(
       gen::kSwitches, [&](size_t i) { return &o.switches[i]; }, rows);
-  Option mtp{"--mtp", &o.mtp, "With the model's layers of multi-token prediction (DeepSeek-V3)"};
+  Option mtp{"--mtp", &o.mtp, "Include the model's multi-token prediction layers (DeepSeek-V3)"};
   mtp.needs = "--model";
   rows.push_back(std::move(mtp));
   add(rows, model_switches(o.change));
@@ -145,11 +138,12 @@ Options rows_of(GenerateStepOptions& o) {
   add(rows, device_rows(o.device, o.stack));
   rows.push_back({"--host-waits",
                   choice(o.host_waits, gen::kHostWaitNames),
-                  "What the host of --device waits for",
+                  "When the host synchronizes with the device",
                   "WHEN",
                   {},
-                  "messages: messages of other stages. passes: also the last computation of each forward and backward "
-                  "pass. parts: of each part of them. A host is there where the device file has host-us."});
+                  "messages: after messages from other stages. passes: also after the last computation of each forward "
+                  "and backward pass. parts: after the last computation of each part of a pass. The host is modelled "
+                  "only if the device file has host-us."});
   add(rows, rate_rows(o.rates));
   add(rows, output_rows(o.stats, o.files, "step"));
   return rows;
@@ -159,10 +153,10 @@ Options rows_of(GenerateServeOptions& o) {
   Options rows{output_option(o.files.output), model_option(o.model)};
   rows.push_back(separated({"--contexts",
                             &o.contexts,
-                            "Tokens of the prompts; one number for all of --batch",
+                            "Prompt lengths in tokens; one number applies to all of --batch",
                             "N,...",
                             {},
-                            "With --prompts false, tokens of the contexts of the first step. Without it, 1024."}));
+                            "With --prompts false: context lengths at the first step. Default: 1024."}));
   add_model_numbers(o.change, rows);
   add_numbers(
       gen::kServeNumbers, [&](size_t i) { return &o.numbers[i]; }, rows);
@@ -171,18 +165,18 @@ Options rows_of(GenerateServeOptions& o) {
   add(rows, model_switches(o.change));
   add(rows, {{"--kv-tier",
               &o.kv_tier,
-              "A tier of storage that has a share of the cache",
+              "Storage tier for a share of the KV cache",
               "TIER",
               {},
-              "Each layer fetches its share, and evicts what is new."},
-             {"--kv-tier-share", &o.kv_tier_share, "The share, above 0 to 1", "X", real_number(0, 1),
-              "Without it, all of the cache."},
+              "Each layer fetches its share, and evicts new entries."},
+             {"--kv-tier-share", &o.kv_tier_share, "Share of the KV cache in --kv-tier, above 0 to 1", "X",
+              real_number(0, 1), "Default: the whole cache."},
              {"--fp8",
               &o.fp8,
-              "Matrices of the layers lie in 8 bits, and their products read 8 bits",
+              "Store layer weights in 8 bits, and multiply with 8-bit inputs",
               {},
               {},
-              "All else keeps --bytes-per-element."}});
+              "All other data keep --bytes-per-element."}});
   add(rows, device_rows(o.device, o.stack));
   add(rows, rate_rows(o.rates));
   add(rows, output_rows(o.stats, o.files, "serve"));

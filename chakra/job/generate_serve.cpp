@@ -52,9 +52,8 @@ std::string to_text(const ServeJob& job) {
   std::string text = to_text(job.files, ranks);
   const auto line = [&](const char* name, const gen::PhaseStats& phase) {
     if (phase.tokens == 0) return;
-    text +=
-        fmt::format("{} {:.4g} tokens, {:.4g} operations, {:.4g} GB of parameters and {:.4g} GB of the cache read\n",
-                    name, phase.tokens, phase.operations, phase.parameter_bytes / 1e9, phase.cache_bytes / 1e9);
+    text += fmt::format("{} {:.4g} tokens, {:.4g} FLOPs, {:.4g} GB of parameters and {:.4g} GB of the cache read\n",
+                        name, phase.tokens, phase.operations, phase.parameter_bytes / 1e9, phase.cache_bytes / 1e9);
   };
   line("prefill:", job.stats.prefill);
   line("decode: ", job.stats.decode);
@@ -70,17 +69,17 @@ std::string memory_text_of(const ServeJob& job) {
   const gen::ServeMemory& m = most.memory;
   std::string text =
       parameters_text(stats.parameters, stats.active_parameters) +
-      fmt::format("cache               {} bytes a token, all layers\n", show_count(stats.kv_bytes_per_token));
+      fmt::format("cache               {} bytes per token, all layers\n", show_count(stats.kv_bytes_per_token));
   if (stats.transfer_bytes > 0)
     text +=
         fmt::format("moved               {:.4f} GiB of the cache, to ranks that decode\n", stats.transfer_bytes / kGib);
   if (const double surplus = stats.prefill.surplus + stats.decode.surplus; surplus > 0.5)
-    text += fmt::format("surplus             {:.6g} operations: ranks do the same, or padding\n", surplus);
+    text += fmt::format("surplus             {:.6g} FLOPs: duplicate work of ranks, or padding\n", surplus);
   std::vector<MemoryLine> lines{{"parameters", m.parameters, "elements of the rank"},
-                                {"cache", m.cache, "keys and values of its layers and heads, when all is done"}};
+                                {"cache", m.cache, "keys and values of its layers and heads, at the end"}};
   if (m.expanded > 0)
     lines.push_back({"expanded", m.expanded, "keys and values of all heads, between chunks of a prompt"});
-  lines.push_back({"activations", m.activations, "inputs and output of an operator, the most of them all"});
+  lines.push_back({"activations", m.activations, "inputs and output of the largest operator"});
   text += memory_text(most.first_rank, lines, job.device_memory_gib);
   return text + tables_of_classes(stats.classes);
 }

@@ -49,8 +49,7 @@ Result<void> settle_switches(const GenerateStepOptions& o, gen::StepOptions& ste
     step.*gen::kSwitches[i].value = *o.switches[i];
     if (gen::kSwitches[i].value == &gen::StepOptions::sequence_parallel && *o.switches[i] &&
         !step.model.shares_tokens())
-      return fail(Code::usage, "gen.step.unsupported",
-                  "sequence-parallel: the model has no tokens that ranks could share out");
+      return fail(Code::usage, "gen.step.unsupported", "sequence-parallel: the model has no tokens to shard");
   }
   return {};
 }

@@ -32,7 +32,7 @@ std::string optimizer_text(const gen::StepOptions& o) {
 std::string parameters_formula(const StepJob& job) {
   const gen::StepOptions o = gen::settled(job.step);
   if (o.framework.fsdp && o.zero == 3 && job.stats.classes[0].memory.parameters == 0)
-    return "FSDP has them in 32 bits alone, beside the moments";
+    return "FSDP keeps them only in 32 bits, with the moments";
   return job.stats.fp8_operations > 0 ? "elements of the rank, matrices also in 8 bits; ZeRO 3: its share"
                                       : "elements of the rank; ZeRO 3: its share";
 }
@@ -114,7 +114,7 @@ std::string to_text(const StepJob& job) {
   if (step.cp > 1) shape = fmt::format("tp {} x cp {} x pp {} x dp {}", step.tp, step.cp, step.pp, step.dp);
   if (step.ep > 1) shape += fmt::format("; ep {}", step.ep);
   return to_text(job.files, shape) +
-         fmt::format("{:.4g} parameters, {:.4g} tokens, {:.4g} operations; ideal pipeline bubble {}{}\n",
+         fmt::format("{:.4g} parameters, {:.4g} tokens, {:.4g} FLOPs; ideal pipeline bubble {}{}\n",
                      static_cast<double>(stats.parameters), stats.tokens, stats.operations, show_percent(stats.bubble),
                      stats.bubble_depends ? " where forward and both gradients take the same time" : "") +
          trained_line(stats) + taken_line(job);
@@ -124,21 +124,23 @@ std::string memory_text_of(const StepJob& job) {
   const gen::StepStats& stats = job.stats;
   const gen::ClassStats& most = fullest(stats.classes);
   const gen::Memory& m = most.memory;
-  std::string text = parameters_text(stats.parameters, stats.active_parameters) +
-                     fmt::format("operations          {:.6g} of all ranks: products only, a multiply-add counts 2\n",
-                                 stats.operations);
+  std::string text =
+      parameters_text(stats.parameters, stats.active_parameters) +
+      fmt::format("FLOPs               {:.6g} of all ranks: matrix multiplications only, 2 per multiply-add\n",
+                  stats.operations);
   text += trained_line(stats);
   if (stats.fp8_operations > 0) text += fmt::format("  with 8-bit inputs {:.6g}\n", stats.fp8_operations);
   for (const gen::Surplus& row : stats.surplus)
-    text += fmt::format("  surplus           {:.6g} in {}: ranks do the same, or padding\n", row.operations, row.name);
+    text += fmt::format("  surplus           {:.6g} in {}: duplicate work of ranks, or padding\n", row.operations,
+                        row.name);
   text += memory_text(
       most.first_rank,
       {{"parameters", m.parameters, parameters_formula(job)},
        {"gradients", m.gradients, "likewise; ZeRO 2 and 3: its share"},
        {"optimizer", m.optimizer, optimizer_text(job.step)},
-       {"activations", m.activations_peak, "tensors that backward needs, of the micro-batches in flight"},
-       {"working", m.working, "of the part at work: computed again, gathered, not yet reduced" + logits_text(job.step)},
-       {"allocator", m.allocator(), "a twentieth: what it rounds up and leaves unused"}},
+       {"activations", m.activations_peak, "tensors for the backward pass, of the micro-batches in flight"},
+       {"working", m.working, "of the current part: recomputed, gathered or not yet reduced" + logits_text(job.step)},
+       {"allocator", m.allocator(), "a twentieth, for rounding and fragmentation"}},
       job.device_memory_gib);
   return text + tables_of_classes(stats.classes);
 }

@@ -65,11 +65,12 @@ class LinkJob {
   Result<void> find_ranks() {
     if (o_.inputs.empty()) return fail(Code::usage, "cli.usage", "which recordings?");
     if (is_directory(o_.inputs.front()) != is_directory(o_.inputs.back()))
-      return fail(Code::usage, "cli.usage", "the files of one rank or folders of a job, not one of each");
-    if (o_.cycle && !o_.of_folders()) return fail(Code::usage, "cli.usage", "--cycle chooses among a folder's files");
+      return fail(Code::usage, "cli.usage", "give the files of one rank or folders of a job, not both");
+    if (o_.cycle && !o_.of_folders()) return fail(Code::usage, "cli.usage", "--cycle applies to folders only");
     if (o_.of_folders()) {
-      if (o_.explain) return fail(Code::usage, "cli.usage", "--explain is for one rank");
-      if (o_.link.rank) return fail(Code::usage, "cli.usage", "--rank is for one rank; a folder's files say theirs");
+      if (o_.explain) return fail(Code::usage, "cli.usage", "--explain applies to one rank");
+      if (o_.link.rank)
+        return fail(Code::usage, "cli.usage", "--rank applies to one rank; in a folder, the files determine the ranks");
       CHAKRA_ASSIGN(recording::Pairing pairing, recording::pair_folders(o_.inputs, o_.cycle));
       inputs_ = std::move(pairing.ranks);
       job_.findings = std::move(pairing.findings);
@@ -81,7 +82,7 @@ class LinkJob {
       (o_.inputs.size() > 1 && is_dump_file(file) ? dumps : files).push_back(file);
     if (files.empty()) files = {dumps.front()};  // whose refusal says what it is
     for (const std::string& file : files) CHAKRA_TRY(refuse_workload(file, "a recording"));
-    if (files.size() > 2) return fail(Code::usage, "cli.usage", "a rank has two recordings at most: host and device");
+    if (files.size() > 2) return fail(Code::usage, "cli.usage", "a rank has at most two recordings: host and device");
     CHAKRA_ASSIGN(recording::RankInput input,
                   files.size() == 1 ? recording::pair_file(files[0])
                                     : recording::pair_files(files[0], files[1], o_.link.rank.has_value()));
@@ -119,11 +120,10 @@ class LinkJob {
       rank.report.findings.push_back(std::move(finding));
     }
     if (const auto& open = rank.report.open_groups.names; inputs_.size() == 1 && !open.empty())
-      rank.report.findings.push_back(
-          {"pytorch.comm.group_unknown", Severity::warning, rank.rank, -1,
-           fmt::format("the groups of the communication on {} threads are unknown; a folder with the recordings of all "
-                       "ranks may tell them",
-                       open.size())});
+      rank.report.findings.push_back({"pytorch.comm.group_unknown", Severity::warning, rank.rank, -1,
+                                      fmt::format("the groups of the communication on {} threads are unknown; link a "
+                                                  "folder with the recordings of all ranks to find the groups",
+                                                  open.size())});
     if (o_.explain) {
       const trace::Ids& ids = linked.trace.id;
       const size_t found = ids.find(static_cast<uint64_t>(*o_.explain));

@@ -46,7 +46,7 @@ Why device_time(const sim::SimReport& report, const std::string& to, std::string
     const sim::ScalingRow& scaling = sim::kScalings[static_cast<size_t>(row.how)];
     if (scaling.changes && row.before_ps != row.after_ps) continue;
     left = add_saturated(left, time);
-    reasons.insert(scaling.changes ? "unchanged: as fast on that device" : scaling.text);
+    reasons.insert(scaling.changes ? "unchanged on that device" : scaling.text);
   }
   if (all == 0) return {std::string(nothing), false};
   if (left == 0) return {};
@@ -64,7 +64,7 @@ Why why_device(const SimulateOptions&, const JobFacts& job, const sim::SimReport
 Why why_stack(const SimulateOptions&, const JobFacts& job, const sim::SimReport&) {
   const device::Device& target = *job.system.target;
   if (target.stack.attention_ops_per_s > 0 || target.stack.elementwise_time != 1) return {};
-  return {fmt::format("stack {} changes nothing of {} in a simulation", target.stack.name, target.name), false};
+  return {fmt::format("stack {} does not change {} in a simulation", target.stack.name, target.name), false};
 }
 
 Why why_from_device(const SimulateOptions&, const JobFacts&, const sim::SimReport& report) {
@@ -72,18 +72,18 @@ Why why_from_device(const SimulateOptions&, const JobFacts&, const sim::SimRepor
   if (std::any_of(report.devices.begin(), report.devices.end(), measured)) return {};
   const auto rated = [](const sim::ActorReport& actor) { return actor.rates.mfu.has_value(); };
   if (report.devices.empty() && std::any_of(report.actors.begin(), report.actors.end(), rated)) return {};
-  return {"nothing was measured on a device, or nothing is simulated on another one", false};
+  return {"the job has no measured device time, or stays on the recorded device", false};
 }
 
 Why why_unrecorded(const SimulateOptions&, const JobFacts& job, const sim::SimReport& report) {
-  if (!job.unrecorded) return {"the job has no device work that was not recorded", false};
+  if (!job.unrecorded) return {"the job has no unrecorded device work", false};
   const auto faster = [](const auto& row) { return row.second.speed != 1; };
   if (!report.devices.empty() || std::any_of(job.system.unlike.begin(), job.system.unlike.end(), faster)) return {};
-  return {"nothing is simulated on another device or at another speed", false};
+  return {"the job stays on the recorded device and at its speed", false};
 }
 
 Why why_roofline(const SimulateOptions&, const JobFacts& job, const sim::SimReport& report) {
-  if (!job.system.target_is_roofline) return {"--device says what all ranks compute on", false};
+  if (!job.system.target_is_roofline) return {"--device sets the device of all ranks", false};
   return device_time(report, job.system.target->name, kNoDeviceTime);
 }
 
@@ -95,7 +95,7 @@ Why why_devices(const SimulateOptions&, const JobFacts& job, const sim::SimRepor
   if (!absent.empty()) text = fmt::format("not in the job: rank {}", some(absent));
   bool any = false;
   for (const device::Device& device : job.system.devices) {
-    const Why why = device_time(report, device.name, "no rank on it computes off the CPU");
+    const Why why = device_time(report, device.name, "no rank on it computes on a device");
     any |= why.text.empty() || why.partly;
     if (!why.text.empty()) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", quote(device.name), why.text);
   }
@@ -128,7 +128,7 @@ Why why_tiers(const SimulateOptions&, const JobFacts& job, const sim::SimReport&
                      [&](const auto& used) { return used.name == tier.name; }))
       idle.push_back(tier.name);
   if (idle.empty()) return {};
-  return {fmt::format("no node is for tier {}", some(idle)), idle.size() < job.system.tiers.size()};
+  return {fmt::format("no node uses tier {}", some(idle)), idle.size() < job.system.tiers.size()};
 }
 
 Why why_rates(const SimulateOptions&, const JobFacts&, const sim::SimReport&) {
@@ -154,10 +154,11 @@ Why why_collectives(const SimulateOptions&, const JobFacts& job, const sim::SimR
   std::set<std::string_view> idle;  // rules may name operations that this job does not have
   for (const coll::Rule& rule : job.rules.rules) idle.insert(trace::name(rule.type));
   if (std::find(used.begin(), used.end(), 1) == used.end())
-    return {fmt::format("the job has nothing for its rules of {}", some(idle)), false};
+    return {fmt::format("the job has no collectives for its rules of {}", some(idle)), false};
   const bool followed = std::any_of(report.collectives.begin(), report.collectives.end(),
                                     [](const sim::CollectiveReport& c) { return c.by_rule; });
-  return {followed ? "" : "no collective is priced, or its algorithm cannot run where the groups stand", false};
+  return {followed ? "" : "no collective is priced, or its algorithm does not support the placement of the groups",
+          false};
 }
 
 Why why_groups(const SimulateOptions&, const JobFacts& job, const sim::SimReport&) {
@@ -173,7 +174,7 @@ Why why_no_fold(const SimulateOptions& asked, const JobFacts& job, const sim::Si
             false};
   if (asked.timeline && !job.classes) return {"--timeline shows every rank", false};
   if (report.distinct_traces >= static_cast<int64_t>(job.ranks.size()))
-    return {"every rank has a trace of its own", false};
+    return {"every rank has a different trace", false};
   return {};
 }
 
@@ -245,11 +246,11 @@ constexpr std::array<KeyRow, 7> kKeyRows{{
      why_tiers},
     {"storage_tier of nodes", [](const SimulateOptions& a, const JobFacts& j) { return if_set(a.compat() && j.tiers); },
      [](const SimulateOptions&, const JobFacts&, const sim::SimReport&) {
-       return Why{"ASTRA-sim's rules know one remote memory, that of --memory", false};
+       return Why{"ASTRA-sim's rules support one remote memory, that of --memory", false};
      }},
     {"--system", [](const SimulateOptions& a, const JobFacts& j) { return keys_without(j, !a.compat()); },
      [](const SimulateOptions& a, const JobFacts&, const sim::SimReport&) {
-       return Why{!a.compat() ? "only --compat uses such keys" : "only the native mode uses such keys", false};
+       return Why{!a.compat() ? "only --compat uses such keys" : "only the native mode supports these keys", false};
      }},
 }};
 

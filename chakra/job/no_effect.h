@@ -21,8 +21,7 @@ using options::no_effect;
 using options::partial_effect;
 
 /// Reason why --device has no effect if no time is scaled.
-inline constexpr std::string_view kNoDeviceTime =
-    "no rank has computation off the CPU that was measured or says its work";
+inline constexpr std::string_view kNoDeviceTime = "no rank has device computation with a measured time or known work";
 
 /// Facts of a job that options need, because the job is gone after the simulation.
 struct JobFacts {

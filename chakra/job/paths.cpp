@@ -40,7 +40,7 @@ bool is_result(const std::string& path) {
 Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std::string> outputs,
                         const std::string& json) {
   if (std::find(outputs.begin(), outputs.end(), "-") != outputs.end())
-    return fail(Code::usage, "cli.usage", "only JSON can go to standard output, by --json -");
+    return fail(Code::usage, "cli.usage", "only JSON can be written to standard output (--json -)");
   if (json != "-") outputs.push_back(json);
   std::erase(outputs, "");
   if (outputs.empty()) return {};
@@ -70,9 +70,10 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
     std::set<std::string> self = identities(output);
     for (const std::string& identity : self) {
       if (const auto at = read.find(identity); at != read.end() && (at->second.empty() || !is_result(at->second)))
-        return fail(Code::usage, "cli.usage", fmt::format("{} is an input; it would be lost", quote(output, 200)));
+        return fail(Code::usage, "cli.usage",
+                    fmt::format("{} is an input and would be overwritten", quote(output, 200)));
       if (written.contains(identity))
-        return fail(Code::usage, "cli.usage", fmt::format("two results would go to {}", quote(output, 200)));
+        return fail(Code::usage, "cli.usage", fmt::format("two results would be written to {}", quote(output, 200)));
     }
     written.merge(self);
   }

@@ -24,9 +24,9 @@ Result<std::vector<Range>> parse(const std::string& text) {
     Range range;
     if (!parse_decimal(item.substr(0, colon), range.first) || range.first < 0 ||
         (colon != item.npos && (!parse_decimal(item.substr(colon + 1), range.count) || range.count < 1)))
-      return fail(Code::usage, "cli.usage",
-                  fmt::format("--ranks {}: a rank, FIRST:COUNT, or several of them with commas between are expected",
-                              quote(text)));
+      return fail(
+          Code::usage, "cli.usage",
+          fmt::format("--ranks {}: expected a rank, FIRST:COUNT, or several, separated by commas", quote(text)));
     ranges.push_back(range);
     if (comma == rest.npos) return ranges;
     rest.remove_prefix(comma + 1);
@@ -119,7 +119,7 @@ Result<void> expand_job(const std::string& text, trace::TraceSet& job, match::Gr
   if (!parse_decimal(view.substr(0, colon), ranks) || ranks < 1 ||
       (colon != std::string_view::npos && (!parse_decimal(view.substr(colon + 1), like) || like < 0)))
     return fail(Code::usage, "cli.usage",
-                fmt::format("--expand {}: a number of ranks is expected, or N:RANK", quote(text)));
+                fmt::format("--expand {}: expected a number of ranks, or N:RANK", quote(text)));
   CHAKRA_ASSIGN(job, edit::expand(std::move(job), groups, ranks, like, findings));
   return {};
 }

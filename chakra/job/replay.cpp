@@ -49,7 +49,7 @@ Result<std::optional<replay::World>> world_of(const ReplayOptions& o) {
   CHAKRA_ASSIGN(const ReplayProcess process, replay_process(o));
   if (!process.rank) {
     if (!o.rendezvous.empty())
-      return fail(Code::usage, "cli.usage", "--rendezvous is for --rank and --ranks, or a launcher that says them");
+      return fail(Code::usage, "cli.usage", "--rendezvous requires --rank and --ranks, or a launcher that sets them");
     return std::optional<replay::World>();
   }
   replay::World world;
@@ -61,8 +61,8 @@ Result<std::optional<replay::World>> world_of(const ReplayOptions& o) {
   world.timeout = std::chrono::milliseconds(static_cast<int64_t>(o.timeout_s * 1000));
   if (world.rendezvous.empty())
     return fail(Code::usage, "cli.usage",
-                fmt::format("rank {} of {} does not know where the ranks meet: give all of them the same --rendezvous, "
-                            "\"host:port\" or the path of a socket",
+                fmt::format("rank {} of {} has no rendezvous: give all ranks the same --rendezvous, \"host:port\" or "
+                            "the path of a socket",
                             world.rank, world.ranks));
   return std::optional(std::move(world));
 }
@@ -72,7 +72,7 @@ Result<void> prove(const ReplayOptions& o, const trace::TraceSet& job, const mat
   for (const Finding& f : check::prove(job, matching))
     if (f.severity == Severity::error)
       return fail(Code::bad_input, f.tag,
-                  fmt::format("{}{} ('chakra check' says more, --no-check runs it nevertheless)",
+                  fmt::format("{}{} (run 'chakra check' for details; --no-check skips this check)",
                               f.rank < 0 ? "" : fmt::format("rank {}: ", f.rank), f.text),
                   {o.path});
   return {};
@@ -97,14 +97,13 @@ Findings without_effect(const ReplayOptions& o, const ReplayedJob& job) {
       stores |= trace::is_memory(t.type[n]) && job.ran(r, n) && reader.of(n).bytes.value_or(0) > 0;
     }
   }
-  if (!communicates) findings.push_back(no_effect("--backend " + o.backend, "nothing that is selected communicates"));
+  if (!communicates) findings.push_back(no_effect("--backend " + o.backend, "no selected node communicates"));
   if (o.scale_compute != 1 && (o.compute == "none" || !computes))
-    findings.push_back(no_effect("--scale-compute", o.compute == "none" ? "with --compute none nothing takes time"
-                                                    : o.compute == "work"
-                                                        ? "no node that is selected has work or a duration"
-                                                        : "no node that is selected has a duration"));
-  if (!o.files.empty() && !stores)
-    findings.push_back(no_effect("--files", "no node that is selected loads or stores and says its bytes"));
+    findings.push_back(no_effect("--scale-compute", o.compute == "none"
+                                                        ? "with --compute none, computation takes no time"
+                                                    : o.compute == "work" ? "no selected node has work or a duration"
+                                                                          : "no selected node has a duration"));
+  if (!o.files.empty() && !stores) findings.push_back(no_effect("--files", "no selected load or store has a size"));
   if (o.verify && !replay::find_backend(o.backend)->moves_data)
     findings.push_back(no_effect("--verify", fmt::format("the back end {} moves no data", o.backend)));
   return findings;
@@ -123,10 +122,10 @@ Finding lateness(const ReplayedJob& job) {
     if (time > 0) share = std::max(share, static_cast<double>(run.late_total_ps) / static_cast<double>(time));
   }
   return {"replay.late", share > kMuch ? Severity::warning : Severity::note, -1, -1,
-          fmt::format("operations were started up to {} later than they could have been: together up to {} of a rank's "
+          fmt::format("operations started up to {} late: in total up to {} of a rank's "
                       "time{}",
                       show_time(most), show_percent(share),
-                      share > kMuch ? ", which is this machine's: it has too few cores for these ranks" : "")};
+                      share > kMuch ? ", because this machine has too few cores for these ranks" : "")};
 }
 
 // `replay.null.meetings` (note): how long the back end null needed to find out that all had come
@@ -141,14 +140,16 @@ Findings about_meetings(const ReplayedJob& job) {
   }
   if (all.count == 0) return {};
   const int64_t known = std::max<int64_t>(1, all.count - all.unknown);
-  std::string text = fmt::format("meetings of the ranks took {} an operation (mean)", show_time(all.total_ps / known));
-  text += all.over == 0 ? ", which is in none of the times"
+  std::string text =
+      fmt::format("synchronizing the ranks took {} per operation (mean)", show_time(all.total_ps / known));
+  text += all.over == 0 ? ", excluded from all times"
                         : fmt::format(
-                              ", which is in no time but of {} of {} operations that are shorter: these took {} "
+                              ", excluded from all times except {} of {} operations that are shorter, which took {} "
                               "longer than recorded (mean)",
                               show_count(all.over), show_count(all.count), show_time(all.over_ps / all.over));
   if (all.unknown > 0)
-    text += fmt::format("; it is in the times of {} operations of ranks on several machines", show_count(all.unknown));
+    text +=
+        fmt::format("; included in the times of {} operations of ranks on several machines", show_count(all.unknown));
   return {{"replay.null.meetings", Severity::note, -1, -1, std::move(text)}};
 }
 
@@ -166,7 +167,7 @@ Result<std::optional<Picoseconds>> recorded_begin(const ReplayedJob& job, size_t
   return std::optional(add_saturated(start->start_ns * kPsPerNs, own - first));
 }
 
-// `replay.start` (note): how far apart the ranks began, where the recording says that they did
+// `replay.start` (note): the distance between the starts of ranks, if recorded
 Findings about_start(const ReplayOptions& o, ReplayedJob& job) {
   Picoseconds first = INT64_MAX, last = 0, most = 0;
   job.as_recorded = !job.runs.empty();
@@ -184,7 +185,7 @@ Findings about_start(const ReplayOptions& o, ReplayedJob& job) {
                          show_time(most))}};
   if (job.as_recorded) return {};
   if (o.start == ReplayStart::together && first == INT64_MAX)
-    return {no_effect("--start together", "no trace says when its rank began")};
+    return {no_effect("--start together", "no trace has the start time of its rank")};
   if (first >= last && job.runs.size() > 1) return {};
   if (first == INT64_MAX) return {};
   return {{"replay.start", Severity::note, -1, -1,
@@ -203,10 +204,11 @@ Findings about_changed(const ReplayOptions& o, const ReplayedJob& job) {
       nodes += job.changed[r][n] && job.ran(r, n) && trace::is_comm(job.recorded.ranks[r].type[n]);
   Findings findings;
   if (nodes > 0 && o.backend == "null" && !o.dry_run)
-    findings.push_back({"replay.resized.null", Severity::warning, -1, -1,
-                        fmt::format("{} collectives have other members than recorded; the back end null gives them the "
-                                    "time that was recorded with those",
-                                    show_count(nodes))});
+    findings.push_back(
+        {"replay.resized.null", Severity::warning, -1, -1,
+         fmt::format(
+             "{} collectives have other members than recorded; the back end null uses the time of the recorded members",
+             show_count(nodes))});
   if (!job.changed.empty() && o.compare)
     findings.push_back(
         {"replay.resized.compare", Severity::warning, -1, -1,
@@ -251,7 +253,7 @@ Result<void> run(const ReplayOptions& o, const std::optional<replay::World>& wor
     // `replay.verified` (note): the data that every operation left are what it promises.
     job.findings.push_back(
         {"replay.verified", Severity::note, -1, -1,
-         fmt::format("the data of {} operations in each repetition are what they promise", show_count(operations))});
+         fmt::format("the results of {} operations in each repetition are correct", show_count(operations))});
   }
   add_computed_findings(job);
   add_work_findings(o, job);
@@ -356,7 +358,7 @@ Result<replay::FlowSchedule> job_flows(const ReplayOptions& o, const FlowsOption
   CHAKRA_TRY(options::check_call(f));
   ReplayOptions dry = o;
   dry.dry_run = true;
-  if (o.rank) return fail(Code::usage, "cli.usage", "--flows is of the whole job: leave --rank out");
+  if (o.rank) return fail(Code::usage, "cli.usage", "--flows covers the whole job: leave out --rank");
   CHAKRA_ASSIGN(const ReplayedJob job, replay_job(dry));
   net::Fabric fabric;
   fabric.dimensions.push_back({net::TopologyKind::switch_, std::max<int64_t>(2, job.ranks), 100, 1000});
@@ -365,7 +367,8 @@ Result<replay::FlowSchedule> job_flows(const ReplayOptions& o, const FlowsOption
     fabric.reductions.clear();  // flows are the moves
     if (fabric.size() < job.ranks)
       return fail(Code::usage, "cli.usage",
-                  fmt::format("--network {}: it has {} ranks, the job {}", quote(f.network), fabric.size(), job.ranks));
+                  fmt::format("--network {}: the network has {} ranks, but the job has {}", quote(f.network),
+                              fabric.size(), job.ranks));
   }
   CHAKRA_ASSIGN(const coll::Selection rules, read_collectives(f.collectives));
   return replay::flows_of(job.plans, match::match(job.recorded, job.groups), rules, fabric,

@@ -30,14 +30,14 @@ constexpr auto of_run(std::string_view key, Unit unit, std::string_view meaning)
 constexpr std::array kComputed{
     column<&OperatorsOf::rank>("rank", Unit::id, "the rank"),
     of_run<&OperatorsRun::operators>("operators", Unit::count, "operators at the top level"),
-    of_run<&OperatorsRun::ran>("ran", Unit::count, "those that ran"),
-    of_run<&OperatorsRun::same_shapes>("same_shapes", Unit::count, "those whose outputs have the recorded shapes"),
-    of_run<&OperatorsRun::substituted>("substituted", Unit::count, "those that another operator did"),
-    of_run<&OperatorsRun::in_float>("in_float", Unit::count, "those that ran in float32 instead"),
-    of_run<&OperatorsRun::unknown_inputs>("unknown_inputs", Unit::count, "recorded arguments that were left out"),
-    of_run<&OperatorsRun::live_bytes>("live_bytes", Unit::bytes, "the most that tensors need at a time"),
+    of_run<&OperatorsRun::ran>("ran", Unit::count, "operators that ran"),
+    of_run<&OperatorsRun::same_shapes>("same_shapes", Unit::count, "operators with outputs of the recorded shapes"),
+    of_run<&OperatorsRun::substituted>("substituted", Unit::count, "operators replaced by another operator"),
+    of_run<&OperatorsRun::in_float>("in_float", Unit::count, "operators that ran in float32 instead"),
+    of_run<&OperatorsRun::unknown_inputs>("unknown_inputs", Unit::count, "recorded arguments left out"),
+    of_run<&OperatorsRun::live_bytes>("live_bytes", Unit::bytes, "peak memory of tensors"),
     answer::rows<OperatorsOf>("not_run", "operators that could not run"),
-    answer::rows<OperatorsOf>("other_shapes", "operators that gave other shapes than were recorded")};
+    answer::rows<OperatorsOf>("other_shapes", "operators with other shapes than recorded")};
 using Reason = OperatorsRun::Reasons::value_type;
 constexpr std::array kReasons{
     column<Reason>("operator", Unit::none, "the operator", [](const Reason& r) { return r.first.first; }),
@@ -128,7 +128,7 @@ void add_computed_findings(ReplayedJob& job) {
     // `replay.torch.shapes` (warning): outputs of operators that ran do not have the recorded shapes.
     if (!c.other_shapes.empty())
       add("replay.torch.shapes", Severity::warning,
-          fmt::format("{} operators gave other shapes than were recorded: {}", sum(c.other_shapes),
+          fmt::format("{} operators produced other shapes than recorded: {}", sum(c.other_shapes),
                       show_reasons(c.other_shapes)));
     // `replay.torch.inputs` (note): recorded arguments that the local operators do not have were left out.
     if (c.unknown_inputs > 0)
@@ -137,7 +137,7 @@ void add_computed_findings(ReplayedJob& job) {
     // `replay.torch.in_float` (note): operators ran in float32 where this libtorch has no kernel of the recorded type.
     if (c.in_float > 0)
       add("replay.torch.in_float", Severity::note,
-          fmt::format("{} operators ran in float32, since this libtorch has none of the recorded type on the CPU",
+          fmt::format("{} operators ran in float32, because this libtorch lacks the recorded type on the CPU",
                       c.in_float));
   }
 }

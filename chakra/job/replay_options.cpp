@@ -9,91 +9,93 @@ constexpr int64_t kMostRepetitions = 1'000'000;
 
 /// The job, and what stands for communication and computation.
 Options job_rows(ReplayOptions& o) {
-  Option cache{"--file-cache", &o.file_cache, "With --files: what the page cache may do (chakra list replay)", "HOW",
+  Option cache{"--file-cache", &o.file_cache, "With --files: use of the page cache (chakra list replay)", "HOW",
                one_of(names(replay::kFileCaches))};
-  Option order{"--file-order", &o.file_order, "With --files: where loads and stores lie (chakra list replay)", "HOW",
+  Option order{"--file-order", &o.file_order, "With --files: placement of loads and stores (chakra list replay)", "HOW",
                one_of(names(replay::kFileOrders))};
   cache.needs = order.needs = "--files";
-  return {
-      job_option(o.path),
-      groups_option(o.groups),
-      {"--backend", &o.backend, "What carries out communication (chakra list replay)", "NAME",
-       one_of(names(replay::kBackends))},
-      each_time({"--backend-option", &o.settings, "An option of the back end (chakra list replay)", "KEY=VALUE"}),
-      {"--compute", &o.compute, "What stands for computation (chakra list replay)", "NAME",
-       one_of(names(replay::kComputes))},
-      each_time(
-          {"--compute-option", &o.compute_settings, "An option of the computation (chakra list replay)", "KEY=VALUE"}),
-      {"--scale-compute", &o.scale_compute, "Computation takes X times its recorded time", "X", real_number(0, 1e6),
-       "With --compute work, it does X times its operations and bytes."},
-      {"--files",
-       &o.files,
-       "Carry out loads and stores as reads and writes of files in this folder",
-       "FOLDER",
-       {},
-       "Without it, they take what --compute says."},
-      std::move(cache),
-      std::move(order),
-      {"--start", choice(o.start, kReplayStarts), "Whether ranks begin as far apart as recorded, or together", "HOW"},
-      {"--verify",
-       &o.verify,
-       "Give operations known data, and compare what comes out",
-       {},
-       {},
-       "The exit code is 4 where an operation does not leave what it promises."},
-      {"--no-check", &o.no_check, "Run also what 'chakra check' says cannot run"},
-      {"--timeout", &o.timeout_s, "End with 4 when nothing moves and no rank computes for so long", "SECONDS",
-       real_number(0.1, 1e6), "The error says who waits for whom. It also ends the wait for ranks that do not come."}};
+  return {job_option(o.path),
+          groups_option(o.groups),
+          {"--backend", &o.backend, "Back end that carries out communication (chakra list replay)", "NAME",
+           one_of(names(replay::kBackends))},
+          each_time({"--backend-option", &o.settings, "Option of the back end (chakra list replay)", "KEY=VALUE"}),
+          {"--compute", &o.compute, "Substitute for computation (chakra list replay)", "NAME",
+           one_of(names(replay::kComputes))},
+          each_time(
+              {"--compute-option", &o.compute_settings, "Option of the substitute (chakra list replay)", "KEY=VALUE"}),
+          {"--scale-compute", &o.scale_compute, "Multiply the recorded time of computation by X", "X",
+           real_number(0, 1e6), "With --compute work, FLOPs and bytes are multiplied by X."},
+          {"--files",
+           &o.files,
+           "Run loads and stores as reads and writes of files in this folder",
+           "FOLDER",
+           {},
+           "Without it, --compute also replaces loads and stores."},
+          std::move(cache),
+          std::move(order),
+          {"--start", choice(o.start, kReplayStarts), "Start ranks as far apart as recorded, or together", "HOW"},
+          {"--verify",
+           &o.verify,
+           "Run operations on known data, and check the results",
+           {},
+           {},
+           "The exit code is 4 if an operation gives a wrong result."},
+          {"--no-check", &o.no_check, "Skip the checks of 'chakra check'"},
+          {"--timeout", &o.timeout_s, "Exit with 4 after this time without data transfer or computation", "SECONDS",
+           real_number(0.1, 1e6),
+           "The error lists the ranks that each rank waits for. The limit also applies to ranks that never connect."}};
 }
 
 /// Which process is which rank.
 Options rank_rows(ReplayOptions& o) {
   const options::Accepted many = whole_number(1, INT32_MAX);
-  return {{"--rank", &o.rank, "This process is rank R of --ranks, and reads only its trace", "R",
+  return {{"--rank", &o.rank, "Run this process as rank R of --ranks, and read only its trace", "R",
            whole_number(0, INT32_MAX),
            "Without it, and without a launcher (mpirun, srun, torchrun), this process runs all ranks."},
-          {"--ranks", &o.ranks, "With --rank: how many ranks there are", "N", many},
+          {"--ranks", &o.ranks, "With --rank: number of ranks", "N", many},
           {"--rendezvous",
            &o.rendezvous,
-           "Where ranks meet: host:port of rank 0, or the path of a socket",
+           "Meeting point of ranks: host:port of rank 0, or the path of a socket",
            "PLACE",
            {},
-           "A socket is for one machine, and its path has a / in it."},
+           "A socket works on one machine; its path must contain a slash."},
           {"--shrink", &o.shrink, "Run the first N ranks of the job", "N", many,
-           "The others leave their groups, and what they would get is left out."},
-          {"--auto-shrink", &o.auto_shrink, "Run as many of the first ranks as --ranks or the launcher says"},
-          {"--expand", &o.expand, "Run N ranks, a multiple of M that were recorded", "N", many,
-           "Rank R does what rank R mod M did. Groups of all ranks grow, others are copied."}};
+           "The other ranks leave their groups, and data for them is left out."},
+          {"--auto-shrink", &o.auto_shrink, "Shrink the job to the number of ranks of --ranks or the launcher"},
+          {"--expand", &o.expand, "Run N ranks, a multiple of the M recorded ranks", "N", many,
+           "Rank R repeats rank R mod M. Groups of all ranks grow, others are copied."}};
 }
 
 /// Which part runs, and how often.
 Options part_rows(ReplayOptions& o) {
   ReplaySelection& s = o.selection;
-  return {{"--dry-run", &o.dry_run, "Say what would run, and run nothing"},
-          {"--steps", &s.steps, "Only these training steps, by the numbers in ProfilerStep#N", "FIRST:COUNT"},
-          {"--subgraph", &s.subgraph, "Only nodes of this name, and what they call", "NAME"},
-          separated({"--allow-ops",
-                     &s.types,
-                     "Communicate only by these operations: all_reduce, send, ...",
-                     "NAMES",
-                     {},
-                     "Separate names with commas. none: by none, so that partners are not needed."}),
-          separated({"--only-groups",
-                     &s.groups,
-                     "Communicate only in these process groups",
-                     "NAMES",
-                     {},
-                     "Separate names with commas."}),
-          {"--min-size", &s.min_bytes, "Communicate only what has N bytes or more", "N", whole_number(0, INT64_MAX)},
-          {"--max-size", &s.max_bytes, "Communicate only what has N bytes or fewer", "N", whole_number(0, INT64_MAX)},
-          {"-w,--warmup-iter", &o.warmup, "Run it N times before it counts", "N", whole_number(0, kMostRepetitions)},
-          {"-n,--num-replays,--iter", &o.repetitions, "Run it N times", "N", whole_number(1, kMostRepetitions)},
-          {"--compare",
-           &o.compare,
-           "Say how alike the times are to the recorded ones",
+  return {
+      {"--dry-run", &o.dry_run, "Print the plan without running the job"},
+      {"--steps", &s.steps, "Only these training steps, by the numbers in ProfilerStep#N", "FIRST:COUNT"},
+      {"--subgraph", &s.subgraph, "Only nodes of this name and their callees", "NAME"},
+      separated(
+          {"--allow-ops",
+           &s.types,
+           "Communicate only with these operations: all_reduce, send, ...",
+           "NAMES",
            {},
-           {},
-           "The tables are those of 'chakra diff --timing'."}};
+           "Separate names with commas. The name 'none' disables communication, so that a rank needs no partners."}),
+      separated({"--only-groups",
+                 &s.groups,
+                 "Communicate only in these process groups",
+                 "NAMES",
+                 {},
+                 "Separate names with commas."}),
+      {"--min-size", &s.min_bytes, "Skip communication of fewer than N bytes", "N", whole_number(0, INT64_MAX)},
+      {"--max-size", &s.max_bytes, "Skip communication of more than N bytes", "N", whole_number(0, INT64_MAX)},
+      {"-w,--warmup-iter", &o.warmup, "Number of warm-up runs", "N", whole_number(0, kMostRepetitions)},
+      {"-n,--num-replays,--iter", &o.repetitions, "Number of measured runs", "N", whole_number(1, kMostRepetitions)},
+      {"--compare",
+       &o.compare,
+       "Compare the times with the recorded times",
+       {},
+       {},
+       "The output has the tables of 'chakra diff --timing'."}};
 }
 
 }  // namespace
@@ -108,10 +110,10 @@ Options rows_of(ReplayOptions& o) {
 Options rows_of(FlowsOptions& o) {
   return {{"--network",
            &o.network,
-           "With --flows: the network that algorithms are chosen for",
+           "With --flows: network for which algorithms are selected",
            "FILE",
            {},
-           "Without it, all ranks are at one switch."},
+           "Default: all ranks at one switch."},
           {"--collectives", &o.collectives, "With --flows: algorithms (chakra list collectives)", "RULES"}};
 }
 

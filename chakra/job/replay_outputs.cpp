@@ -20,9 +20,9 @@ Result<void> settle_name(const char* option, std::string& name, bool has_rank, c
                 fmt::format("{} {}: {} ranks would write the same file; put {} into its name", option, quote(name),
                             process.ranks, kRankInName));
   if (at != name.npos && !process.rank)
-    return fail(Code::usage, "cli.usage",
-                fmt::format("{} {}: this process runs all ranks, so {} stands for none of them", option, quote(name),
-                            kRankInName));
+    return fail(
+        Code::usage, "cli.usage",
+        fmt::format("{} {}: this process runs all ranks, so {} has no single value", option, quote(name), kRankInName));
   for (; at != name.npos; at = name.find(kRankInName, at))
     name.replace(at, kRankInName.size(), std::to_string(*process.rank));
   return {};
@@ -80,7 +80,7 @@ Result<void> write_flows(const replay::FlowSchedule& schedule, const std::string
 
 answer::Answer answer_of(const replay::FlowSchedule& schedule) {
   answer::Builder to("replay --flows");
-  result::add_table(to, "", replay::table_of(schedule), true, "flows, each behind those that it waits for");
+  result::add_table(to, "", replay::table_of(schedule), true, "flows, each after the flows that it depends on");
   return std::move(to).finish();
 }
 

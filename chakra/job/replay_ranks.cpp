@@ -18,16 +18,16 @@ Failure refuse_ranks(const std::string& text) { return fail(Code::usage, "cli.us
 
 Failure lacks(int64_t rank) {
   return fail(Code::bad_input, "replay.job.ranks",
-              fmt::format("the job has no trace of rank {}: a replay needs all ranks from 0 on", rank));
+              fmt::format("the job has no trace of rank {}: a run needs all ranks, from 0", rank));
 }
 
 /// How many ranks run, and by which option.
 Result<void> count_ranks(const ReplayOptions& o, const std::optional<replay::World>& world, ReplayRanks& ranks) {
   const int64_t recorded = ranks.recorded;
   if ((o.shrink > 0) + (o.expand > 0) + o.auto_shrink > 1)
-    return refuse_ranks("--shrink, --auto-shrink and --expand do not go together");
+    return refuse_ranks("--shrink, --auto-shrink and --expand exclude each other");
   if (o.auto_shrink && !world)
-    return refuse_ranks("--auto-shrink takes the number of ranks from --ranks or a launcher; --shrink N says it");
+    return refuse_ranks("--auto-shrink requires --ranks or a launcher; without them, use --shrink N");
   ranks.run = recorded;
   if (o.auto_shrink) {
     ranks.option = "--auto-shrink";
@@ -40,12 +40,12 @@ Result<void> count_ranks(const ReplayOptions& o, const std::optional<replay::Wor
     ranks.run = o.expand;
     ranks.more = true;
     if (ranks.run % recorded != 0)
-      return refuse_ranks(fmt::format("{}: it has to be a multiple of the {} ranks that {} has traces of", ranks.option,
+      return refuse_ranks(fmt::format("{}: must be a multiple of the {} ranks with traces in {}", ranks.option,
                                       recorded, quote(o.path)));
   }
   if (!ranks.more && ranks.run > recorded)
-    return refuse_ranks(fmt::format("{}: {} ranks would run, and {} has traces of {}; --expand runs more", ranks.option,
-                                    ranks.run, quote(o.path), recorded));
+    return refuse_ranks(fmt::format("{}: {} ranks would run, but {} has traces of {}; use --expand for more ranks",
+                                    ranks.option, ranks.run, quote(o.path), recorded));
   return {};
 }
 
@@ -60,7 +60,7 @@ Result<void> take_missing(const std::vector<io::RankFile>& files, const std::opt
   if (files[0].rank > kMostBefore)
     return fail(
         Code::bad_input, "replay.job.ranks",
-        fmt::format("a trace of rank {} cannot run alone: --rank and --ranks run it as one of several", files[0].rank));
+        fmt::format("a trace of rank {} cannot run alone; use --rank and --ranks to run several", files[0].rank));
   ranks.alone = files[0].rank;
   ranks.recorded = ranks.run = files[0].rank + 1;
   return {};
@@ -105,7 +105,7 @@ Result<ReplayRanks> replay_ranks(const ReplayOptions& o, const std::optional<rep
   const bool there =
       std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.rank == ranks.plays(world->rank); });
   if (world->ranks != ranks.run || !there)
-    return refuse_ranks(fmt::format("rank {} of {} is asked for, and {} has traces of {} ranks{}{}", world->rank,
+    return refuse_ranks(fmt::format("rank {} of {} is requested, but {} has traces of {} ranks{}{}", world->rank,
                                     world->ranks, quote(o.path), ranks.recorded, there ? "" : ", without this one",
                                     ranks.option.empty()
                                         ? ": --shrink and --expand run fewer or more"

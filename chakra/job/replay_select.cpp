@@ -40,7 +40,7 @@ Result<std::set<std::string>> wanted_types(const std::vector<std::string>& names
   if (names.size() == 1 && plain_name(names[0]) == "none") return wanted;
   for (const std::string& name : names) {
     if (!known.contains(plain_name(name)))
-      return fail(Code::usage, "cli.usage", fmt::format("no type of communication {}; known: {}", quote(name), list));
+      return fail(Code::usage, "cli.usage", fmt::format("unknown communication type {}; known: {}", quote(name), list));
     wanted.insert(plain_name(name));
   }
   return wanted;
@@ -77,7 +77,7 @@ Result<void> by_step(const Trace& t, const std::string& text, std::vector<bool>&
   const size_t colon = text.find(':');
   if (!parse_decimal(std::string_view(text).substr(0, colon), first) ||
       (colon != text.npos && (!parse_decimal(std::string_view(text).substr(colon + 1), count) || count < 1)))
-    return fail(Code::usage, "cli.usage", fmt::format("--steps {}: a number or FIRST:COUNT is expected", quote(text)));
+    return fail(Code::usage, "cli.usage", fmt::format("--steps {}: expected a number or FIRST:COUNT", quote(text)));
   const analyze::Steps steps = analyze::find_steps(t);
   std::vector<bool> wanted(steps.names.size());
   std::string known;

@@ -44,7 +44,7 @@ void add_unneeded_options(const ReplayOptions& o, const ReplayedJob& job, Findin
   }
 }
 
-// `replay.work.none` (warning): no node of a rank says its work, so `--compute work` did none.
+// `replay.work.none` (warning): no node of a rank has an amount of work, so `--compute work` did none.
 // `replay.work.timed` (note): nodes without operations and bytes took their recorded time.
 // `replay.work.type` (note): operations of other element types were done in float32.
 void add_findings_of_work(const WorkDone& w, int64_t rank, Findings& findings) {
@@ -52,22 +52,22 @@ void add_findings_of_work(const WorkDone& w, int64_t rank, Findings& findings) {
     findings.push_back({std::string(tag), severity, rank, -1, std::move(text)});
   };
   const int64_t without = w.timed + w.silent;
-  const std::string rest =
-      fmt::format("{} took their recorded time, {} in all{}", show_count(w.timed), show_time(w.timed_ps),
-                  w.silent == 0 ? "" : fmt::format(", and {} have neither and took none", show_count(w.silent)));
+  const std::string rest = fmt::format(
+      "{} took their recorded time, {} in all{}", show_count(w.timed), show_time(w.timed_ps),
+      w.silent == 0 ? "" : fmt::format(", and {} without work or duration took no time", show_count(w.silent)));
   if (w.nodes == 0)
     add("replay.work.none", Severity::warning,
         without == 0 ? "the rank has no nodes of computation: no work was done"
-                     : fmt::format("no node says its operations or bytes (num_ops, tensor_size), so no work was done: "
-                                   "of {} nodes of computation {}",
+                     : fmt::format("no node has FLOPs or bytes (num_ops, tensor_size), so no work was done: of {} "
+                                   "nodes of computation {}",
                                    show_count(without), rest));
   else if (without > 0)
     add("replay.work.timed", Severity::note,
-        fmt::format("{} of {} nodes of computation say neither operations nor bytes: {}", show_count(without),
+        fmt::format("{} of {} nodes of computation have neither FLOPs nor bytes: {}", show_count(without),
                     show_count(w.nodes + without), rest));
   if (w.other_types > 0)
     add("replay.work.type", Severity::note,
-        fmt::format("{} nodes have operations in another type than float32 (op_dtype): they were done in float32",
+        fmt::format("{} nodes have FLOPs in another type than float32 (op_dtype); they ran in float32",
                     show_count(w.other_types)));
 }
 
@@ -80,12 +80,13 @@ Table work_table(const ReplayedJob& job) {
     if (!of_run || !job.dry) out.columns.push_back({name, kind, key, meaning, Missing::empty});
   };
   column("rank", Kind::id, "rank", "the rank");
-  column("nodes", Kind::count, "nodes", "nodes that say their work");
-  column("operations", Kind::count, "operations", "operations that were done", true);
-  column("operations wanted", Kind::count, "operations_wanted", "what the nodes say");
-  column("operations per s", Kind::rate_ops_per_s, "operations_per_s", "over the time of products", true);
+  column("nodes", Kind::count, "nodes", "nodes with known work");
+  column("operations", Kind::count, "operations", "FLOPs executed", true);
+  column("operations wanted", Kind::count, "operations_wanted", "FLOPs of the nodes");
+  column("operations per s", Kind::rate_ops_per_s, "operations_per_s", "FLOP/s over the time of matrix multiplications",
+         true);
   column("bytes", Kind::bytes, "bytes", "bytes that copies read and wrote", true);
-  column("bytes wanted", Kind::bytes, "bytes_wanted", "what the nodes say");
+  column("bytes wanted", Kind::bytes, "bytes_wanted", "bytes of the nodes");
   column("rate", Kind::rate_bytes_per_s, "rate", "over the time of copies", true);
   column("by recorded time", Kind::count, "by_recorded_time", "nodes that took their recorded time");
   column("recorded time", Kind::time_ps, "recorded_time_ps", "that time");
@@ -108,9 +109,9 @@ Table files_table(const ReplayedJob& job) {
   using Kind = Table::Kind;
   Table out{"files",
             {{"rank", Kind::id, "rank", "the rank"},
-             {"tier", Kind::text, "tier", "the tier of storage; empty where nodes name none"},
+             {"tier", Kind::text, "tier", "the tier of storage; empty if the nodes have no tier"},
              {"loads", Kind::count, "loads", "loads"},
-             {"read", Kind::bytes, "read_bytes", "what they read"},
+             {"read", Kind::bytes, "read_bytes", "bytes read"},
              {"read rate", Kind::rate_bytes_per_s, "read_rate", "over their time", Missing::empty},
              {"stores", Kind::count, "stores", "stores"},
              {"written", Kind::bytes, "written_bytes", "what they wrote"},
@@ -129,7 +130,7 @@ Table files_table(const ReplayedJob& job) {
   return out;
 }
 
-// `replay.files.untold` (note): loads and stores that do not say their bytes used no file.
+// `replay.files.untold` (note): loads and stores without a size used no file.
 // `replay.files.cached` (note): rates of files are those of the page cache.
 void add_work_findings(const ReplayOptions& o, ReplayedJob& job) {
   Findings findings;
@@ -143,14 +144,13 @@ void add_work_findings(const ReplayOptions& o, ReplayedJob& job) {
     moved |= !files->tiers.empty();
     if (files->untold > 0)
       findings.push_back({"replay.files.untold", Severity::note, rank, -1,
-                          fmt::format("{} loads and stores do not say their bytes (bytes, tensor_size): they used "
-                                      "no file, and took the time of --compute {}",
+                          fmt::format("{} loads and stores have no size (bytes, tensor_size): they used no file, and "
+                                      "took the time of --compute {}",
                                       show_count(files->untold), job.compute)});
   }
   if (moved && o.file_cache == "cached")
     findings.push_back({"replay.files.cached", Severity::note, -1, -1,
-                        "files were read and written through the page cache, whose rates these are: --file-cache "
-                        "synced or direct reaches the disk"});
+                        "the rates are those of the page cache; --file-cache synced or direct measures the disk"});
   analyze::join_ranks(findings);
   job.findings.insert(job.findings.end(), findings.begin(), findings.end());
 }

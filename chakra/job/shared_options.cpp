@@ -11,44 +11,43 @@ Option ranks_option(std::string& text) {
 }
 
 Option expand_option(std::string& text) {
-  return {"--expand", &text, "Make a job of N ranks: those without a trace are copies of RANK",
-          "N[:RANK]", {},    "Without RANK, they are copies of the lowest rank that has a trace."};
+  return {"--expand", &text, "Expand the job to N ranks; ranks without a trace copy RANK",
+          "N[:RANK]", {},    "RANK defaults to the lowest rank that has a trace."};
 }
 
 Option max_error_option(std::optional<double>& percent) {
-  return {
-      "--max-error",
-      &percent,
-      "Exit with 1 if the self-check is off by more than P percent, up or down",
-      "P",
-      real_number(0, 1e6),
-      "The self-check runs the recorded job on its own graph with its recorded transfers, and compares the time with "
-      "the measured one. The result is written all the same."};
+  return {"--max-error",
+          &percent,
+          "Exit with 1 if the self-check error exceeds P percent in either direction",
+          "P",
+          real_number(0, 1e6),
+          "The self-check simulates the linked graph with recorded transfers, and compares the total with the measured "
+          "time. The result is written in either case."};
 }
 
 Options device_options(DeviceOptions& devices, std::string_view from_needs) {
   Option from{"--from-device", &devices.from_device,
-              "The device that the recording was made on, whatever the traces say", "NAME|FILE"};
+              "Device of the recording; overrides the device named in the traces", "NAME|FILE"};
   Option unrecorded{"--unrecorded",
                     choice(devices.unrecorded, kUnrecordedNames),
-                    "Whether device work that the recording lacks is scaled, or keeps its time",
+                    "Scale device work that the recording lacks, or keep its time",
                     "KIND",
                     {},
-                    "Scaling counts both another device and the speed of a rank."};
+                    "Scaling applies to another device and to the speed of a rank."};
   from.needs = unrecorded.needs = from_needs;
   Option stack{"--stack",
                &devices.stack,
-               "The software on the device: a name of 'chakra list stacks', or a file",
+               "Software stack on --device: a name of 'chakra list stacks', or a file",
                "NAME|FILE",
                {},
-               "Without it, the stack is 'kernels'."};
+               "Default: kernels."};
   stack.needs = "--device";
   return {{"--device",
            &devices.device,
-           "The device to compute on: a name of 'chakra list devices', or a file",
+           "Device to compute on: a name of 'chakra list devices', or a file",
            "NAME|FILE",
            {},
-           "Measured times are scaled to it."},
+           "Measured times are scaled to the device."},
           std::move(stack),
           std::move(from),
           std::move(unrecorded)};

@@ -71,7 +71,7 @@ Result<void> check_before(const SimulateOptions& o, sim::SimInput& input) {
                             : first.node < 0 ? fmt::format("rank {}: ", first.rank)
                                              : fmt::format("rank {}: node {}: ", first.rank, first.node);
   return fail(Code::bad_input, first.tag,
-              fmt::format("{}{} ({}'chakra check' says more, --no-check runs it nevertheless)", where, first.text,
+              fmt::format("{}{} ({}run 'chakra check' for details; --no-check skips this check)", where, first.text,
                           errors.size() > 1 ? fmt::format("and {} more; ", errors.size() - 1) : ""),
               {o.path});
 }
@@ -88,9 +88,9 @@ Result<void> set_routing(const SimulateOptions& o, net::Fabric& fabric, Findings
   }
   if (!asked && fabric.routing.kind == net::Routing::spread) return {};
   const char* option = asked ? "--routing" : "'routing' of the network file";
-  if (o.compat()) findings.push_back(no_effect(option, "ASTRA-sim's rules have routes of their own"));
+  if (o.compat()) findings.push_back(no_effect(option, "ASTRA-sim's rules define the routes"));
   else if (!fabric.has_choice() && fabric.routing.kind != net::Routing::valiant)
-    findings.push_back(no_effect(option, "no two ranks of this network are joined by several shortest routes"));
+    findings.push_back(no_effect(option, "this network has only one shortest route between any two ranks"));
   return {};
 }
 
@@ -102,10 +102,10 @@ Result<void> read_system(const SimulateOptions& o, sim::SimInput& input, Finding
   }
   if (o.compat() && !input.fabric.fits.empty())
     findings.push_back({"sim.fitted.not_used", Severity::warning, -1, -1,
-                        "ASTRA-sim knows no measured 'collectives': the network file's have no effect"});
+                        "ASTRA-sim does not support measured 'collectives'; those of the network file have no effect"});
   if (o.compat() && input.fabric.burst_bytes > 0)
     findings.push_back({"sim.burst.not_used", Severity::warning, -1, -1,
-                        "ASTRA-sim knows no 'burst': the network file's has no effect"});
+                        "ASTRA-sim does not support 'burst'; the key of the network file has no effect"});
   if (!o.system.empty()) {
     CHAKRA_ASSIGN(input.system, device::load_system(o.system, findings));
   }
@@ -115,13 +115,13 @@ Result<void> read_system(const SimulateOptions& o, sim::SimInput& input, Finding
     CHAKRA_ASSIGN(input.groups, match::load_groups(o.groups));
   }
   if (o.compat() && o.system.empty()) return fail(Code::usage, "cli.usage", "--compat needs --system");
-  if (o.compat() && o.timeline) return fail(Code::usage, "cli.usage", "--timeline is for the native mode");
+  if (o.compat() && o.timeline) return fail(Code::usage, "cli.usage", "--timeline requires the native mode");
   return {};
 }
 
 Result<void> read_traces(const SimulateOptions& o, sim::SimInput& input, Findings& findings) {
   if (!o.compat() && o.ranks.empty() && is_class_job(o.path, o.loaded)) {
-    if (!o.expand.empty()) return fail(Code::usage, "cli.usage", "--expand is for jobs without a ranks.json");
+    if (!o.expand.empty()) return fail(Code::usage, "cli.usage", "--expand does not support jobs with a ranks.json");
     CHAKRA_ASSIGN(input.classes, read_class_job(o.path, o.loaded));
     return {};
   }
@@ -215,7 +215,7 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   CHAKRA_ASSIGN(const match::GroupTable groups, read_input(o, input, findings));
   if (hooks.change && gives_times(input.system))
     return fail(Code::usage, "cli.usage",
-                "devices and a roofline say what nodes take, and so does Models::prices(): they exclude each other");
+                "devices, a roofline and Models::prices() all determine node times and exclude each other");
   if (hooks.change) CHAKRA_TRY(hooks.change(input));
   Custom custom;
   if (o.compat()) {
@@ -271,7 +271,7 @@ constexpr std::array kRules{
                            [](const auto& r) { return std::string(r.compat ? "astra-sim" : "native"); }),
     column<&SimulateResult::network>("network", Unit::none, "the network, described")};
 constexpr std::array kTransfers{column<SimulateResult>(
-    "transfers", Unit::none, "how long transfers took: as simulated or as recorded", [](const auto& r) {
+    "transfers", Unit::none, "duration of transfers: simulated or recorded", [](const auto& r) {
       return std::string(recorded::kTransferKinds[static_cast<size_t>(
           r.recorded_transfers ? recorded::TransferKind::recorded : recorded::TransferKind::simulated)]);
     })};

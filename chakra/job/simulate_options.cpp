@@ -19,21 +19,21 @@ Options job_rows(SimulateOptions& o) {
                     {},
                     "Bandwidth is in GB/s of 2^30 bytes and latency in ns; docs/reference/formats has all keys."}),
           {"--system,--system-configuration", &o.system,
-           "What a rank can do (JSON): roofline-enabled, peak-perf, local-mem-bw, ...", "FILE"},
+           "System of a rank (JSON): roofline-enabled, peak-perf, local-mem-bw, ...", "FILE"},
           {"--memory,--remote-memory-configuration", &o.memory, "With --compat: the remote memory (JSON)", "FILE"},
           {"--groups,--comm-group-configuration", &o.groups, "Process groups, name -> ranks (JSON)", "FILE"},
           ranks_option(o.ranks),
           expand_option(o.expand),
-          {"--no-check", &o.no_check, "Run also what 'chakra check' says cannot run"}};
+          {"--no-check", &o.no_check, "Skip the checks of 'chakra check'"}};
 }
 
 /// The rules of ASTRA-sim.
 Options compat_rows(SimulateOptions& o) {
   astra::Options& c = o.compat_options;
-  Options rows{{"--backend", choice(c.congestion_aware, kBackends), "whether messages compete for links", "NAME"},
+  Options rows{{"--backend", choice(c.congestion_aware, kBackends), "model or ignore contention for links", "NAME"},
                {"--num-queues-per-dim", &c.queues_per_dimension, "queues for chunks in each dimension", "N",
                 whole_number(1, kMostQueues)},
-               {"--rendezvous-protocol", &c.rendezvous, "data leaves when the receiver has asked for it", "BOOL"},
+               {"--rendezvous-protocol", &c.rendezvous, "send data only after the receiver requests it", "BOOL"},
                {"--injection-scale", &c.injection_scale, "factor of the endpoint delay", "X", real_number(0, 1e9)}};
   for (Option& row : rows) {
     row.needs = "--compat astra-sim";
@@ -46,31 +46,31 @@ Options compat_rows(SimulateOptions& o) {
 
 /// How the network is used.
 Options network_rows(SimulateOptions& o) {
-  Option packet{"--packet-bytes", &o.packet_bytes, "Size of a packet; 0: a message is one packet", "N",
+  Option packet{"--packet-bytes", &o.packet_bytes, "Packet size; 0: one packet per message", "N",
                 whole_number(0, kMostPacket)};
   packet.needs = "--congestion packet";
-  return {
-      {"--congestion",
-       choice(o.congestion, sim::kCongestionNames),
-       "How messages share links (default: auto)",
-       "MODEL",
-       {},
-       "closed prices every collective alone. fluid shares links fairly (max-min). packet stores and forwards. auto "
-       "takes fluid where links are shared at the same time and that takes up to 10 s, else closed."},
-      std::move(packet),
-      {"--collectives",
-       &o.collectives,
-       "Algorithms of collectives: rules, or a file (chakra list collectives)",
-       "RULES",
-       {},
-       "A rule names an operation, sizes and an algorithm: \"allreduce: 0-64KiB tree, 64KiB- ring\". An algorithm "
-       "may be an MSCCL file: \"allreduce: ring.xml\"."},
-      {"--routing",
-       &o.routing,
-       "Routes of messages: spread, ecmp, single, adaptive or valiant",
-       "NAME",
-       {},
-       "All of them choose among shortest routes, but valiant. ecmp takes numbers: ecmp,channels=N,seed=N."}};
+  return {{"--congestion",
+           choice(o.congestion, sim::kCongestionNames),
+           "Contention model (default: auto)",
+           "MODEL",
+           {},
+           "closed: price each collective alone, by formula. fluid: share links fairly (max-min). packet: store and "
+           "forward packets. auto: fluid if concurrent transfers share links and fluid takes at most 10 s of processor "
+           "time, else closed."},
+          std::move(packet),
+          {"--collectives",
+           &o.collectives,
+           "Algorithms for collectives: rules, or a file (chakra list collectives)",
+           "RULES",
+           {},
+           "A rule names an operation, sizes and an algorithm: \"allreduce: 0-64KiB tree, 64KiB- ring\". An algorithm "
+           "may be an MSCCL file: \"allreduce: ring.xml\"."},
+          {"--routing",
+           &o.routing,
+           "Routing policy: spread, ecmp, single, adaptive or valiant",
+           "NAME",
+           {},
+           "All policies except valiant use shortest routes. ecmp takes parameters: ecmp,channels=N,seed=N."}};
 }
 
 /// What of a recording counts.
@@ -82,16 +82,16 @@ Options recording_rows(SimulateOptions& o) {
        "[RANK:]PATTERN=TIME",
        {},
        "In PATTERN, * stands for any text and ? for any character. Without RANK:, nodes of all ranks are delayed. "
-       "The result says how the total changes. A recorded job keeps its recorded transfers unless --transfers "
-       "says otherwise."});
+       "The result shows the effect on the total. A recorded job keeps its recorded transfers without --transfers "
+       "simulated."});
   return {{"--transfers",
            choice(o.transfers, recorded::kTransferKinds),
-           "How long communication takes once all have come (default: simulated)",
+           "Duration of communication once all ranks have arrived (default: simulated)",
            "KIND",
            {},
-           "simulated: as the network says. recorded: as the recording says, in a recorded job."},
+           "simulated: by the network model. recorded: as measured, for a recorded job."},
           std::move(delay),
-          {"--align-starts", &o.align_starts, "Let all ranks of a recorded job begin at the same time"}};
+          {"--align-starts", &o.align_starts, "Start all ranks of a recorded job at the same time"}};
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ Options rows_of(SimulateOptions& o) {
   add(rows, compat_rows(o));
   Options native = network_rows(o);
   add(native, recording_rows(o));
-  native.push_back({"--no-fold", &o.no_fold, "Simulate every rank, also those that nothing tells apart"});
+  native.push_back({"--no-fold", &o.no_fold, "Simulate every rank, instead of one for each set of identical ranks"});
   for (Option& row : native) row.excludes = "--compat astra-sim";
   add(rows, std::move(native));
   Options devices = device_options(o.devices, "");

@@ -97,7 +97,7 @@ constexpr std::string_view kThroughputLine =
     "  throughput: {throughput.tokens_per_s} tokens/s, {throughput.tokens_per_s_per_rank} per rank; "
     "the model's operations {throughput.model_ops_per_s_per_rank} per rank[, MFU {throughput.mfu}]";
 constexpr std::string_view kLinkUseLine =
-    "  {link_use.links} links carried something; the busiest for {link_use.most_busy_ps}, "
+    "  {link_use.links} links carried data; the busiest for {link_use.most_busy_ps}, "
     "half of them for {link_use.median_busy_ps} or less";
 
 constexpr std::array<Show, 21> kSimulateText{{

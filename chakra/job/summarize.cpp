@@ -116,18 +116,18 @@ constexpr std::array kSummaries{
     rows<Summary>("edges", "dependencies by kind"),
     column<Summary>("dependencies", Unit::count, "of all kinds",
                     [](const Summary& s) { return std::accumulate(s.of.edges.begin(), s.of.edges.end(), int64_t{0}); }),
-    part<&TraceSummary::inferred>("inferred_edges", Unit::count, "dependencies that a rule says, not a record"),
+    part<&TraceSummary::inferred>("inferred_edges", Unit::count, "dependencies inferred by a rule, without a record"),
     rows<Summary>("communication", "communication by type"),
     rows<Summary>("groups", "process groups"),
     time_column<Summary>("durations_ps", "of all nodes", [](const Summary& s) { return s.of.duration; }),
     time_column<Summary>("device_durations_ps", "of nodes on devices",
                          [](const Summary& s) { return s.of.device_duration; }),
-    rows<Summary>("metadata", "what the trace says of itself, by name"),
-    replayed<&TraceSummary::Replay::measured_ps>("measured_ps", "how long it took; null where nothing was measured"),
-    replayed<&TraceSummary::Replay::replayed_ps>("replayed_ps", "the same, replayed"),
+    rows<Summary>("metadata", "metadata of the trace, by name"),
+    replayed<&TraceSummary::Replay::measured_ps>("measured_ps", "measured time; null: not measured"),
+    replayed<&TraceSummary::Replay::replayed_ps>("replayed_ps", "time in the self-check"),
     column<Summary>("replay_error", Unit::share, "replayed_ps / measured_ps - 1",
                     [](const Summary& s) { return s.of.replay ? std::optional(s.of.replay->error) : std::nullopt; }),
-    part<&TraceSummary::defects>("defects", Unit::count, "what 'chakra check' names"),
+    part<&TraceSummary::defects>("defects", Unit::count, "defects that 'chakra check' reports"),
     rows<Summary>("findings", "findings about it"),
     column_if<Summary>([](const Summary& s) { return s.of_class; }, "ranks", Unit::count, "ranks of the class",
                        [](const Summary& s) { return s.of.ranks; })};
@@ -136,10 +136,11 @@ constexpr std::array kCommunication{
     column<Communication>("count", Unit::count, "nodes", [](const auto& c) { return c.second.count; }),
     column<Communication>("bytes", Unit::bytes, "what they move", [](const auto& c) { return c.second.bytes; }),
     time_column<Communication>("time_ps", "their durations", [](const auto& c) { return c.second.time; })};
-constexpr std::array kGroups{column<&trace::ProcessGroup::name>("name", Unit::none, "its name"),
-                             column<&trace::ProcessGroup::description>("description", Unit::none, "what it is for"),
-                             rows<trace::ProcessGroup>("ranks", "its ranks; empty: all"),
-                             column<&trace::ProcessGroup::size>("size", Unit::count, "how many ranks it has")};
+constexpr std::array kGroups{
+    column<&trace::ProcessGroup::name>("name", Unit::none, "its name"),
+    column<&trace::ProcessGroup::description>("description", Unit::none, "purpose of the group"),
+    rows<trace::ProcessGroup>("ranks", "its ranks; empty: all"),
+    column<&trace::ProcessGroup::size>("size", Unit::count, "how many ranks it has")};
 constexpr std::array kClasses{column<&JobSummary::ranks>("ranks", Unit::count, "ranks of the job"),
                               column<&JobSummary::groups>("groups", Unit::count, "process groups of the job")};
 
@@ -195,7 +196,7 @@ answer::Answer answer_of(const JobSummary& job) {
   answer::Builder to("info");
   to.values("", job.by_classes ? &job : nullptr, kClasses);
   add_traces("ranks", "ranks, ascending", job, !job.by_classes, to);
-  add_traces("classes", "of a job by classes: ranks that are alike, as the first of them", job, job.by_classes, to);
+  add_traces("classes", "of a job by classes: identical ranks, shown by the first", job, job.by_classes, to);
   return std::move(to).finish();
 }
 
@@ -211,7 +212,7 @@ constexpr std::array<Show, 8> kTraceText{{
     {.line = "  group          '{name}' ({description}): [{?#ranks}{#ranks} ranks|all ranks]",
      .table = "groups",
      .first = view::kAllRows},
-    {.line = "  replay         {measured_ps} measured, {replayed_ps} replayed (error {+replay_error})"},
+    {.line = "  self-check     {measured_ps} measured, {replayed_ps} simulated (error {+replay_error})"},
     {.line = "  defects        {?defects}{defects}; run 'chakra check' for the list"},
     {.findings = true},
 }};

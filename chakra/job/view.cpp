@@ -25,8 +25,8 @@ Result<void> check_size(const ViewOptions& o, const result::Timeline& timeline, 
   if (bytes <= kMostBytes || ranks < 2 || !o.ranks.empty()) return {};
   const uint64_t fit = std::max<uint64_t>(1, ranks * kMostBytes / bytes);
   return fail(Code::usage, "view.large",
-              fmt::format("the timeline of {} ranks has {} slices, about {}, more than browsers open: choose ranks, "
-                          "such as --ranks 0:{} (the first {}); --ranks with all of them writes it nevertheless",
+              fmt::format("the timeline of {} ranks has {} slices, about {}, too many for browsers: choose ranks, such "
+                          "as --ranks 0:{} (the first {}); --ranks with all ranks writes the timeline anyway",
                           ranks, show_count(static_cast<int64_t>(timeline.slices.size())),
                           show_bytes(static_cast<double>(bytes)), fit, fit),
               {o.path});
@@ -104,7 +104,7 @@ std::string graph_line(const ViewOptions& o, const view::GraphCounts& counts) {
 Result<ViewedJob> view_graph(const ViewOptions& o, const trace::TraceSet& job) {
   if (job.ranks.size() > 1)
     return fail(Code::usage, "cli.usage",
-                fmt::format("a graph is drawn of one rank and there are {}: choose with --rank", job.ranks.size()),
+                fmt::format("a graph shows one rank, but there are {}: choose with --rank", job.ranks.size()),
                 {o.path});
   const trace::Trace& t = job.ranks[0];
   Findings findings;
@@ -118,7 +118,7 @@ Result<void> settle(ViewOptions& o) {
   if (o.form.empty()) o.form = view::form_of(o.output);
   if (o.form.empty() && !o.output.empty())
     return fail(Code::usage, "cli.usage",
-                fmt::format("{} says no form by its ending: name one with --to", quote(o.output, 200)));
+                fmt::format("unknown file extension of {}; select the format with --to", quote(o.output, 200)));
   if (!o.from) o.from = o.path.ends_with(".csv") ? ViewInput::csv : ViewInput::traces;
   return {};
 }
@@ -146,7 +146,7 @@ Result<ViewedJob> view_job(ViewOptions o) {
 answer::Answer answer_of(const ViewedJob& job) {
   constexpr std::array kViewed{
       answer::column<&ViewedJob::output>("output", answer::Unit::none, "the file"),
-      answer::column<&ViewedJob::form>("form", answer::Unit::none, "what it is, such as timeline or svg")};
+      answer::column<&ViewedJob::form>("form", answer::Unit::none, "format, such as timeline or svg")};
   answer::Builder to("view");
   to.values("", &job, kViewed);
   return std::move(to).finish(job.findings);

@@ -14,7 +14,7 @@ constexpr std::string_view kTimeline = "--to timeline", kCsv = "--from csv";
 
 /// The job, the file and its form.
 Options file_rows(ViewOptions& o) {
-  Option rank{"--rank", &o.rank, "Only this rank; a graph is drawn of one", "N", whole_number(0, kMostRanksViewed)};
+  Option rank{"--rank", &o.rank, "Only this rank; a graph shows one rank", "N", whole_number(0, kMostRanksViewed)};
   Option ranks = ranks_option(o.ranks);
   rank.excludes = kCsv;
   ranks.excludes = "--rank, --from csv";
@@ -24,20 +24,20 @@ Options file_rows(ViewOptions& o) {
                     "PATH",
                     {},
                     "Traces are a file, a prefix (PREFIX.<rank>.et), a folder or a container."}),
-          required({"-o,--output", &o.output, "The file to write; its ending says the form", "FILE"}),
-          {"--to", &o.form, "The form, where the ending does not say it", "FORM", one_of(names(view::kForms))},
-          {"--from", choice(o.from, kViewInputs), "What PATH is, where its ending does not say it", "KIND"},
+          required({"-o,--output", &o.output, "File to write; its extension selects the format", "FILE"}),
+          {"--to", &o.form, "Output format, if the extension does not select it", "FORM", one_of(names(view::kForms))},
+          {"--from", choice(o.from, kViewInputs), "Kind of PATH, if its extension does not show it", "KIND"},
           std::move(rank),
           std::move(ranks)};
 }
 
 Options graph_rows(ViewOptions& o) {
   Options rows{{"--only", choice(o.graph.only, view::kOnlyNames),
-                "Only nodes of a kind, and who waits for whom through the rest", "KIND"},
-               {"--focus", &o.graph.focus, "Only what is near the node of this id", "NODE"},
-               {"--hops", &o.graph.hops, "How many edges away from --focus", "N", whole_number(0, kMostHops)},
-               {"--group", &o.graph.group, "Draw a box for many nodes: by lane, by caller, repetitions as one"},
-               {"--boxes", &o.graph.boxes, "Draw at most N boxes with --group", "N", whole_number(2, kMostBoxes)}};
+                "Only nodes of a kind, with dependencies through hidden nodes", "KIND"},
+               {"--focus", &o.graph.focus, "Only the neighbourhood of the node with this id", "NODE"},
+               {"--hops", &o.graph.hops, "Largest distance from --focus, in edges", "N", whole_number(0, kMostHops)},
+               {"--group", &o.graph.group, "Draw one box for many nodes: by lane, caller and repetition"},
+               {"--boxes", &o.graph.boxes, "Largest number of boxes with --group", "N", whole_number(2, kMostBoxes)}};
   for (Option& row : rows) row.excludes = kTimeline;
   rows[2].needs = "--focus";
   rows[4].needs = "--group";
@@ -45,14 +45,14 @@ Options graph_rows(ViewOptions& o) {
 }
 
 Options csv_rows(ViewOptions& o) {
-  Options rows{{"--num-npus,--num_npus", &o.num_npus, "CSV: expect N ranks; others are an error", "N",
+  Options rows{{"--num-npus,--num_npus", &o.num_npus, "CSV: number of ranks; a higher rank is an error", "N",
                 whole_number(1, kMostRanksViewed)},
                {"--npu-frequency,--npu_frequency",
                 &o.npu_frequency,
                 "CSV: ticks per second, such as 1.5GHz; MHz without unit",
                 "FREQUENCY",
                 {},
-                "Without it, a tick is a nanosecond (1GHz)."}};
+                "Default: a tick is a nanosecond (1GHz)."}};
   for (Option& row : rows) row.needs = kCsv;
   return rows;
 }

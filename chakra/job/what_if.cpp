@@ -47,8 +47,7 @@ Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
   out.change = recorded::RunChange::of(input.job);
   if (o.from_network.empty()) {
     if (input.job.ranks.empty())
-      return fail(Code::bad_input, "whatif.network",
-                  "the job has no ranks; --from-network FILE lets it run on a network");
+      return fail(Code::bad_input, "whatif.network", "the job has no ranks; --from-network FILE runs it on a network");
     input.fabric = recorded::any_fabric(input.job);
     if (communicates(input.job)) CHAKRA_TRY(whatif::give_transfers(input, out.findings));
   }
@@ -57,16 +56,16 @@ Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
 }
 
 // `whatif.network.unchecked` (finding): the unchanged job has recorded transfers and the changed one those of a network
-// file, whose error is not known
+// file, with an unknown error
 Result<void> change_network(const WhatIfOptions& o, sim::SimInput& input, WhatIf& out) {
   if (o.network.empty()) return {};
   CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &out.findings));
   out.network = input.fabric.describe();
   if (input.transfers)
     out.findings.push_back({"whatif.network.unchecked", Severity::warning, -1, -1,
-                            "the unchanged job has its recorded transfers, the changed one those of the network file, "
-                            "whose error nobody measured here; --from-network FILE describes the network of the "
-                            "recording, so that both come from network files and the error counts for both"});
+                            "the unchanged job has recorded transfers, but the changed job has transfers of the "
+                            "network file, with an unknown error; describe the network of the recording with "
+                            "--from-network FILE, so that the error covers both"});
   input.transfers.reset();
   return {};
 }
@@ -75,11 +74,12 @@ Result<void> change_network(const WhatIfOptions& o, sim::SimInput& input, WhatIf
 Result<void> check_places(const WhatIfOptions& o, const sim::SimInput& input) {
   const int64_t last = input.job.ranks.empty() ? -1 : input.job.ranks.back().rank;
   if (!o.network.empty() || o.from_network.empty() || last < input.fabric.size()) return {};
-  return fail(Code::bad_input, "whatif.network.small",
-              fmt::format("the changed job has a rank {}, the network {} ranks; --network FILE is the network of the "
-                          "changed job",
-                          last, input.fabric.size()),
-              {o.from_network});
+  return fail(
+      Code::bad_input, "whatif.network.small",
+      fmt::format("the changed job has a rank {}, but the network has {} ranks; --network FILE sets the network of the "
+                  "changed job",
+                  last, input.fabric.size()),
+      {o.from_network});
 }
 
 /// Returns how times came to another device.
@@ -89,7 +89,7 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, sim::SimInput
   CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, whatif::bring_to_devices(input, out.findings));
   if (!o.devices.device.empty() && devices.empty())
     return fail(Code::bad_input, "whatif.rule.nothing",
-                fmt::format("--device {} changes nothing: {}", o.devices.device, kNoDeviceTime));
+                fmt::format("--device {} has no effect: {}", o.devices.device, kNoDeviceTime));
   for (size_t r = 0; r < o.changes.size(); ++r)
     for (const std::string& value : o.changes[r]) {
       const whatif::ChangeRow& row = whatif::kChanges[r];
@@ -106,7 +106,7 @@ Result<void> check_once(const WhatIfOptions& o) {
     if (whatif::kChanges[r].once && o.changes[r].size() > 1)
       return fail(
           Code::usage, "cli.usage",
-          fmt::format("--{} was given {} times; one of them can hold", whatif::kChanges[r].name, o.changes[r].size()));
+          fmt::format("--{} was given {} times; only one is allowed", whatif::kChanges[r].name, o.changes[r].size()));
   return {};
 }
 
@@ -172,10 +172,10 @@ using answer::column;
 using answer::Unit;
 
 constexpr std::array kWhatIf{
-    column<&WhatIf::path>("path", Unit::none, "the job, as it was asked for"),
-    column<&WhatIf::changed>("changed", Unit::none, "false: only the sensitivity or noise was asked for"),
-    column<&WhatIf::transfers>("transfers", Unit::none, "those of the unchanged job: recorded, simulated or none"),
-    column<&WhatIf::measured_ps>("measured_ps", Unit::ps, "how long the unchanged job took; null: not measured"),
+    column<&WhatIf::path>("path", Unit::none, "the path of the job"),
+    column<&WhatIf::changed>("changed", Unit::none, "false: only sensitivity or noise"),
+    column<&WhatIf::transfers>("transfers", Unit::none, "transfers of the unchanged job: recorded, simulated or none"),
+    column<&WhatIf::measured_ps>("measured_ps", Unit::ps, "measured time of the unchanged job; null: not measured"),
     column<WhatIf>("error", Unit::share, "before_ps / measured_ps - 1", [](const WhatIf& r) { return r.error(); })};
 constexpr std::array kNetwork{answer::column_if<WhatIf>([](const WhatIf& r) { return !r.network.empty(); }, "network",
                                                         Unit::none, "of the changed job, where it has another one",

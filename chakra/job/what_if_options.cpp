@@ -13,8 +13,8 @@ Options unchanged_rows(WhatIfOptions& o) {
            "The network of the unchanged job",
            "FILE",
            {},
-           "Without it, transfers of the unchanged job take as long as they were recorded to."},
-          {"--system", &o.system, "What a rank of the unchanged job can do (JSON), as for 'chakra sim'", "FILE"},
+           "Without it, transfers of the unchanged job keep their recorded durations."},
+          {"--system", &o.system, "System of a rank of the unchanged job (JSON), as for 'chakra sim'", "FILE"},
           groups_option(o.groups),
           ranks_option(o.ranks)};
 }
@@ -39,12 +39,12 @@ Options noise_rows(WhatIfOptions& o) {
   Option jitter = each_time(
       {"--jitter",
        &o.jitter,
-       "Draw times of a kind anew for each node (chakra list distributions)",
+       "Randomize the time of each node of a kind (chakra list distributions)",
        "KIND=DISTRIBUTION:WIDTH",
        {},
-       "A node takes a random part or multiple of its time. The answer has quantiles of the total over the runs."});
-  Option repeat{"--repeat", &o.repeats, "Runs with jitter", "N", whole_number(1, kMostRepeats)};
-  Option seed{"--seed", &o.seed, "Seed of the draws of --jitter", "N", whole_number(0, INT64_MAX)};
+       "The time of each node is multiplied by a random factor. The answer has quantiles of the total over the runs."});
+  Option repeat{"--repeat", &o.repeats, "Number of runs with --jitter", "N", whole_number(1, kMostRepeats)};
+  Option seed{"--seed", &o.seed, "Random seed for --jitter", "N", whole_number(0, INT64_MAX)};
   repeat.needs = seed.needs = "--jitter";
   return {std::move(jitter), std::move(repeat), std::move(seed)};
 }
@@ -53,16 +53,16 @@ Options noise_rows(WhatIfOptions& o) {
 
 Options rows_of(WhatIfOptions& o) {
   Options rows = unchanged_rows(o);
-  rows.push_back({"--network", &o.network, "The job on this network", "FILE"});
+  rows.push_back({"--network", &o.network, "Move the job to this network", "FILE"});
   add(rows, device_options(o.devices, "--device"));
   add(rows, change_rows(o));
   add(rows, noise_rows(o));
   rows.push_back({"--sensitivity",
                   &o.sensitivity,
-                  "Say what 10 % less of each kind of time would save",
+                  "Rank the savings from 10 % less of each kind of time",
                   {},
                   {},
-                  "It is the answer where you ask for no change."});
+                  "Without any change, this is the default."});
   return rows;
 }
 

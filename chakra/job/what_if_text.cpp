@@ -17,10 +17,10 @@ constexpr std::string_view kAnswerLine =
     "{subject}: [{?changed}{before_ps} -> {after_ps}, {+change_ps}[ ({+change_ps/before_ps})]"
     "|{sensitivity.less} less {sensitivity.most} saves most, {sensitivity.most_saves_ps} of {sensitivity.total_ps} "
     "({sensitivity.most_saves_ps/sensitivity.total_ps})"
-    "|{sensitivity.less} less of any one kind of time saves nothing of {sensitivity.total_ps}"
+    "|{sensitivity.less} less of any single kind of time does not reduce {sensitivity.total_ps}"
     "|{before_ps} -> {noise.median_ps} by jitter (median)]; "
     "unchanged: [{measured_ps} measured, {before_ps} simulated, off by {+error}"
-    "|{before_ps} simulated, not measured, so the error is not known]";
+    "|{before_ps} simulated, not measured, so the error is unknown]";
 constexpr std::string_view kTransfersLine =
     "  transfers of the unchanged job: [{?transfers=none}none|{?transfers=recorded}as recorded|by the network file]"
     "[; of the changed one: {network}]";

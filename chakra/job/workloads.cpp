@@ -20,7 +20,7 @@ Result<void> refuse_workload(const std::string& path, std::string_view expected)
   CHAKRA_ASSIGN(const std::string_view head, source.peek(filetype::kHead));
   if (const std::string_view form = workload_form(head); !form.empty())
     return fail(Code::bad_input, "kind.other",
-                fmt::format("this is a workload of the form {}, not {}; 'chakra import' reads it", form, expected),
+                fmt::format("this is a workload in the format {}, not {}; use 'chakra import'", form, expected),
                 {path});
   return {};
 }

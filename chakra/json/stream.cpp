@@ -105,7 +105,7 @@ Result<size_t> JsonStream::value_end() {
   const char first = buffer.text[buffer.cursor];
   if (first == '{' || first == '[') return bracket_end();
   if (first == '"') return string_end(buffer.cursor);
-  if (std::strchr("-0123456789tfn", first) == nullptr) return syntax("a value should stand here");
+  if (std::strchr("-0123456789tfn", first) == nullptr) return syntax("expected a value");
   for (size_t length = 1;; ++length) {
     if (buffer.cursor + length >= buffer.size) {
       CHAKRA_ASSIGN(const bool got, framer_.more());
@@ -154,7 +154,7 @@ Result<JsonStream::Part> JsonStream::start() {
 Result<void> JsonStream::read_key() {
   Buffer& buffer = framer_.buffer;
   if (!document_.first_member) {
-    if (buffer.text[buffer.cursor] != ',') return syntax("',' or '}' should stand here");
+    if (buffer.text[buffer.cursor] != ',') return syntax("expected ',' or '}'");
     ++buffer.cursor;
     CHAKRA_ASSIGN(const bool follows, skip_blanks());
     if (!follows) return truncated();
@@ -166,7 +166,7 @@ Result<void> JsonStream::read_key() {
   buffer.cursor = key_end;
   CHAKRA_ASSIGN(const bool colon, skip_blanks());
   if (!colon) return truncated();
-  if (buffer.text[buffer.cursor] != ':') return syntax("':' should stand here");
+  if (buffer.text[buffer.cursor] != ':') return syntax("expected ':'");
   ++buffer.cursor;
   CHAKRA_ASSIGN(const bool value, skip_blanks());
   if (!value) return truncated();
@@ -242,7 +242,7 @@ Result<JsonStream::Part> JsonStream::next_window() {
       continue;
     }
     if (!document_.sequence || framer_.depth > 0 || framer_.scanner.in_string != 0) return truncated();
-    if (!framer_.separated(buffer.cursor, buffer.size, 0)) return syntax("an object should stand here");
+    if (!framer_.separated(buffer.cursor, buffer.size, 0)) return syntax("expected an object");
     document_.state = State::finished;
     return Part::finished;
   }
@@ -257,7 +257,7 @@ Result<JsonStream::Part> JsonStream::give_window(bool after_loss) {
   if (!window_.well_begun) window_.badly_begun = framer_.first_odd_byte(buffer.cursor, first, commas());
   if (!window_.well_begun && !framer_.salvager.patient) {
     buffer.cursor = window_.badly_begun;
-    return syntax("an element of the array should stand here");
+    return syntax("expected an element of the array");
   }
   if (framer_.salvager.patient) framer_.note_element_begin(framer_.starts[framer_.ends.size() - 1]);
   document_.any_element = true;
@@ -280,7 +280,7 @@ Result<JsonStream::Part> JsonStream::end_array() {
   if (document_.sequence) return syntax("a bracket too many");
   if (!framer_.separated(buffer.cursor, end, 0) || buffer.text[end] != ']') {
     buffer.cursor = framer_.first_odd_byte(buffer.cursor, end, commas());
-    return syntax("']' should stand here");
+    return syntax("expected ']'");
   }
   buffer.cursor = end + 1;
   framer_.starts.clear();

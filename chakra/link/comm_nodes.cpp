@@ -331,20 +331,19 @@ void CommNodes::finish(trace::Trace& trace) {
          Severity::warning,
          -1,
          -1,
-         fmt::format(
-             "{} communications of {} have no kernel in the recording: they have no duration, nothing waits for "
-             "them, and simulations price them by their size",
-             show_count(lost_), show_bytes(static_cast<double>(lost_bytes_))),
+         fmt::format("{} communications of {} have no kernel in the recording: they have no duration and no "
+                     "dependents, and simulations price them by size",
+                     show_count(lost_), show_bytes(static_cast<double>(lost_bytes_))),
          {{"nodes", lost_}, {"bytes", static_cast<int64_t>(std::min<uint64_t>(lost_bytes_, INT64_MAX))}}});
   l_.report.comm_without_size = size_unknown_;
   l_.report.comm_without_group = unnamed_groups_;
   if (size_unknown_ > 0)
-    l_.find("pytorch.comm.size_unknown", Severity::warning,
-            fmt::format("{} communications do not say how much they move{}; they count as 0 bytes",
-                        show_count(size_unknown_), libraries()));
+    l_.find(
+        "pytorch.comm.size_unknown", Severity::warning,
+        fmt::format("{} communications have no size{}; they count as 0 bytes", show_count(size_unknown_), libraries()));
   if (unnamed_groups_ > 0)
     l_.find("pytorch.comm.group_unknown", Severity::warning,
-            show_count(unnamed_groups_) + " communications do not say in which of several groups they are");
+            show_count(unnamed_groups_) + " communications do not name their group, and several groups are possible");
 }
 
 }  // namespace chakra::link

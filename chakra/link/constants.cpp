@@ -80,7 +80,7 @@ void settle(Linking& l, LinkingReport::Constants& row, Samples& samples) {
     value = fallback;
     if (used)
       l.find("pytorch.constants.default", Severity::note,
-             fmt::format("device {}: {} operations tell the {}, fewer than {}; the default of {} ns is used",
+             fmt::format("device {}: only {} operations determine the {}, fewer than {}; the default of {} ns is used",
                          row.device, list.size(), what, kFewestSamples, fallback));
   };
   pick(samples.launch, kDefaultLaunchNs, row.used_launch, "launch latency", row.launch_ns, row.launch_samples);

@@ -41,7 +41,7 @@ constexpr std::array<std::string_view, 7> kReasons{
     "launched outside of operators",
     "no formula for this operator",
     "its shapes are not recorded",
-    "its recorded shapes do not suffice",
+    "its recorded shapes are insufficient",
     "an operator inside it has the work",
 };
 
@@ -218,12 +218,11 @@ void add(WorkReport& report, WorkKind kind, const Work& work, int64_t device_ns)
 void report_doubts(Linking& l) {
   const WorkReport& report = l.report.work;
   if (report.impossible > 0)
-    l.find(
-        "pytorch.work.shape", Severity::warning,
-        fmt::format("{} operators have shapes that cannot be; their work is not known", show_count(report.impossible)));
+    l.find("pytorch.work.shape", Severity::warning,
+           fmt::format("{} operators have invalid shapes; their work is unknown", show_count(report.impossible)));
   if (report.estimated > 0)
     l.find("pytorch.work.estimated", Severity::note,
-           fmt::format("the work of {} operators is an estimate, because the recording does not say all it takes",
+           fmt::format("the work of {} operators is an estimate, because the recording lacks details",
                        show_count(report.estimated)));
 }
 

@@ -155,7 +155,7 @@ void find_idle_launches(Linking& l) {
   for (const auto& [name, of] : idle) names += fmt::format("{}{} {}", names.empty() ? "" : ", ", of, l.text(name));
   l.find("pytorch.device.no_operation", none ? Severity::warning : Severity::note,
          fmt::format("{} launching calls have no device operation in the recording{}: {}", show_count(count),
-                     none ? ", which has none at all (record ProfilerActivity.CUDA, too)" : "", names));
+                     none ? ", which has no device operations at all (also record ProfilerActivity.CUDA)" : "", names));
 }
 
 /// Names repeat, so each is looked up once.

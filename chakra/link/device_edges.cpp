@@ -181,7 +181,7 @@ class DeviceEdges {
     unrecorded.report(l_);
     if (initial > 0)
       l_.find("pytorch.device.initial_condition", Severity::note,
-              fmt::format("{} device operations begin when the recording shows no reason: work before it "
+              fmt::format("{} device operations begin without a recorded reason: work before it "
                           "is assumed",
                           show_count(initial)));
   }

@@ -267,7 +267,7 @@ class GroupFinder {
             l_.threads.carries_out[lane] && !l_.threads.beside[lane])
           lanes.insert(lane);
       if (why.empty() && comm.call != kNone && !fits(comm, all))
-        why = fmt::format("the tensors of {} are not those of {} ranks", l_.text(op_name(comm.call)), all.size);
+        why = fmt::format("the tensors of {} do not match {} ranks", l_.text(op_name(comm.call)), all.size);
     }
     if (why.empty() && lanes.size() > kThreadsOfGroup)
       why = fmt::format("they ran on {} threads, of which a group has {} as a rule", lanes.size(), kThreadsOfGroup);

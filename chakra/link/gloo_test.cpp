@@ -111,7 +111,7 @@ TEST(GlooGroups, RecordingsWithoutNamesSayThatThereAreSeveral) {
   part.event("cpu_op", "c10d::_allgather_base_", 100, 0, 50,
              "\"Input Dims\": [[8], [4], [], []], \"Input type\": [\"float\", \"float\", \"\", \"\"]");
   part.event("user_annotation", "gloo:all_gather", 200, 60, 100, "\"Input Dims\": [[4]], \"Input type\": [\"float\"]");
-  EXPECT_TRUE(group_warning(part).find("c10d::_allgather_base_ are not those of 4 ranks") != std::string::npos);
+  EXPECT_TRUE(group_warning(part).find("c10d::_allgather_base_ do not match 4 ranks") != std::string::npos);
 }
 
 TEST(Gloo, TheCallSaysWhatTheRecordDoesNot) {

@@ -70,9 +70,9 @@ void chain_host_ops(Linking& l) {
   l.report.has_host_trace = true;
   l.report.host_ops = static_cast<int64_t>(l.host().op_count);
   l.match.op_of_host.assign(l.host().ops.size(), kNone);
-  l.find("pytorch.host.alone", Severity::note,
-         "without a Kineto trace there are no times and nothing of the device; operators follow in the order in which "
-         "they began");
+  l.find(
+      "pytorch.host.alone", Severity::note,
+      "without a Kineto trace, the trace has no times and no device operations; operators are ordered by their start");
   l.graph.chains.resize(l.host().threads.size());
   uint32_t before = kNone;
   uint32_t thread_before = kNone;

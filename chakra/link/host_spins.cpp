@@ -88,8 +88,8 @@ void report_spins(Linking& l, const std::map<StringId, Share>& shares) {
     if (share.enough())
       names += fmt::format("{}{} of {} {}", names.empty() ? "" : ", ", share.spins, share.kernels, quote(l.text(name)));
   l.find("pytorch.sync.spin", Severity::note,
-         fmt::format("{} times a thread went on just when the kernel that it launched last was about to end, without a "
-                     "recorded synchronisation; taken for waits for what the kernel writes: {}",
+         fmt::format("{} times a thread continued just before the end of the kernel that it launched last, without a "
+                     "recorded synchronisation; treated as waits for the kernel's output: {}",
                      show_count(l.report.host_spins), names));
 }
 

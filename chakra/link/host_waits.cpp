@@ -148,8 +148,8 @@ class HostWaits : ChainEditor {
     }
     if (hidden_waits_ > 0)
       l_.find("pytorch.sync.hidden", Severity::note,
-              fmt::format("{} times a thread went on just when the device had nothing left to do, without "
-                          "a recorded synchronisation; taken for waits",
+              fmt::format("{} times a thread continued just when the device became idle, without a recorded "
+                          "synchronisation; treated as waits",
                           show_count(hidden_waits_)));
   }
 

@@ -104,7 +104,7 @@ class ByOrder {
 void join_by_order(Linking& l) {
   if (const int64_t joined = ByOrder(l).run(); joined > 0)
     l.find("pytorch.device.by_order", Severity::note,
-           fmt::format("{} communication kernels have no correlation; each was joined with the launch of its turn",
+           fmt::format("{} communication kernels have no correlation; each was matched with its launch by order",
                        show_count(joined)));
 }
 

@@ -14,10 +14,10 @@ namespace {
 Result<void> check_options(bool has_host, bool has_profile, const RankInput& input, const LinkOptions& options) {
   if (!has_profile && (options.steps || options.fit_steps || options.iteration))
     return fail(Code::bad_input, options.iteration ? "pytorch.scope.iteration" : "pytorch.scope.steps",
-                "a host trace alone says nothing about steps or iterations", {input.host});
+                "a host trace alone has no steps or iterations", {input.host});
   if (!has_host && options.iteration)
     return fail(Code::bad_input, "pytorch.scope.iteration",
-                "a Kineto trace alone is linked as it is; --steps chooses from it", {input.device});
+                "a Kineto trace alone is linked as a whole; select a part with --steps", {input.device});
   return {};
 }
 
@@ -31,14 +31,15 @@ Wanted wanted_shapes(std::string_view op) {
 Result<void> check_ranks(const Recording& recording, const RankInput& input) {
   const int64_t host = recording.host.rank, profile = recording.profile.rank;
   if (input.rank_known && profile >= 0 && profile != input.rank)
-    return fail(Code::bad_input, "pytorch.pair.rank",
-                fmt::format("the trace is of rank {}, its name or its mate of rank {}", profile, input.rank),
-                {input.device});
+    return fail(
+        Code::bad_input, "pytorch.pair.rank",
+        fmt::format("the trace is of rank {}, but its name or its counterpart is of rank {}", profile, input.rank),
+        {input.device});
   const int64_t device_rank = profile >= 0 ? profile : input.rank_known ? input.rank : -1;
   if (host >= 0 && device_rank >= 0 && host != device_rank)
     return fail(
         Code::bad_input, "pytorch.pair.rank",
-        fmt::format("the communication in the host trace is rank {}'s, the Kineto trace is of rank {}; --rank N "
+        fmt::format("the communication in the host trace is of rank {}, but the Kineto trace is of rank {}; --rank N "
                     "links them all the same",
                     host, device_rank),
         {input.host});

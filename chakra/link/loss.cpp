@@ -75,21 +75,19 @@ void add_operators(const Linking& l, std::vector<std::string>& parts) {
 void add_device(const Linking& l, std::vector<std::string>& parts) {
   const auto left = static_cast<int64_t>(l.profile().device_ops.size());
   if (left == 0 && (!l.profile().device_names.empty() || !l.profile().calls.empty()))
-    return parts.push_back(
-        fmt::format("no device operation is left{}",
-                    l.recording.has_host ? "" : ", and nothing tells how many operators are missing"));
+    return parts.push_back(fmt::format("no device operation is left{}",
+                                       l.recording.has_host ? "" : ", and the number of missing operators is unknown"));
   if (left == 0) return;
   if (const int64_t all = expected_device_ops(l); all > left)
     parts.push_back(
-        fmt::format("about {} of {} device operations ({}) are missing, judged by what operators of the "
-                    "same name launched",
+        fmt::format("about {} of {} device operations ({}) are missing, judged by other operators of the same name",
                     show_count(all - left), show_count(all), share_of(all - left, all)));
   const Span host(l.profile().ops), device(l.profile().device_ops);
   if (host.length() > 0 && device.end < host.end)
-    parts.push_back(fmt::format(
-        "the device operations that are left end {} before the operators, {} of the recorded {}",
-        show_time((host.end - device.end) * kPsPerNs),
-        share_of(host.end - std::max(host.begin, device.end), host.length()), show_time(host.length() * kPsPerNs)));
+    parts.push_back(fmt::format("the remaining device operations end {} before the operators, {} of the recorded {}",
+                                show_time((host.end - device.end) * kPsPerNs),
+                                share_of(host.end - std::max(host.begin, device.end), host.length()),
+                                show_time(host.length() * kPsPerNs)));
 }
 
 }  // namespace
@@ -101,9 +99,8 @@ void report_loss(Linking& l) {
   add_device(l, parts);
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
-  if (parts.empty()) text = "nothing that is left tells how much is missing beside the records that were left out";
-  l.find("pytorch.salvage.missing", Severity::warning,
-         text + "; a replay compares only the remaining part with itself");
+  if (parts.empty()) text = "the number of missing records, apart from the skipped ones, is unknown";
+  l.find("pytorch.salvage.missing", Severity::warning, text + "; the self-check covers only the remaining part");
 }
 
 }  // namespace chakra::link

@@ -46,11 +46,10 @@ class LostComms {
          Severity::warning,
          -1,
          -1,
-         fmt::format(
-             "{} communications have no kernel in the recording and are left out: which of {} calls they are is "
-             "not known, since {} kernels carry no correlation",
-             show_count(missing), show_count(static_cast<int64_t>(lost_.size())),
-             show_count(static_cast<int64_t>(strays_))),
+         fmt::format("{} communications have no kernel in the recording and are left out: they cannot be found among "
+                     "{} calls, because {} kernels carry no correlation",
+                     show_count(missing), show_count(static_cast<int64_t>(lost_.size())),
+                     show_count(static_cast<int64_t>(strays_))),
          {{"nodes", missing}}});
   }
 

@@ -26,8 +26,7 @@ Result<void> match_host_ops(Linking& l) {
       if (uint32_t& first = by_id[ops[i].rf_id]; first == kNone) first = i;
   if (l.options.iteration)
     return fail(Code::bad_input, "pytorch.scope.iteration",
-                "the recording is matched by record-function ids; there are no iterations to choose from",
-                {l.profile().file});
+                "the recording is matched by record-function ids and has no iterations to select", {l.profile().file});
 
   for (uint32_t h = 0; h < l.host().ops.size(); ++h) {
     const HostOp& op = l.host().ops[h];
@@ -94,8 +93,7 @@ Result<void> set_zero(Linking& l) {
   if (__builtin_add_overflow(l.profile().base_ns, first, &absolute) ||
       __builtin_add_overflow(l.profile().base_ns, last, &absolute))
     return fail(Code::bad_input, "pytorch.kineto.time",
-                "the records lie further from baseTimeNanoseconds than 64 bits of nanoseconds reach",
-                {l.profile().file});
+                "the records are too far from baseTimeNanoseconds for 64 bits of nanoseconds", {l.profile().file});
   l.scope.zero_ns = first;
   over_all([&](Record& record) { record.start_ns -= first; });
   for (Record& module : l.profile().modules) {  // they stand for no time of their own

@@ -60,7 +60,7 @@ void match_other_names(Linking& l, const RowMap& by_id) {
     l.match.op_of_host[h] = found;
     ++l.report.matched_host_ops;
     if (count++ == 0)
-      example = fmt::format("node {} is {} there, and {} here", op.id, quote(l.text(l.profile().ops[found].name)),
+      example = fmt::format("node {} is {} there, but {} here", op.id, quote(l.text(l.profile().ops[found].name)),
                             quote(l.text(op.name)));
   }
   if (count > 0)

@@ -71,7 +71,7 @@ Result<void> check_process(Linking& l, bool both_whole) {
   const bool together = at_the_same_time(l);
   if (!l.options.rank && (together || !both_whole))
     return fail(Code::bad_input, "pytorch.pair.process",
-                fmt::format("{}: they are not of the same run{}; --rank N links them all the same", which,
+                fmt::format("{}: they are not of the same run{}; --rank N links them anyway", which,
                             together ? " or rank, though they ran at the same time" : ""),
                 {l.host().file});
   l.find("pytorch.pair.other_process", Severity::warning,

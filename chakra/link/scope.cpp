@@ -86,14 +86,14 @@ class NameMatcher {
   Result<void> run() {
     if (threads_.empty())
       return fail(Code::bad_input, "pytorch.match.low",
-                  "the Kineto trace names no record functions, and the host trace holds nothing but Gloo's records",
+                  "the Kineto trace names no record functions, and the host trace holds only records of Gloo",
                   {l_.host().file});
     CHAKRA_TRY(find_threads());
     find_iterations();
     if (iterations_.empty())
       return fail(Code::bad_input, "pytorch.match.low",
-                  fmt::format("the operators of each thread of the host trace are in the Kineto trace, but in no "
-                              "iteration those of all {} threads",
+                  fmt::format("the operators of each thread of the host trace are in the Kineto trace, but no "
+                              "iteration contains those of all {} threads",
                               threads_.size()),
                   {l_.host().file});
     CHAKRA_ASSIGN(const size_t chosen, choose());
@@ -146,9 +146,9 @@ class NameMatcher {
       if (thread.lane == kNone) {
         const HostOp& stop = l_.host().ops[thread.rows[std::min(longest, thread.rows.size() - 1)]];
         return fail(Code::bad_input, "pytorch.match.low",
-                    fmt::format("the Kineto trace names no record functions, and on none of its threads stand the {} "
-                                "operators of thread {} of the host trace in their order; at best the first {}, up to "
-                                "{} (node {}); the two are not of the same run",
+                    fmt::format("the Kineto trace names no record functions, and no thread contains the {} operators "
+                                "of thread {} of the host trace in order; the longest match has {} operators, up to {} "
+                                "(node {}); the two traces are not of the same run",
                                 show_count(static_cast<int64_t>(thread.rows.size())), thread.number, longest,
                                 quote(l_.text(stop.name)), stop.id),
                     {l_.host().file, stop.byte});
@@ -202,8 +202,7 @@ class NameMatcher {
     if (l_.options.iteration) {
       if (*l_.options.iteration >= static_cast<int64_t>(count))
         return fail(Code::bad_input, "pytorch.scope.iteration",
-                    fmt::format("there is no iteration {}; {} can be linked, from 0", *l_.options.iteration, count),
-                    {p_.file});
+                    fmt::format("unknown iteration {}; there are {}, from 0", *l_.options.iteration, count), {p_.file});
       chosen = static_cast<size_t>(*l_.options.iteration);
     } else {
       std::vector<size_t> by_length(count);
@@ -316,8 +315,8 @@ Result<std::pair<int64_t, int64_t>> window_of(const Linking& l, std::pair<int64_
   if (begin > end)
     return fail(Code::bad_input, "pytorch.scope.steps",
                 highest < 0 ? std::string("the recording has no ProfilerStep annotations")
-                            : fmt::format("the recording has the steps {} to {}, none from {} to {}", lowest, highest,
-                                          first, last),
+                            : fmt::format("the recording has the steps {} to {}, but no step from {} to {}", lowest,
+                                          highest, first, last),
                 {l.profile().file});
   return std::pair(begin, end);
 }

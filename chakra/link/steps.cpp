@@ -23,7 +23,7 @@ constexpr Step kOfProfile[] = {
      {records, zero, host_comms},
      {threads, launches, streams, comm_kernels},
      run<attach_device_ops>},
-    {"report what is missing", {records, matches, threads, launches}, {report}, run<report_loss>},
+    {"report missing records", {records, matches, threads, launches}, {report}, run<report_loss>},
     {"ask the callers of communication kernels",
      {records, matches, threads, launches, comm_kernels},
      {comm_records},
@@ -49,7 +49,7 @@ constexpr Step kOfProfile[] = {
      {records, threads, launches, streams, comm_kernels, messages, waits, constants, chains, spins},
      {device_items},
      run<add_device_edges>},
-    {"find who waits for communication on CPU threads",
+    {"find waits for communication on CPU threads",
      {records, matches, host_comms, threads, chains},
      {comm_deps, chains},
      run<find_comm_waits>},
@@ -63,7 +63,7 @@ constexpr Step kOfHostTrace[] = {
     {"find communication on CPU threads", {records}, {host_comms}, run<find_host_comms>},
     {"find the groups of communication on CPU threads", {records, host_comms}, {groups}, run<find_comm_groups>},
     {"chain the operators", {records, host_comms}, {matches, chains, host_deps}, run<chain_host_ops>},
-    {"report what is missing", {records}, {report}, run<report_loss>},
+    {"report missing records", {records}, {report}, run<report_loss>},
     {"derive work", {records}, {work}, run<derive_host_work>},
 };
 

@@ -23,7 +23,7 @@ void UnrecordedWork::report(Linking& l) {
   if (l.report.unrecorded == 0) return;
   l.find(
       "pytorch.device.unrecorded", Severity::warning,
-      fmt::format("{} times a queued device operation began later than anything recorded explains, {} in all: "
+      fmt::format("{} times a queued device operation began later than the records explain, {} in all: "
                   "device work that was not recorded is assumed ({})",
                   show_count(l.report.unrecorded), show_time(l.report.unrecorded_ns * kPsPerNs), trace::kUnrecorded));
 }

@@ -601,10 +601,10 @@ constexpr std::array kRows{
     // clang-format off
     WorkRow{matrix, "aten::mm aten::bmm aten::matmul aten::mv aten::dot aten::vdot aten::_int_mm aten::_scaled_mm "
                     "aten::__rmatmul__",
-            matrix_product<0, 1>, "2 m n k of each product", "a, b, output"},
+            matrix_product<0, 1>, "2 m n k per matrix multiplication", "a, b, output"},
     WorkRow{matrix, "aten::addmm aten::addmm_ aten::baddbmm aten::baddbmm_ aten::addbmm aten::addbmm_ aten::addmv "
                     "aten::addmv_ aten::_addmm_activation",
-            matrix_product<1, 2>, "2 m n k of each product; the addition counts nothing", "addend, a, b, output"},
+            matrix_product<1, 2>, "2 m n k per multiplication; the addition counts as 0", "addend, a, b, output"},
     WorkRow{matrix, "aten::linear aten::mkldnn_linear aten::_mkldnn_linear vllm::rocm_unquantized_gemm",
             linear, "2 m n k", "x, weight, bias, output"},
     WorkRow{matrix, "aten::_grouped_mm aten::_scaled_grouped_mm",
@@ -760,7 +760,7 @@ constexpr std::array kRows{
     WorkRow{lookup, "aten::scatter_add_ aten::scatter_add aten::index_add_ aten::index_add aten::scatter_reduce_",
             scatter, "elements of the source", "indices, source, values read and written", 1},
     WorkRow{lookup, "aten::index_put_ aten::_index_put_impl_ aten::index_put",
-            index_put, "elements of values, where it adds", "indices, values, what they are written to"},
+            index_put, "elements of values, where it adds", "indices, values, destination"},
 
     WorkRow{loss, "aten::nll_loss_forward aten::nll_loss2d_forward", like<1>, "n", "x, target", 1},
     WorkRow{loss, "aten::nll_loss_backward aten::nll_loss2d_backward", like<1>, "none", "inputs, dx"},

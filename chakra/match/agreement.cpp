@@ -221,10 +221,11 @@ void Agreement::compare(const std::map<Channel, Ends>& channels) {
       const char* tag_of = differ(0, d.its, 1, d.own);
       const bool dtypes = d.how == How::differs && std::string_view(tag_of) == "match.message.dtype";
       find(d.how == How::swapped ? "match.message.order" : tag_of, Severity::error, receive,
-           dtypes ? fmt::format("{}: elements of {} are sent, of {} expected{}", what, dtype(send), dtype(receive),
-                                and_more(d.more))
-                  : fmt::format("{}: {} bytes are sent, {} expected{}{}", what, comm(send).bytes, comm(receive).bytes,
-                                d.how == How::swapped ? ", which come later" : "", and_more(d.more)),
+           dtypes
+               ? fmt::format("{}: elements of {} are sent, but of {} are expected{}", what, dtype(send), dtype(receive),
+                             and_more(d.more))
+               : fmt::format("{}: {} bytes are sent, but {} are expected{}{}", what, comm(send).bytes,
+                             comm(receive).bytes, d.how == How::swapped ? ", which come later" : "", and_more(d.more)),
            facts_of(channel, d.index));
     }
   }
@@ -240,7 +241,7 @@ bool Agreement::compare_size(const Group& group, uint32_t index, NodeRef member)
     return true;
   if (group.assumed && all / part > group.ranks.size()) return true;  // not all ranks are here
   find("match.group.size", Severity::error, member,
-       fmt::format("collective {} of group {} has the sizes of {} ranks ({} in, {} out), the group has {}", index,
+       fmt::format("collective {} of group {} has the sizes of {} ranks ({} in, {} out), but the group has {}", index,
                    quote(group.name), all / part, show_bytes(static_cast<double>(c.in_bytes)),
                    show_bytes(static_cast<double>(c.out_bytes)), group.ranks.size()),
        facts_of(group, index));

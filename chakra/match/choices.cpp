@@ -228,7 +228,7 @@ class Chooser {
     left.clear();
   }
 
-  // `match.group.open` (error): communication that may be in several groups, for all that the recordings tell.
+  // `match.group.open` (error): communication that may be in several groups, by the recordings.
   void report(RankIndex r, const std::vector<Choice>& left, bool contradiction) {
     const RankWindow& window = windows_[r];
     std::string text;
@@ -245,9 +245,9 @@ class Chooser {
     findings_.push_back(
         {"match.group.open", Severity::error, job_.ranks[r].rank, -1,
          fmt::format("the groups of the communication on these threads are unknown, since {}: {}; give each group a "
-                     "collective of its own size, or use functional collectives, which name their group",
-                     contradiction || left.empty() ? "no group fits what the other ranks recorded"
-                                                   : "sizes, threads and times fit several",
+                     "collective of a distinct size, or use functional collectives, which name their group",
+                     contradiction || left.empty() ? "no group matches the recordings of the other ranks"
+                                                   : "sizes, threads and times match several groups",
                      text)});
   }
 

@@ -77,7 +77,7 @@ Result<GroupTable> load_groups(const std::string& path) {
   CHAKRA_ASSIGN(const Spec spec, load_spec(path));
   GroupTable table;
   if (spec.kind != Spec::Kind::map)
-    return spec.error("match.groups.form", "a groups file is a map from a group's name to its list of ranks");
+    return spec.error("match.groups.form", "a groups file must be a map from group names to lists of ranks");
   for (const auto& [name, list] : spec.fields) {
     if (list.kind != Spec::Kind::list)
       return list.error("match.groups.form", fmt::format("group {} needs a list of ranks", quote(name)));

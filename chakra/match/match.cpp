@@ -83,7 +83,7 @@ class MessageMatcher {
       return;
     }
     if (peer < 0) {
-      agreement_.find("match.message.peer_unknown", Severity::warning, {r, n}, "a send does not say to which rank");
+      agreement_.find("match.message.peer_unknown", Severity::warning, {r, n}, "a send has no destination rank");
       return;
     }
     const Channel channel{send ? t.rank : peer, send ? peer : t.rank, c.tag};
@@ -121,9 +121,7 @@ class MessageMatcher {
       }
       for (const NodeRef& receive : receives) {
         if (senders == 1 && only->receives.size() < only->sends.size()) only->receives.push_back(receive);
-        else
-          agreement_.find("match.message.peer_unknown", Severity::warning, receive,
-                          "a receive does not say from which rank");
+        else agreement_.find("match.message.peer_unknown", Severity::warning, receive, "a receive has no source rank");
       }
     }
   }
@@ -146,9 +144,9 @@ class Matcher {
     check_recorded_groups(job_, table_, agreement_);
     agreement_.join();
     if (sizeless_ > 0)
-      out_.findings.push_back({"match.collective.size_unknown", Severity::warning, -1, -1,
-                               fmt::format("{} collectives move 0 bytes: the traces do not say how much they moved",
-                                           show_count(sizeless_))});
+      out_.findings.push_back(
+          {"match.collective.size_unknown", Severity::warning, -1, -1,
+           fmt::format("{} collectives have no size in the traces and count as 0 bytes", show_count(sizeless_))});
     return std::move(out_);
   }
 
@@ -261,7 +259,7 @@ class Matcher {
     group.known = group.size > 0 && group.size == static_cast<int64_t>(group.ranks.size());
     if (group.size > 0 && !group.known)
       agreement_.find("match.group.unknown", Severity::error, {calls[0].rank, calls[0].nodes[0].node},
-                      fmt::format("group {} has {} ranks, which are unknown, and {} take part in it; name them in a "
+                      fmt::format("group {} has {} unknown ranks, but {} ranks take part in it; name them in a "
                                   "groups file",
                                   quote(group.name), group.size, group.ranks.size()),
                       {{"group", group.name}, {"index", 0}});
@@ -309,7 +307,7 @@ class Matcher {
       if (mine.root != -1) note_root(group, member_of, c.index, ref, c, agree);
       if (mine.type == CommType::unknown)
         agreement_.find("match.collective.type_unknown", Severity::warning, ref,
-                        fmt::format("collective {} of group {} does not say what it does", c.index, quote(group.name)),
+                        fmt::format("collective {} of group {} has no type", c.index, quote(group.name)),
                         {{"group", group.name}, {"index", int64_t{c.index}}});
       // Of a scatter, only the root puts in anything.
       sizeless_ += mine.bytes == 0 && mine.type != CommType::barrier && mine.type != CommType::scatter;
@@ -341,7 +339,7 @@ class Matcher {
         by_number = false;
         agreement_.find("match.collective.sequence", Severity::warning, {of->rank, of->nodes[0].node},
                         fmt::format("group {}: the sequence numbers of rank {} (from {}) and of rank {} (from {}) have "
-                                    "nothing in common; collectives are matched by position",
+                                    "no number in common; collectives are matched by position",
                                     quote(group.name), job_.ranks[first->rank].rank, first->nodes[0].key.first,
                                     job_.ranks[of->rank].rank, of->nodes[0].key.first),
                         {{"group", group.name}, {"index", 0}});

@@ -72,8 +72,8 @@ void Agreement::compare_splits(const Group& group, uint32_t index, std::span<con
       if (text.empty()) continue;
       if (!trace::parse_split(text, side->split) || side->split.size() != n)
         return find("match.collective.split", Severity::error, members[m],
-                    fmt::format("collective {} of group {}: what rank {} {}, {}, is no list of a number for each of {} "
-                                "ranks",
+                    fmt::format("collective {} of group {}: the list that rank {} {}, {}, does not have one number for "
+                                "each of {} ranks",
                                 index, quote(group.name), job_.ranks[members[m].rank].rank, name, quote(text), n),
                     facts_of(group, index));
       for (const uint64_t elements : side->split) side->total += elements;
@@ -100,7 +100,7 @@ void Agreement::compare_splits(const Group& group, uint32_t index, std::span<con
   const auto rank = [&](size_t m) { return job_.ranks[members[m].rank].rank; };
   std::string text =
       wrong == 0
-          ? fmt::format("the size that rank {} states is not that of its splits", rank(worst))
+          ? fmt::format("the size of rank {} differs from the sum of its splits", rank(worst))
           : fmt::format("rank {} sends {} elements to rank {}, which expects {}{}", rank(from),
                         part(in[from], to, n, element), rank(to), part(out[to], from, n, element),
                         wrong > 1 ? fmt::format(" (and {} more such pairs; rank {} is in most)", wrong - 1, rank(worst))
@@ -120,7 +120,7 @@ void Agreement::compare_totals(const Group& group, uint32_t index, std::span<con
   }
   if (in == out || out == 0 || members.empty()) return;
   find("match.collective.bytes", Severity::error, members[0],
-       fmt::format("collective {} of group {}: its members put in {} bytes and get {}", index, quote(group.name), in,
+       fmt::format("collective {} of group {}: its members send {} bytes but receive {}", index, quote(group.name), in,
                    out),
        facts_of(group, index));
 }

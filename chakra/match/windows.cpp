@@ -279,7 +279,7 @@ class Aligner {
     }
   }
 
-  // `match.window.unaligned` (warning): a rank whose part of the job nothing tells; its clock is unknown.
+  // `match.window.unaligned` (warning): a rank with an unknown part of the job and an unknown clock.
   void mark() {
     std::string names;
     size_t count = 0;
@@ -293,8 +293,8 @@ class Aligner {
     findings_.push_back(
         {"match.window.unaligned", Severity::warning, -1, -1,
          fmt::format(
-             "which part of the job rank {}{} recorded is unknown: neither sequence numbers nor steps, sizes or "
-             "times align it with rank {}; its clock is unknown, and its communication is matched by position",
+             "the recorded part of the job of rank {}{} is unknown: neither sequence numbers nor steps, sizes or times "
+             "align it with rank {}; its clock is unknown, and its communication is matched by position",
              names, count > kMostRanksNamed ? ", ..." : "", job_.ranks[0].rank)});
   }
 

@@ -137,7 +137,7 @@ Fabric with_class(const Fabric& fabric, size_t link_class, double rate_factor, d
 Result<std::pair<uint32_t, uint32_t>> find_link(const Fabric& fabric, std::string_view text) {
   if (!fabric.fits.empty())
     return fail(Code::bad_input, "net.change.fits",
-                "the network's measured collectives say nothing of single links; leave out 'collectives'");
+                "the network's measured collectives do not depend on single links; leave out 'collectives'");
   for (size_t dash = text.find('-'); dash != std::string_view::npos; dash = text.find('-', dash + 1)) {
     const int64_t from = device_of(fabric, text.substr(0, dash)), to = device_of(fabric, text.substr(dash + 1));
     if (from < 0 || to < 0) continue;
@@ -147,7 +147,7 @@ Result<std::pair<uint32_t, uint32_t>> find_link(const Fabric& fabric, std::strin
                 fmt::format("no link joins {} and {}", quote(text.substr(0, dash)), quote(text.substr(dash + 1))));
   }
   return fail(Code::bad_input, "net.change.link",
-              fmt::format("{} does not name two devices of the network, as 0-1 and 0-switch 0 do", quote(text)));
+              fmt::format("{} does not name two devices of the network, such as 0-1 or 0-switch 0", quote(text)));
 }
 
 Fabric with_slow_link(const Fabric& fabric, std::pair<uint32_t, uint32_t> ends, double rate_factor) {
@@ -172,7 +172,7 @@ Fabric with_slow_link(const Fabric& fabric, std::pair<uint32_t, uint32_t> ends, 
 Result<Fabric> without_link(const Fabric& fabric, std::pair<uint32_t, uint32_t> ends) {
   if (static_cast<double>(fabric.size()) * static_cast<double>(fabric.devices()) > static_cast<double>(kMostWays))
     return fail(Code::bad_input, "net.graph.large",
-                fmt::format("a network of {} ranks and {} devices is too large to find its routes without a link",
+                fmt::format("a network of {} ranks and {} devices is too large to compute routes without a link",
                             fabric.size(), fabric.devices()));
   const std::shared_ptr<Graph> graph = changed_graph(fabric, [&](const Link& link) { return !joins(link, ends); });
   if (const auto [from, to] = graph->by_link->unreachable(); from >= 0)

@@ -23,10 +23,10 @@ Result<void> read_routing(const Spec& spec, RoutingOptions& options, Findings* f
     const bool is_seed = key == std::string_view("seed");
     if (number < (is_seed ? 0 : 1) || (!is_seed && number > kMostChannels))
       return value->error("net.routing", fmt::format("{} is {}; expected {}", quote(key), number,
-                                                     is_seed ? "a seed of 0 or more" : "1 to 256 channels"));
+                                                     is_seed ? "at least 0" : "1 to 256 channels"));
     if (!options.hashes() && findings)
       findings->push_back({"net.file.unknown_key", Severity::warning, -1, -1,
-                           fmt::format("{}: the key {} has no effect: it is for 'routing: ecmp' and 'valiant'",
+                           fmt::format("{}: the key {} has no effect without 'routing: ecmp' or 'valiant'",
                                        value->place().text(), quote(key))});
     if (is_seed) options.seed = static_cast<uint64_t>(number);
     else options.channels = static_cast<uint32_t>(number);

@@ -12,7 +12,7 @@ constexpr size_t kMostDimensions = 64;
 constexpr int64_t kMostLinks = int64_t{1} << 32;
 
 Result<void> read_slow_links(const Spec& list, Fabric& fabric) {
-  if (list.kind != Spec::Kind::list) return list.error("net.file.key", "'slow_links' is a list of links");
+  if (list.kind != Spec::Kind::list) return list.error("net.file.key", "'slow_links' must be a list of links");
   for (const Spec& item : list.items) {
     CHAKRA_ASSIGN(const LinkEntry entry, read_link(item));
     if (entry.gib_per_s < 0 && entry.latency_ns < 0)
@@ -64,11 +64,10 @@ Result<void> read_by_dimension(const Spec& spec, Fabric& fabric) {
     const TopologyRow& topology = fabric.dimensions[d].topology();
     if (topology.has_switch()) any = true;
     else if (spec.kind != Spec::Kind::list) reduction = {};
-    else
-      return spec.items[d].error("net.file.value", fmt::format("a {} has no switch that could reduce", topology.name));
+    else return spec.items[d].error("net.file.value", fmt::format("a {} has no switch that can reduce", topology.name));
   }
   if (!any && spec.kind == Spec::Kind::map)
-    return spec.error("net.file.value", "no dimension has a switch that could reduce");
+    return spec.error("net.file.value", "no dimension has a switch that can reduce");
   if (!any) fabric.reductions.clear();
   return {};
 }
@@ -120,8 +119,7 @@ Result<Fabric> parse_dimensions(const Spec& spec, Findings* findings) {
   if (const Spec* reduction = spec.find("reduction")) CHAKRA_TRY(read_by_dimension(*reduction, fabric));
   if (const Spec* fits = spec.find("collectives")) {
     if (!fabric.odd_links.empty())
-      return fits->error("net.file.value",
-                         "'collectives' were measured on links that are alike: leave out 'slow_links'");
+      return fits->error("net.file.value", "'collectives' were measured on identical links: leave out 'slow_links'");
     CHAKRA_TRY(read_fits(*fits, fabric));
   }
   return fabric;

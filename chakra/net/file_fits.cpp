@@ -44,7 +44,8 @@ Result<ProtocolFit> read_protocol(const Spec& spec, size_t ranks) {
                                                   "node_step_ns", "rail_bandwidth", "peer_bandwidth", "up_to_bytes"}))
     return field->value.error("net.file.key", fmt::format("a protocol has no {}", quote(field->key)));
   const Spec* name = spec.find("protocol");
-  if (!name) return spec.error("net.file.key", "a protocol is written {protocol: LL, op_ns: 8000, wire_bandwidth: 20}");
+  if (!name)
+    return spec.error("net.file.key", "a protocol must have the form {protocol: LL, op_ns: 8000, wire_bandwidth: 20}");
   ProtocolFit protocol;
   CHAKRA_ASSIGN(protocol.name, name->string());
   CHAKRA_ASSIGN(protocol.op_ns, read_parameter(spec, "op_ns", 0));
@@ -61,7 +62,7 @@ Result<ProtocolFit> read_protocol(const Spec& spec, size_t ranks) {
 /// Ascending whole numbers, each `least` or more.
 Result<std::vector<int64_t>> read_counts(const Spec& list, int64_t least, std::string_view what) {
   if (list.kind != Spec::Kind::list || list.items.empty() || list.items.size() > kMostFittedRanks)
-    return list.error("net.file.key", fmt::format("{} is a list of 1 to {} numbers", what, kMostFittedRanks));
+    return list.error("net.file.key", fmt::format("{} must be a list of 1 to {} numbers", what, kMostFittedRanks));
   std::vector<int64_t> counts;
   for (const Spec& item : list.items) {
     CHAKRA_ASSIGN(const int64_t n, item.integer());
@@ -89,11 +90,11 @@ Result<void> read_range(const Spec& spec, CollectiveFit& fit) {
   const Spec* bytes = spec.find("bytes");
   if (!bytes) return {};
   if (bytes->kind != Spec::Kind::list || bytes->items.size() != 2)
-    return bytes->error("net.file.value", "'bytes' is a list of the least and the largest measured size");
+    return bytes->error("net.file.value", "'bytes' must be a list of the smallest and the largest measured size");
   CHAKRA_ASSIGN(fit.from_bytes, read_size(bytes->items[0]));
   CHAKRA_ASSIGN(fit.to_bytes, read_size(bytes->items[1]));
   if (fit.from_bytes > fit.to_bytes)
-    return bytes->error("net.file.value", fmt::format("'bytes' goes from {} to {}; the least size comes first",
+    return bytes->error("net.file.value", fmt::format("'bytes' goes from {} to {}; the smallest size must come first",
                                                       fit.from_bytes, fit.to_bytes));
   return {};
 }
@@ -146,8 +147,8 @@ Result<CollectiveFit> read_fit(const Spec& spec, size_t dimensions) {
     std::string known;
     for (const CollectiveForm& form : kCollectiveForms)
       known += fmt::format("{}{} {}", known.empty() ? "" : ", ", form.operation, form.algorithm);
-    return operation->error("net.file.value",
-                            fmt::format("no {} by {}; known: {}", quote(operation_name), quote(algorithm_name), known));
+    return operation->error("net.file.value", fmt::format("unknown combination of {} and {}; known: {}",
+                                                          quote(operation_name), quote(algorithm_name), known));
   }
   if (const Spec* dimension = spec.find("dimension")) {
     CHAKRA_ASSIGN(const int64_t d, dimension->integer());
@@ -178,7 +179,7 @@ Result<CollectiveFit> read_fit(const Spec& spec, size_t dimensions) {
 
 Result<void> read_fits(const Spec& list, Fabric& fabric) {
   if (list.kind != Spec::Kind::list || list.items.size() > kMostFits)
-    return list.error("net.file.key", fmt::format("'collectives' is a list of at most {}", kMostFits));
+    return list.error("net.file.key", fmt::format("'collectives' must be a list of at most {}", kMostFits));
   for (const Spec& item : list.items) {
     CHAKRA_ASSIGN(CollectiveFit fit, read_fit(item, fabric.dimensions.size()));
     fabric.fits.push_back(std::move(fit));

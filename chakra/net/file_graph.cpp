@@ -12,8 +12,7 @@ namespace {
 /// 'ranks' or 'switches': how many, or a list of names. Appends to names; "" where a device has none.
 Result<int64_t> read_devices(const Spec& spec, int64_t most, std::vector<std::string>& names) {
   const auto too_many = [&](int64_t count) {
-    return spec.error("net.graph.unreachable",
-                      fmt::format("{} devices here, too many for the links that there are to join them", count));
+    return spec.error("net.graph.unreachable", fmt::format("{} devices are too many for the number of links", count));
   };
   if (spec.kind != Spec::Kind::list) {
     CHAKRA_ASSIGN(const int64_t count, spec.integer());
@@ -28,7 +27,7 @@ Result<int64_t> read_devices(const Spec& spec, int64_t most, std::vector<std::st
     CHAKRA_ASSIGN(std::string name, item.string());
     int64_t number = 0;
     if (name.empty() || parse_integer(name, number))
-      return item.error("net.graph.device", fmt::format("{} cannot be a device's name", quote(name)));
+      return item.error("net.graph.device", fmt::format("{} is not a valid device name", quote(name)));
     names.push_back(std::move(name));
   }
   return count;
@@ -48,7 +47,7 @@ Result<uint32_t> read_end(const Spec& end, const TextMap<int64_t>& numbers, size
   int64_t number = -1;
   if (const auto found = numbers.find(text); found != numbers.end()) number = found->second;
   else if (!parse_decimal(text, number) || number < 0 || number >= static_cast<int64_t>(devices))
-    return end.error("net.graph.device", fmt::format("there is no device {}", quote(text)));
+    return end.error("net.graph.device", fmt::format("unknown device {}", quote(text)));
   return static_cast<uint32_t>(number);
 }
 
@@ -63,7 +62,7 @@ Result<void> read_links(const Spec& list, const TextMap<int64_t>& numbers, Graph
     if (from == to) return item.error("net.graph.link", "a link from a device to itself");
     for (int way = 0; way < (entry.both ? 2 : 1); ++way, std::swap(from, to)) {
       if (!joined.emplace(from, to).second)
-        return item.error("net.graph.link", fmt::format("a second link from {} to {}", quote(entry.from->scalar),
+        return item.error("net.graph.link", fmt::format("duplicate link from {} to {}", quote(entry.from->scalar),
                                                         quote(entry.to->scalar)));
       graph.links.push_back({from, to, bytes_per_s(entry.gib_per_s), latency_ps(entry.latency_ns)});
     }
@@ -111,7 +110,7 @@ Result<Fabric> parse_graph(const Spec& spec) {
   const Spec* ranks = spec.find("ranks");
   const Spec* list = spec.find("links");
   if (!ranks) return spec.error("net.file.key", "a network given as a graph needs 'ranks'");
-  if (list->kind != Spec::Kind::list) return list->error("net.file.key", "'links' is a list of links");
+  if (list->kind != Spec::Kind::list) return list->error("net.file.key", "'links' must be a list of links");
   const auto most = 2 * static_cast<int64_t>(list->items.size()) + 1;
 
   auto graph = std::make_shared<Graph>();

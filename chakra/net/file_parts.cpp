@@ -29,7 +29,7 @@ const SpecField* unknown_key(const Spec& spec, const std::vector<std::string_vie
 
 Result<LinkEntry> read_link(const Spec& spec) {
   if (spec.kind != Spec::Kind::map)
-    return spec.error("net.file.key", "a link is written {from: 0, to: 1, bandwidth: 50, latency: 500}");
+    return spec.error("net.file.key", "a link must have the form {from: 0, to: 1, bandwidth: 50, latency: 500}");
   if (const SpecField* field = unknown_key(spec, {"from", "to", "bandwidth", "latency", "both"}))
     return field->value.error("net.file.key", fmt::format("a link has no {}", quote(field->key)));
   LinkEntry entry{spec.find("from"), spec.find("to")};
@@ -50,7 +50,8 @@ Result<void> read_graph_options(const Spec& spec, Graph& graph) {
   if (const Spec* metric = spec.find("metric")) {
     CHAKRA_ASSIGN(const std::string text, metric->string());
     if (text != "hops" && text != "latency" && text != "groups")
-      return metric->error("net.file.value", fmt::format("no metric {}; known: hops, latency, groups", quote(text)));
+      return metric->error("net.file.value",
+                           fmt::format("unknown metric {}; known: hops, latency, groups", quote(text)));
     if (text == "groups" && graph.groups.empty())
       return metric->error("net.file.value", "'metric: groups' needs a network of groups, as a Dragonfly is");
     graph.metric = text == "hops" ? Metric::hops : text == "latency" ? Metric::latency : Metric::groups;
@@ -63,10 +64,9 @@ Result<void> read_graph_options(const Spec& spec, Graph& graph) {
 
 Result<void> check_ways(const Spec& place, double ranks, double passing) {
   if (ranks * passing <= static_cast<double>(kMostWays)) return {};
-  return place.error(
-      "net.graph.large",
-      fmt::format("{:.0f} ranks and {:.0f} devices that pass messages on; their product may be {} at most", ranks,
-                  passing, kMostWays));
+  return place.error("net.graph.large",
+                     fmt::format("{:.0f} ranks and {:.0f} forwarding devices; ranks times devices must be at most {}",
+                                 ranks, passing, kMostWays));
 }
 
 Result<Fabric> finish_graph(std::shared_ptr<Graph> graph, const Spec& ranks, const Spec& links) {

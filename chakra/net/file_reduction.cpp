@@ -8,9 +8,9 @@ namespace chakra::net {
 Result<Reduction> read_reduction(const Spec& spec) {
   if (spec.kind == Spec::Kind::scalar && spec.scalar == "none") return Reduction{};
   if (spec.kind != Spec::Kind::map)
-    return spec.error("net.file.key", "a reduction is written {bandwidth: 400, latency: 500}, or none");
+    return spec.error("net.file.key", "a reduction must have the form {bandwidth: 400, latency: 500}, or be 'none'");
   if (const SpecField* field = unknown_key(spec, {"bandwidth", "latency", "switch"}))
-    return field->value.error("net.file.key", fmt::format("a reduction has no {}", quote(field->key)));
+    return field->value.error("net.file.key", fmt::format("unknown key {} of a reduction", quote(field->key)));
   const Spec* bandwidth = spec.find("bandwidth");
   if (!bandwidth) return spec.error("net.file.key", "a reduction needs 'bandwidth'");
   CHAKRA_ASSIGN(const double gib_per_s, read_bandwidth(*bandwidth));
@@ -30,7 +30,7 @@ Result<std::vector<Reduction>> read_reductions(const Spec& spec, size_t count, s
   std::vector<Reduction> reductions;
   for (const Spec& item : list ? std::span<const Spec>(spec.items) : std::span<const Spec>(&spec, 1)) {
     if (const Spec* named = item.find("switch"))
-      return named->error("net.file.key", "entries with 'switch' are for networks given as a graph, in a list");
+      return named->error("net.file.key", "entries with 'switch' require a network given as a graph, in a list");
     CHAKRA_ASSIGN(const Reduction reduction, read_reduction(item));
     reductions.push_back(reduction);
   }

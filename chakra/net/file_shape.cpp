@@ -26,7 +26,7 @@ Result<const Spec*> need(const Spec& network, const ShapeRow& row, std::string_v
 Result<std::vector<int64_t>> read_numbers(const Spec& spec, const ShapeKey& key) {
   if (key.list != (spec.kind == Spec::Kind::list) || items(spec).empty() || items(spec).size() > kMostNumbers)
     return spec.error("net.file.value",
-                      key.list ? fmt::format("{} is a list of 1 to {} numbers", quote(key.name), kMostNumbers)
+                      key.list ? fmt::format("{} must be a list of 1 to {} numbers", quote(key.name), kMostNumbers)
                                : fmt::format("{} is one number", quote(key.name)));
   std::vector<int64_t> numbers;
   for (const Spec& item : items(spec)) {

@@ -101,11 +101,11 @@ TEST(File, SwitchesThatReduce) {
   wrong(grid + "reduction:\n- none\n- {bandwidth: 5}\n- none\n", "net.file.value", "net.yml:7: a Ring has no switch");
   wrong(grid + "reduction: {latency: 5}\n", "net.file.key", "a reduction needs 'bandwidth'");
   wrong(grid + "reduction:\n- none\n- none\n- {bandwith: 5}\n", "net.file.key",
-        "net.yml:8: a reduction has no 'bandwith'");
+        "net.yml:8: unknown key 'bandwith' of a reduction");
   wrong(grid + "reduction: {bandwidth: 0}\n", "net.file.value", "a bandwidth of 0");
   wrong(grid + "reduction: {bandwidth: 5, latency: -1}\n", "net.file.value", "a latency of -1");
   wrong(grid + "reduction: {bandwidth: x}\n", "base.spec.type", "x");
-  wrong(grid + "reduction: 5\n", "net.file.key", "a reduction is written");
+  wrong(grid + "reduction: 5\n", "net.file.key", "a reduction must have the form");
   wrong(grid + "reduction: {bandwidth: 5, switch: 8}\n", "net.file.key", "networks given as a graph");
   wrong("topology: [Ring]\nnpus_count: [2]\nbandwidth: [9]\nlatency: [9]\nreduction: {bandwidth: 5}\n",
         "net.file.value", "no dimension has a switch");
@@ -115,7 +115,7 @@ TEST(File, SwitchesThatReduce) {
       "reduction: {bandwidth: 5}\n",
       "net.file.key", "a Dragonfly has no 'reduction'");
   wrong(graph + "reduction: [{bandwidth: 5}]\n", "net.file.key", "needs 'switch'");
-  wrong(graph + "reduction: [{switch: c, bandwidth: 5}]\n", "net.graph.device", "there is no device 'c'");
+  wrong(graph + "reduction: [{switch: c, bandwidth: 5}]\n", "net.graph.device", "unknown device 'c'");
   wrong(graph + "reduction: [{switch: 1, bandwidth: 5}]\n", "net.graph.device", "1 is a rank");
   wrong(graph + "reduction: [{switch: a, bandwidth: 5}, {switch: 2, bandwidth: 5}]\n", "net.file.value",
         "a second reduction of '2'");

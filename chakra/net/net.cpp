@@ -211,7 +211,7 @@ std::string Fabric::describe() const {
   for (const Dimension& d : dimensions)
     out += fmt::format("{}{} of {}, {:g} GiB/s ({}), {:g} ns per link", out.empty() ? "" : "; ", d.topology().name,
                        d.ranks, d.gib_per_s, show_rate(d.bytes_per_s()), d.latency_ns);
-  if (!odd_links.empty()) out += fmt::format("; {} links unlike the others", odd_links.size());
+  if (!odd_links.empty()) out += fmt::format("; {} links differ from the others", odd_links.size());
   return out;
 }
 

@@ -181,8 +181,8 @@ const std::array<RoutingRow, 5> kRoutings{{
      "load balancing packet by packet (spraying), at its best"},
     {"ecmp", Routing::ecmp, "each switch hashes a flow (ranks, group, channel, seed) to one of its shortest next links",
      "equal-cost multipath with N channels (queue pairs) between two ranks"},
-    {"single", Routing::single, "the shortest route whose links the file names first", "static routes"},
-    {"adaptive", Routing::adaptive, "the shortest route that is least busy when the message starts; closed: spread",
+    {"single", Routing::single, "the shortest route with the first links of the file", "static routes"},
+    {"adaptive", Routing::adaptive, "the least busy shortest route at the start of the message; closed: spread",
      "adaptive routing by flow or flowlet"},
     {"valiant", Routing::valiant,
      "to a random switch with ranks (hashed as by ecmp), then on; closed: the expected shares over all of them",
@@ -204,8 +204,10 @@ Result<RoutingOptions> parse_routing(std::string_view text) {
     const std::string_view key = item.substr(0, equals);
     uint64_t value = 0;
     if ((key != "channels" && key != "seed") || equals == item.size() || !parse_decimal(item.substr(equals + 1), value))
-      return refuse(fmt::format("{} after a routing; write it like ecmp,channels=4,seed=7", quote(item)));
-    if (!options.hashes()) return refuse(fmt::format("{} is for ecmp and valiant, not for {}", quote(key), row->name));
+      return refuse(
+          fmt::format("unexpected {} after a routing policy; write, for example, ecmp,channels=4,seed=7", quote(item)));
+    if (!options.hashes())
+      return refuse(fmt::format("{} applies to ecmp and valiant, not to {}", quote(key), row->name));
     if (key == "seed") {
       options.seed = value;
     } else if (value < 1 || value > kMostChannels) {

@@ -62,7 +62,7 @@ int64_t direct_previous(int64_t a, int64_t, int64_t) { return a; }
 }  // namespace
 
 const std::array<TopologyRow, 5> kTopologies{{
-    {"Ring", "each rank linked with the next one, both ways round", TopologyKind::ring, RowForm::ring, ring_hops,
+    {"Ring", "each rank linked with the next one, in both directions", TopologyKind::ring, RowForm::ring, ring_hops,
      ring_links, ring_ends, ring_between, ring_next, ring_previous},
     {"Switch", "each rank linked with one switch: two links between any two", TopologyKind::switch_, RowForm::star,
      switch_hops, switch_links, switch_ends, switch_between, switch_next, switch_previous},

@@ -310,7 +310,7 @@ Result<void> set(std::span<const Option> rows, std::string_view name, const std:
     const bool dashed = name.starts_with('-');
     std::vector<std::string> known;
     for (const Option& row : rows) known.push_back(dashed ? name_of(row) : key_of(row));
-    return usage(fmt::format("there is no option {}{}", quote(name), suggestion(name, known)));
+    return usage(fmt::format("unknown option {}{}", quote(name), suggestion(name, known)));
   }
   return set(*option, text);
 }

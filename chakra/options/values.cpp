@@ -116,7 +116,7 @@ Form time_form(Picoseconds& time) {
 
 Form bytes_form(uint64_t& bytes) {
   const auto show = [](uint64_t n) { return n == 0 ? std::string() : fmt::format("{}", n); };
-  return form(bytes, bytes_of, show, "a number of bytes, as 5000000 or 64GiB are");
+  return form(bytes, bytes_of, show, "a number of bytes, such as 5000000 or 64GiB");
 }
 
 }  // namespace chakra::options

@@ -38,7 +38,7 @@ Result<std::unique_ptr<ColumnReader>> ColumnReader::create(const Columns& column
   for (const auto& [id, bytes] : columns) {
     CHAKRA_ASSIGN(const std::string_view entry, entry_of(id));
     if (entry.size() < 4 || entry[0] != static_cast<char>(EntryKind::column) || entry[1] < '0' || entry[1] > '2')
-      return Failure(damaged("a column has the name of something else"));
+      return Failure(damaged("a column has an invalid name"));
     auto& column = reader->columns_[std::string(entry.substr(2))];
     if (!column) column = std::make_unique<Column>();
     column->streams[static_cast<size_t>(entry[1] - '0')] = ByteReader(bytes);
@@ -82,7 +82,7 @@ std::string_view ColumnReader::text(Column& column) {
   if (text_bytes_ > kMostText && !error_) error_ = damaged("a node with more than 256 MiB of text");
   if (error_ || kind == EntryKind::text) return pattern;
   if (kind != EntryKind::pattern) {
-    error_ = damaged("what should be a text is something else");
+    error_ = damaged("invalid text entry");
     return {};
   }
   const auto [known, first] = column.numbers.try_emplace(id);
@@ -160,7 +160,7 @@ const ColumnReader::Shape* ColumnReader::shape(uint64_t id) {
     parsed->attrs.push_back(attr);
   }
   if (!ok || !bytes.ok) {
-    error_ = damaged("what should say what a node has is something else");
+    error_ = damaged("invalid entry for the columns of a node");
     return nullptr;
   }
   shape = std::move(parsed);
@@ -213,7 +213,7 @@ Result<bool> ColumnReader::next(NodeRecord& r) {
       const int64_t owner = unzigzag(fields.varint());
       const std::string_view bytes = fields.bytes(fields.varint());
       if (owner < UnknownField::kOutputs || owner >= static_cast<int64_t>(r.attrs.size()) || !schema::are_fields(bytes))
-        error_ = damaged("unknown fields of something that is not there");
+        error_ = damaged("unknown fields of a missing record");
       else r.unknown.push_back({static_cast<int32_t>(owner), bytes});
       if (error_) break;
     }

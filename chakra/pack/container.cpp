@@ -42,7 +42,7 @@ struct RankReader::State {
   Result<void> read(NodeRecord& record) {
     Result<bool> more = reader->next(record);
     if (!more) return named(std::move(more.error()));
-    if (!*more) return stored.file.damaged(name_of_block(own, group) + " holds fewer nodes than the index says", at);
+    if (!*more) return stored.file.damaged(name_of_block(own, group) + " holds fewer nodes than the index lists", at);
     return {};
   }
 };

@@ -221,7 +221,7 @@ Result<Packer> Packer::append(const std::string& path) {
   for (uint64_t id = 0; id < old.directory.entries; ++id) {
     CHAKRA_ASSIGN(const std::string_view entry, old.entry(id));
     if (entry.empty() || state->dictionary.add(static_cast<EntryKind>(entry[0]), entry.substr(1)) != id)
-      return old.file.damaged("the dictionary has an entry twice, or an empty one", 0);
+      return old.file.damaged("the dictionary has a duplicate or an empty entry", 0);
   }
   state->written_entries = old.directory.entries;
   // The last masters, to compare with.
@@ -269,7 +269,8 @@ Result<void> Packer::end_rank(int64_t rank, const std::string& source) {
   s.begun.header.rank = rank;
   for (const DirectoryEntry& entry : s.directory.ranks)
     if (entry.rank == rank)
-      return fail(Code::bad_input, "io.container.rank_twice", fmt::format("rank {} is in it already", rank), {source});
+      return fail(Code::bad_input, "io.container.rank_twice", fmt::format("rank {} is already in the container", rank),
+                  {source});
   return s.write_rank(std::exchange(s.begun, {}));
 }
 

@@ -61,7 +61,7 @@ Result<std::string> StoredFile::block(const Block& block, std::string_view befor
   if (!unpack(packed, before, bytes, most_unpacked())) {
     if (bytes.size() <= most_unpacked()) return damaged(fmt::format("{} cannot be unpacked", what), block.offset);
     return fail(Code::bad_input, "base.unpack.limit",
-                fmt::format("{} unpacks to more than {} bytes, too much for this file", what, most_unpacked()),
+                fmt::format("{} unpacks to more than {} bytes, too many for this file", what, most_unpacked()),
                 {path_, static_cast<int64_t>(block.offset)});
   }
   return bytes;
@@ -70,14 +70,13 @@ Result<std::string> StoredFile::block(const Block& block, std::string_view befor
 Result<void> Stored::check_header() {
   CHAKRA_ASSIGN(const std::string header, file.read(0, kHeader, "the header"));
   if (!header.starts_with(kMagic))
-    return fail(Code::bad_input, "io.container.not_one", "this is no container of a job", {file.path(), 0});
+    return fail(Code::bad_input, "io.container.not_one", "the file is not a container of a job", {file.path(), 0});
   ByteReader head(std::string_view(header).substr(kMagic.size()));
   const auto version = static_cast<uint32_t>(head.fixed(4));
   if (head.fixed(4) != checksum(std::string_view(header).substr(0, kHeader - 4)))
     return file.damaged("the header is damaged", 0);
   if (version != kVersion)
-    return fail(Code::bad_input, "io.container.version", fmt::format("version {} is not known here", version),
-                {file.path(), 8});
+    return fail(Code::bad_input, "io.container.version", fmt::format("unknown version {}", version), {file.path(), 8});
   return {};
 }
 
@@ -92,8 +91,8 @@ Result<Block> Stored::read_trailer() {
   const uint64_t said = in.fixed(8);
   if (!trailer.ends_with(kEndMagic) || said != file.size())
     return fail(Code::bad_input, "io.container.truncated",
-                "the file does not end with an index: it was cut, or adding to it was; 'chakra doctor --repair' "
-                "restores it as it was before that",
+                "the file does not end with an index: it was truncated, or an append was interrupted; 'chakra doctor "
+                "--repair' restores the last complete state",
                 {file.path(), static_cast<int64_t>(at)});
   if (in.fixed(4) != checksum(std::string_view(trailer).substr(0, 28)))
     return file.damaged("the trailer is damaged", at);
@@ -116,7 +115,8 @@ Result<const RankHeader*> Stored::header(int64_t rank) {
   const auto entry = std::lower_bound(directory.ranks.begin(), directory.ranks.end(), rank,
                                       [](const DirectoryEntry& e, int64_t r) { return e.rank < r; });
   if (entry == directory.ranks.end() || entry->rank != rank)
-    return fail(Code::bad_input, "io.container.rank", fmt::format("it does not hold rank {}", rank), {file.path()});
+    return fail(Code::bad_input, "io.container.rank", fmt::format("the container does not hold rank {}", rank),
+                {file.path()});
   const std::string what = fmt::format("the index of rank {}", rank);
   CHAKRA_ASSIGN(const std::string stored, file.read(entry->header.offset, entry->header.size, what));
   std::string bytes;
@@ -137,7 +137,7 @@ Result<std::pair<const RankHeader*, const RankHeader*>> Stored::headers_of(int64
     CHAKRA_ASSIGN(master, header(own->master));
     if (!master->alone() || master->group_nodes != own->group_nodes)
       return file.damaged(
-          fmt::format("rank {} is stored as a difference from rank {}, which cannot be", rank, own->master), 0);
+          fmt::format("rank {} is stored as a difference from rank {}, which is invalid", rank, own->master), 0);
   }
   return std::pair(own, master);
 }

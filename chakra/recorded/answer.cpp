@@ -66,7 +66,7 @@ struct WorstStep {
 };
 constexpr auto kWorstSteps =
     joined(std::array{column<&WorstStep::name>("name", Unit::none, "the name of the step"),
-                      column<&WorstStep::rank>("rank", Unit::id, "the rank where its run is off most")},
+                      column<&WorstStep::rank>("rank", Unit::id, "the rank with the largest error")},
            compared<WorstStep, false>());
 std::vector<WorstStep> worst_steps(const std::vector<JobReplay::Rank>& ranks) {
   std::vector<WorstStep> worst;
@@ -93,7 +93,7 @@ void add_measured(const std::string& prefix, const std::optional<JobReplay>& rep
       prefix + "ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; },
       kMeasuredSteps<kNs>);
   if constexpr (!kNs)
-    to.table(prefix + "steps", "steps against their measurement, of each the rank whose run is off most",
+    to.table(prefix + "steps", "steps against their measurement, each with the rank of the largest error",
              worst_steps(ranks), kWorstSteps, replay.has_value());
 }
 
@@ -129,7 +129,7 @@ constexpr auto kChangedSteps =
     joined(std::array{column<&ChangedStep::name>("name", Unit::none, "the name of the step")}, changed<ChangedStep>());
 constexpr auto kMostChanged =
     joined(std::array{column<&MostChanged::name>("name", Unit::none, "the name of the step"),
-                      column<&MostChanged::rank>("rank", Unit::id, "the rank where it changes most")},
+                      column<&MostChanged::rank>("rank", Unit::id, "the rank with the largest change")},
            changed<MostChanged>());
 constexpr std::array kDelays{
     column<Delayed>("rank", Unit::id, "the rank of the rule; null: all ranks",
@@ -176,10 +176,10 @@ void add_change(const std::string& prefix, const RunChange* change, answer::Buil
   const ChangedRank whole{0, change ? change->job : RunChange::Change{}, {}};
   to.values(prefix, change ? &whole : nullptr, kChanged);
   const std::vector<ChangedRank> ranks = change ? changed_ranks(*change) : std::vector<ChangedRank>();
-  to.table(prefix + "ranks", "what changes of each rank's finish", ranks, kChangedRanks, change != nullptr);
+  to.table(prefix + "ranks", "change of the finish of each rank", ranks, kChangedRanks, change != nullptr);
   to.children(
       prefix + "ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; }, kChangedSteps);
-  to.table(prefix + "steps", "what changes of each step, at the rank where that is most", most_changed(ranks),
+  to.table(prefix + "steps", "change of each step, at the rank with the largest change", most_changed(ranks),
            kMostChanged, change != nullptr);
 }
 

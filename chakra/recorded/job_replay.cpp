@@ -98,8 +98,8 @@ const JobReplay::Step* JobReplay::worst_step(TransferKind kind) const {
 Findings JobReplay::findings() const {
   if (!job_.has(TransferKind::recorded) || std::abs(job_.error(TransferKind::recorded)) <= kJobErrorToName) return {};
   return {{"sim.job.error", Severity::warning, -1, -1,
-           fmt::format("with transfers as recorded the job takes {}, {} were measured: the error of {:+.2f} % is the "
-                       "graph's, so what is simulated from it is no better",
+           fmt::format("with recorded transfers the job takes {}, but {} were measured: the graph has an error of "
+                       "{:+.2f} %, which also affects predictions from the graph",
                        show_time(job_.run(TransferKind::recorded)), show_time(job_.measured_ps),
                        100 * job_.error(TransferKind::recorded))}};
 }
@@ -107,8 +107,8 @@ Findings JobReplay::findings() const {
 Result<void> replay_recorded(sim::SimInput input, JobReplay& replay, Findings& findings) {
   if (const int64_t lost = comms_without_duration(input.job); lost > 0) {
     findings.push_back({"comm.no_kernel", Severity::warning, -1, -1,
-                        fmt::format("{} communications have no recorded duration, since their kernels were not "
-                                    "recorded: the job is not compared with its measurement",
+                        fmt::format("{} communications have no recorded duration, because their kernels are missing: "
+                                    "the job is not compared with its measurement",
                                     show_count(lost))});
     return {};
   }

@@ -20,7 +20,7 @@ std::vector<Replayed> replayed_job(const std::optional<JobReplay>& job, const Fi
 
 Findings max_error_without_effect(std::optional<double> percent, const std::vector<Replayed>& replays) {
   if (!percent || !replays.empty()) return {};
-  return {no_effect("--max-error", "there are no measured times that a replay could be compared with")};
+  return {no_effect("--max-error", "the self-check has no measured times to compare with")};
 }
 
 Result<void> check_errors(std::optional<double> percent, const std::vector<Replayed>& replays) {

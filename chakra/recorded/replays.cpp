@@ -61,8 +61,8 @@ Result<void> give_transfers(const RecordingOptions& o, sim::SimInput& input, Fin
   constexpr std::string_view kOption = "--transfers recorded";
   if (const int64_t lost = comms_without_duration(input.job); lost > 0)
     return fail(Code::bad_input, "comm.no_kernel",
-                fmt::format("{} communications have no recorded duration, since their kernels were not recorded; leave "
-                            "out {}, and the network prices them by size",
+                fmt::format("{} communications have no recorded duration, because their kernels are missing; without "
+                            "{}, the network prices them by size",
                             show_count(lost), kOption),
                 {o.path});
   if (!input.matching) input.matching = match::match(input.job, input.groups);
@@ -78,7 +78,7 @@ Result<void> give_transfers(const RecordingOptions& o, sim::SimInput& input, Fin
                   "their members have no measured times by one clock; the network prices them"));
   else
     for (const std::string& option : o.network_options)
-      findings.push_back(no_effect(option, "all transfers take as long as recorded"));
+      findings.push_back(no_effect(option, "all transfers keep their recorded duration"));
   input.transfers = std::move(transfers);
   return {};
 }
@@ -114,12 +114,13 @@ void put_starts(trace::TraceSet& job, const analyze::JobTimes& times, Findings& 
                                 : !(std::abs(since_ns) < static_cast<double>(kLongestPs / kPsPerNs) &&
                                     std::abs(clock.drift_ppm) < kMostDriftPpm);
     if (apart || left_out)
-      findings.push_back({"sim.start.clock", Severity::warning, clock.rank, -1,
-                          fmt::format("{}: {}",
-                                      apart ? "no collective joins the rank to most of the others, so what its clock "
-                                              "shows beside theirs is not known"
-                                            : "the collectives make no sense of the rank's clock",
-                                      left_out ? "its start is left out" : "its start is by its own clock")});
+      findings.push_back(
+          {"sim.start.clock", Severity::warning, clock.rank, -1,
+           fmt::format(
+               "{}: {}",
+               apart ? "no collective connects the rank to most other ranks, so the offset of its clock is unknown"
+                     : "the collectives contradict the clock of the rank",
+               left_out ? "its start is left out" : "its start is by its local clock")});
     if (!left_out)
       sim::set_recorded_start(job.ranks[r], {std::llround(since_ns), std::llround(clock.drift_ppm * 1000)});
   }
@@ -154,11 +155,12 @@ Result<std::optional<JobReplay>> use_recording(const RecordingOptions& o, sim::S
   if (o.compat) {
     if (starts)
       findings.push_back({"sim.compat.ignored", Severity::warning, -1, -1,
-                          "the recorded starts of the ranks have no effect here, nor in ASTRA-sim: all begin at 0"});
+                          "the recorded starts of the ranks have no effect: as in ASTRA-sim, all ranks start at 0"});
     return std::optional<JobReplay>();
   }
   input.align_starts = o.align_starts;
-  if (o.align_starts && !starts) findings.push_back(no_effect("--align-starts", "no trace says when its rank began"));
+  if (o.align_starts && !starts)
+    findings.push_back(no_effect("--align-starts", "no trace has the start time of its rank"));
   if (input.classes && (starts || o.recorded_transfers)) {
     CHAKRA_ASSIGN(input.job, io::expand(*input.classes, o.path));
     input.classes.reset();

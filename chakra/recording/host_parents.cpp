@@ -23,7 +23,7 @@ void leave_hostdoubles(HostTrace& host, std::vector<Parents>& parents, Salvage& 
     host.op_count -= op.kind == HostOp::Kind::op;
     salvage.note({Code::bad_input,
                   "pytorch.host.duplicate_id",
-                  fmt::format("node id {} is used before", op.id),
+                  fmt::format("duplicate node id {}", op.id),
                   {host.file, op.byte}});
   }
   host.ops.resize(kept);
@@ -59,7 +59,7 @@ Result<void> link_parents(HostTrace& host, std::vector<Parents>& parents, const 
     uint32_t& first = row_of[ops[row].id];
     if (first != RowMap::kNoRow)
       return fail(Code::bad_input, "pytorch.host.duplicate_id",
-                  fmt::format("node id {} is used before, by {}", ops[row].id, quote(strings[ops[first].name])),
+                  fmt::format("duplicate node id {}, also of {}", ops[row].id, quote(strings[ops[first].name])),
                   {host.file, ops[row].byte});
     first = row;
   }

@@ -91,7 +91,7 @@ class HostReader {
     out_.file = stream_.file();
     if (!any_window)
       return fail(Code::bad_input, "pytorch.host.not_a_host_trace",
-                  "there is no array \"nodes\" with operators in it; is this a PyTorch execution trace?", {out_.file});
+                  "the array \"nodes\" with operators is missing; is this a PyTorch execution trace?", {out_.file});
     CHAKRA_TRY(link_parents(out_, parents_, strings_, salvage_));
     out_.rank = comms_.find_rank(out_.groups);
     return std::move(out_);
@@ -178,8 +178,8 @@ class HostReader {
     if (is(key, "attrs")) return read_attrs(value, op);
     if (is(key, "cat"))
       return fail(Code::bad_input, "pytorch.host.linked",
-                  "a node is a device operation, so another tool has linked this trace already; 'chakra import' "
-                  "reads such traces, 'chakra link' the recordings that they were made from");
+                  "a node is a device operation, so another tool has already linked this trace; read it with 'chakra "
+                  "import', or link the original recordings");
     return read_attr(key, {}, value, op);
   }
 
@@ -211,7 +211,7 @@ class HostReader {
 
   Result<void> thread(JsonValue& value, uint32_t& row) {
     int64_t number = 0;
-    if (!to_integer(value, number)) return field_error("a thread of a node is no whole number");
+    if (!to_integer(value, number)) return field_error("a thread of a node is not a whole number");
     row = threads_.row_of(number);
     return {};
   }
@@ -256,7 +256,7 @@ class HostReader {
 
   Result<void> read_attrs(JsonValue& value, HostOp& op) {
     ondemand::array list;
-    if (value.get_array().get(list)) return field_error(fmt::format("attrs of node {} are no list", op.id));
+    if (value.get_array().get(list)) return field_error(fmt::format("attrs of node {} are not a list", op.id));
     for (auto item : list) {
       Object attr;
       if (const auto code = item.get_object().get(attr)) return json_error(code, {});
@@ -282,7 +282,7 @@ class HostReader {
   /// An attribute, or a field of the flat layout: they have the same names.
   Result<void> read_attr(std::string_view name, std::string_view type, JsonValue& value, HostOp& op) {
     const auto integer = [&](int64_t& to) -> Result<void> {
-      if (!to_integer(value, to)) return field_error(fmt::format("{} of a node is no whole number", name));
+      if (!to_integer(value, to)) return field_error(fmt::format("{} of a node is not a whole number", name));
       return {};
     };
     switch (name.empty() ? 0 : name[0]) {  // one comparison decides for nearly all names
@@ -295,7 +295,7 @@ class HostReader {
           int64_t scope = 0;
           CHAKRA_TRY(integer(scope));
           op.scope = static_cast<int16_t>(scope);
-          return op.scope == scope ? Result<void>() : field_error("a scope of a node is none of PyTorch's");
+          return op.scope == scope ? Result<void>() : field_error("unknown PyTorch scope of a node");
         }
         break;
       case 't':
@@ -304,7 +304,7 @@ class HostReader {
       case 'f':
         if (is(name, "fw_tid")) return thread(value, op.fw_thread);
         if (is(name, "fw_parent")) {
-          if (!natural(value, parents_.back().forward)) return field_error("fw_parent of a node is no whole number");
+          if (!natural(value, parents_.back().forward)) return field_error("fw_parent of a node is not a whole number");
           return {};
         }
         break;

@@ -184,7 +184,7 @@ class KinetoReader {
     clip_overruns(out_);
     if (!any_event && !stream_.found_array())
       return fail(Code::bad_input, "pytorch.kineto.not_a_kineto_trace",
-                  "there is no array \"traceEvents\" in it; is this a Kineto trace?", {out_.file});
+                  "the array \"traceEvents\" is missing; is this a Kineto trace?", {out_.file});
     return std::move(out_);
   }
 

@@ -115,7 +115,7 @@ Result<void> read_kineto_args(JsonValue& value, bool keep_dims, JsonStream& stre
     if (const auto code = open_field(field, key, at)) return json_error(code, {});
     if (!read_arg(key, *at, strings, args)) {
       stream.look_at(key.data());
-      return fail(Code::bad_input, "pytorch.kineto.field", fmt::format("{} is no whole number", quote(key)));
+      return fail(Code::bad_input, "pytorch.kineto.field", fmt::format("{} is not a whole number", quote(key)));
     }
   }
   if (keep_dims && !args.dims.empty()) args.comm.dims = texts.add(args.dims);

@@ -80,7 +80,8 @@ Result<void> read_kineto_member(std::string_view key, ondemand::document& docume
   if (is(key, "deviceProperties")) profile.device_names = read_device_names(document);
   if (is(key, "distributedInfo")) return read_distributed_info(document, stream, profile);
   if (is(key, "baseTimeNanoseconds") && !parse_integer(token(document), profile.base_ns))
-    return fail(Code::bad_input, "pytorch.kineto.time", "baseTimeNanoseconds is no whole number", stream.value_place());
+    return fail(Code::bad_input, "pytorch.kineto.time", "baseTimeNanoseconds is not a whole number",
+                stream.value_place());
   return {};
 }
 

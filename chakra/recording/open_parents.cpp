@@ -54,7 +54,7 @@ std::vector<uint32_t> find_roots(const HostTrace& host) {
 Failure missing(const HostTrace& host, const Orphan& orphan, const char* why) {
   const HostOp& op = host.ops[orphan.row];
   return fail(Code::bad_input, "pytorch.host.missing_parent",
-              fmt::format("the parent {} of node {} is not in the file{}; --salvage hangs such nodes on the root",
+              fmt::format("the parent {} of node {} is not in the file{}; --salvage attaches such nodes to the root",
                           orphan.parent, op.id, why),
               {host.file, op.byte});
 }
@@ -85,8 +85,7 @@ Result<void> check_open(const HostTrace& host, const StringPool& strings, const 
       if (orphan.parent == first[op.thread] && host.ops[orphan.row].thread == op.thread)
         return missing(
             host, orphan,
-            fmt::format(", though it had ended when the recording did: node {} began later, outside of it", op.id)
-                .c_str());
+            fmt::format(", although it ended before the recording: node {} began later, outside of it", op.id).c_str());
   }
   return {};
 }

@@ -146,8 +146,8 @@ Result<Sniffed> sniff(const std::string& path) {
 
 Result<void> check_rank(const Sniffed& file) {
   if (file.said && file.by_word && *file.said != *file.named)
-    return rank_error(
-        file.path, fmt::format("the trace says it is of rank {}, its name or folder says {}", *file.said, *file.named));
+    return rank_error(file.path, fmt::format("the trace contains rank {}, but the name or folder has rank {}",
+                                             *file.said, *file.named));
   return {};
 }
 
@@ -226,7 +226,7 @@ Result<std::string> choose_cycle(int64_t rank, std::vector<std::string>& files, 
                 {files[0]});
   if (std::cmp_greater_equal(*cycle, files.size()))
     return fail(Code::bad_input, "pytorch.pair.cycle",
-                fmt::format("there is no cycle {} of rank {}; {} can be linked, from 0", *cycle, rank, files.size()),
+                fmt::format("unknown cycle {} of rank {}; there are {}, from 0", *cycle, rank, files.size()),
                 {files[0]});
   return files[static_cast<size_t>(*cycle)];
 }
@@ -283,8 +283,8 @@ Result<void> settle_numbers(std::vector<Sniffed>& devices, Findings& findings) {
   auto rank = world.begin();
   for (Sniffed& file : devices) file.named = *rank++, file.by_word = true;
   findings.push_back({"pytorch.pair.rank_order", Severity::warning, -1, -1,
-                      fmt::format("the numbers {} to {} in the names are no ranks of the recorded groups (process ids, "
-                                  "perhaps); the files were taken as ranks {} to {} in that order",
+                      fmt::format("the numbers {} to {} in the names are not ranks of the recorded groups (possibly "
+                                  "process ids); the files count as ranks {} to {} in that order",
                                   *numbers.begin(), *numbers.rbegin(), *world.begin(), *world.rbegin())});
   return {};
 }
@@ -342,8 +342,8 @@ Result<RankInput> pair_files(const std::string& first, const std::string& second
   const int64_t of_host = host.by_word ? host.named.value_or(-1) : -1;
   const int64_t of_device = device.said.value_or(device.by_word ? device.named.value_or(-1) : -1);
   if (!ranks_may_differ && of_host >= 0 && of_device >= 0 && of_host != of_device)
-    return rank_error(host.path, fmt::format("the host trace is named as rank {}, the Kineto trace is of rank {}; "
-                                             "--rank N links them all the same",
+    return rank_error(host.path, fmt::format("the host trace is named as rank {}, but the Kineto trace is of rank {}; "
+                                             "--rank N links them anyway",
                                              of_host, of_device));
   return make_input(&host, device);
 }
@@ -375,7 +375,7 @@ Result<Pairing> pair_folders(const std::vector<std::string>& folders, std::optio
   for (Sniffed& file : devices) {
     CHAKRA_TRY(check_rank(file));
     if (!file.rank() && devices.size() > 1)
-      return rank_error(file.path, "neither the Kineto trace nor its name says its rank");
+      return rank_error(file.path, "neither the contents nor the name of the Kineto trace give a rank");
     RankInput& input = ranks[file.rank().value_or(0)];
     input.rank = file.rank().value_or(0);
     input.rank_known = file.rank().has_value();
@@ -385,7 +385,7 @@ Result<Pairing> pair_folders(const std::vector<std::string>& folders, std::optio
     CHAKRA_ASSIGN(ranks[rank].device, choose_cycle(rank, files, cycle));
   }
   for (const Sniffed& file : hosts) {
-    if (!file.named) return rank_error(file.path, "the name of the host trace does not say its rank");
+    if (!file.named) return rank_error(file.path, "the name of the host trace has no rank");
     if (devices.empty()) {
       const auto [input, added] = ranks.try_emplace(*file.named, host_alone(file));
       input->second.rank = *file.named;

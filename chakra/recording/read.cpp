@@ -22,7 +22,7 @@ Error name_salvage(Error error) {
         "--salvage leaves such records out and counts them";
   else if (error.tag == "pytorch.json.truncated" || error.tag == "base.gzip.truncated" ||
            error.tag == "base.zstd.truncated")
-    error.text += "; --salvage links what is whole of it";
+    error.text += "; --salvage links the intact part";
   return error;
 }
 template <class T>
@@ -43,7 +43,7 @@ void report_salvage(Recording& r, const Salvage& salvage) {
 void report_schema(Recording& r) {
   if (std::find(kHostSchemas.begin(), kHostSchemas.end(), r.host.schema) == kHostSchemas.end())
     find(r, "pytorch.host.schema", Severity::note,
-         fmt::format("the schema {} of the host trace is not known here; it was read by the names of its fields",
+         fmt::format("unknown schema {} of the host trace; it was read by the names of its fields",
                      quote(r.host.schema)));
 }
 
@@ -52,16 +52,16 @@ void report_open(Recording& r, bool damaged) {
   const HostTrace::Open& open = r.host.open;
   if (open.nodes > 0)
     find(r, "pytorch.host.open_parent", Severity::warning,
-         fmt::format("{} nodes of the host trace hang on the root of their thread, because {} not in the file ({} "
-                     "first){}",
-                     show_count(open.nodes),
-                     open.parents == 1 ? std::string("their parent is")
-                                       : fmt::format("their {} parents are", show_count(open.parents)),
-                     open.first,
-                     damaged || open.damaged
-                         ? ""
-                         : ": what has not ended when the observer stops is not written; stop it when the "
-                           "step has ended"));
+         fmt::format(
+             "{} nodes of the host trace are attached to the root of their thread, because {} not in the file ({} "
+             "first){}",
+             show_count(open.nodes),
+             open.parents == 1 ? std::string("their parent is")
+                               : fmt::format("their {} parents are", show_count(open.parents)),
+             open.first,
+             damaged || open.damaged ? ""
+                                     : ": the observer does not write operators that are still running when it stops; "
+                                       "stop it after the step has ended"));
 }
 
 Result<void> read_host(Recording& r, ByteSource source, StringPool& strings, Arena& texts, const ReadOptions& o) {
@@ -74,8 +74,8 @@ Result<void> read_host(Recording& r, ByteSource source, StringPool& strings, Are
   r.has_host = true;
   if (r.host.op_count > 0) return {};
   return fail(Code::bad_input, "pytorch.host.nothing",
-              "the host trace holds no operators: its observer did not run while the program did; start() it, or hand "
-              "it to profile() as execution_trace_observer; a Kineto trace alone can be linked, too",
+              "the host trace holds no operators: its observer was not active; start() it, or pass it to profile() as "
+              "execution_trace_observer; a Kineto trace can also be linked alone",
               {r.host.file});
 }
 
@@ -131,7 +131,7 @@ Result<void> refuse_two_ranks(const Profile& p, const StringPool& strings) {
   if (processes.size() > kNamed) names += fmt::format(" and {} more", processes.size() - kNamed);
   return fail(Code::bad_input, "kineto.two_ranks",
               fmt::format("the file holds the records of {} processes, {}: a tool merged the ranks into one file; link "
-                          "the files of the ranks that it was made of",
+                          "the original files of the ranks",
                           processes.size(), names),
               {p.file});
 }
@@ -144,7 +144,7 @@ Result<void> read_profile(Recording& r, ByteSource source, StringPool& strings, 
   report_salvage(r, salvage);
   if (r.profile.unknown.count > 0)
     find(r, "pytorch.kineto.category", Severity::warning,
-         fmt::format("{} device operations are of kinds not known here, {} first; they count as computation",
+         fmt::format("{} device operations are of unknown kinds, the first is {}; they count as computation",
                      show_count(r.profile.unknown.count), quote(r.profile.unknown.category)));
   if (r.profile.begin_end > 0)
     find(r, "pytorch.kineto.begin_end", Severity::warning,

@@ -15,11 +15,11 @@ constexpr std::array<SettingRow, 1> kNullSettings{{
 }};
 
 constexpr std::array<SettingRow, 7> kFabricSettings{{
-    {"network", "network file that plans are chosen for, as `chakra sim --network` (default: a switch of all ranks)"},
+    {"network", "network file for the selection of algorithms, as `chakra sim --network` (default: one switch)"},
     {"collectives", "rules of algorithms, as `chakra sim --collectives` (default: the least predicted time)"},
-    {"rate", "rate of each rank's link, both ways, such as 200Mbit/s or 25GB/s (default: as fast as it goes)"},
-    {"address", "address or interface of this rank for the others (default: 127.0.0.1)"},
-    {"wire", "what carries the data: sockets or libfabric (default: sockets)"},
+    {"rate", "rate of each rank's link in both directions, such as 200Mbit/s or 25GB/s (default: unlimited)"},
+    {"address", "address or interface of this rank (default: 127.0.0.1)"},
+    {"wire", "transport of the data: sockets or libfabric (default: sockets)"},
     {"provider", "provider of libfabric (default: tcp;ofi_rxm)"},
     {"log", "write the flows that each rank received to LOG.RANK.csv"},
 }};
@@ -32,11 +32,12 @@ constexpr std::array<SettingRow, 3> kNcclSettings{{
 
 constexpr std::array<BackendRow, 4> kRows{{
     {.name = "null",
-     .description = "nothing is sent: partners wait for each other, then for the shortest time recorded by any of them",
+     .description =
+         "no data is sent: partners wait for each other, then for the shortest time that any of them recorded",
      .settings = kNullSettings,
      .open = open_null},
     {.name = "fabric",
-     .description = "the plans that the simulator prices, sent between the ranks with their data",
+     .description = "the algorithms of the simulator, with real data between the ranks",
      .settings = kFabricSettings,
      .moves_data = true,
      .open = open_fabric},
@@ -84,7 +85,7 @@ Result<Settings> parse_settings(std::string_view of, std::string_view option, st
     }
     if (equals == text.npos || !found)
       return fail(Code::usage, "cli.usage",
-                  fmt::format("{} {}: KEY=VALUE is expected, and {} has {}", option, quote(text), of,
+                  fmt::format("{} {}: expected KEY=VALUE; {} has {}", option, quote(text), of,
                               known.empty() ? "no keys" : "the keys " + known));
     if (!settings.emplace(name, text.substr(equals + 1)).second)
       return fail(Code::usage, "cli.usage", fmt::format("{} {}: {} is a duplicate", option, quote(text), name));

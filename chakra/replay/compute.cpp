@@ -24,7 +24,7 @@ Result<std::optional<int64_t>> number_setting(const Settings& settings, std::str
   int64_t number = 0;
   if (!parse_decimal(text, number) || number < least || number > most)
     return fail(Code::usage, "cli.usage",
-                fmt::format("--compute-option {}={}: a number from {} to {} is expected", name, text, show_count(least),
+                fmt::format("--compute-option {}={}: expected a number from {} to {}", name, text, show_count(least),
                             show_count(most)));
   return std::optional(number);
 }

@@ -30,16 +30,16 @@ struct ComputeRow {
 Result<std::unique_ptr<Computer>> open_torch(const ComputerInput& input);
 Result<std::unique_ptr<Computer>> open_work(const ComputerInput& input);
 inline constexpr std::array<SettingRow, 4> kTorchSettings{{
-    {"plugin", "the plugin (default: libchakra_replay_torch.so where `chakra doctor --plugins` says)"},
+    {"plugin", "the plugin (default: libchakra_replay_torch.so; `chakra doctor --plugins` shows its place)"},
     {"libraries", "libraries that register more operators, separated by colons"},
-    {"threads", "threads that an operator takes (default: what libtorch takes)"},
+    {"threads", "threads of an operator (default: libtorch's default)"},
     {"record", "have PyTorch record the replay, as PREFIX.RANK.json for `chakra link`; one rank to a process"},
 }};
 /// Count the work that `--compute work` would do, without doing it. Cost: O(nodes).
 WorkDone asked_work(const trace::Trace& trace, const std::vector<bool>& selected, double scale);
 inline constexpr std::array<SettingRow, 4> kWorkSettings{{
     {"library", "the BLAS, a path or a name (default: libopenblas.so.0, libblas.so.3 or libcblas.so.3)"},
-    {"threads", "threads of the BLAS (default: what it takes)"},
+    {"threads", "threads of the BLAS (default: its default)"},
     {"size", "rows and columns of the matrices, 16 to 4096 (default: 512)"},
     {"buffer", "MiB of memory that copies go through, of all ranks of a process together (default: 256)"},
 }};
@@ -47,11 +47,11 @@ inline constexpr std::array<ComputeRow, 5> kComputes{{
     {"none", "takes no time: communication and its order remain"},
     {"sleep", "takes its recorded time, and no core", true},
     {"spin", "takes its recorded time, and keeps a core busy for each lane that computes", true, true},
-    {"torch", "the recorded operators themselves, on the CPU, by libtorch; what cannot run takes its recorded time",
+    {"torch", "runs the recorded operators on the CPU, by libtorch; operators that cannot run take their recorded time",
      true, false, kTorchSettings, open_torch},
     {"work",
-     "matrix products through BLAS and copies, with each node's operations and bytes; nodes without them take "
-     "their recorded time",
+     "matrix multiplications by BLAS and copies, with each node's FLOPs and bytes; nodes without work take their "
+     "recorded time",
      true, false, kWorkSettings, open_work},
 }};
 const ComputeRow* find_compute(std::string_view name);  ///< or null
@@ -69,8 +69,9 @@ struct FileCacheRow {
 };
 inline constexpr std::array<FileCacheRow, 3> kFileCaches{{
     {"cached", "reads and writes end when the page cache has given or taken the bytes", FileCache::cached},
-    {"synced", "a write ends with fdatasync; before a read the page cache lets go of the file", FileCache::synced},
-    {"direct", "past the page cache (O_DIRECT), in whole blocks of 4,096 bytes", FileCache::direct},
+    {"synced", "a write ends with fdatasync; a read starts with the file dropped from the page cache",
+     FileCache::synced},
+    {"direct", "bypasses the page cache (O_DIRECT), in whole blocks of 4,096 bytes", FileCache::direct},
 }};
 const FileCacheRow* find_file_cache(std::string_view name);  ///< or null
 
@@ -81,8 +82,8 @@ struct FileOrderRow {
   bool random = false;
 };
 inline constexpr std::array<FileOrderRow, 2> kFileOrders{{
-    {"in-order", "one behind the other, as the trace lists them: what comes next may be read ahead", false},
-    {"random", "shuffled, in each run alike", true},
+    {"in-order", "sequential, in the order of the trace, so that read-ahead can help", false},
+    {"random", "shuffled, identically in each run", true},
 }};
 const FileOrderRow* find_file_order(std::string_view name);  ///< or null
 

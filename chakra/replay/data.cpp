@@ -119,7 +119,7 @@ Result<void> check_reduced(const Operation& o, uint64_t first) {
         if (o.reduce == ReduceOp::average) element.divide(block, static_cast<uint32_t>(o.members.size()));
       },
       [&](int, int) {
-        return fmt::format("it is not the {} of what all members put in",
+        return fmt::format("it is not the {} of the data of all members",
                            kReduceOpNames[static_cast<size_t>(o.reduce)]);
       });
 }

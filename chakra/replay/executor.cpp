@@ -348,11 +348,11 @@ class Repetition {
     const trace::Order order = trace::topological_order(t_.deps);
     for (const NodeId n : t_.nodes())
       if (order.cycle.empty() ? !feeder_.is_done(n) && feeder_.is_ready(n) : n == order.cycle[0])
-        return fail(
-            Code::stuck, "replay.stuck.local",
-            fmt::format("rank {} cannot finish: node {} ({}) waits for {}; 'chakra check' says more", t_.rank, t_.id[n],
-                        quote(t_.name_of(n)), order.cycle.empty() ? "nodes that its lane runs later" : "itself"),
-            {t_.file});
+        return fail(Code::stuck, "replay.stuck.local",
+                    fmt::format("rank {} cannot finish: node {} ({}) waits for {}; run 'chakra check' for details",
+                                t_.rank, t_.id[n], quote(t_.name_of(n)),
+                                order.cycle.empty() ? "later nodes of the same lane" : "itself"),
+                    {t_.file});
     return fail(Code::stuck, "replay.stuck.local", fmt::format("rank {} cannot finish", t_.rank), {t_.file});
   }
 

@@ -160,7 +160,7 @@ class Scheduler {
                           const coll::Choice& choice) {
     if (!choice.algorithm)
       return fail(Code::bad_input, "replay.flows.missing",
-                  fmt::format("no algorithm can do {}; 'chakra list collectives' has what each does", describe(op)));
+                  fmt::format("no algorithm supports {}; see 'chakra list collectives'", describe(op)));
     out_.operations.back().algorithm = choice.algorithm->name;
     return add_plan(number, c, choice);
   }
@@ -240,8 +240,8 @@ result::Table table_of(const FlowSchedule& schedule) {
   using Kind = result::Table::Kind;
   result::Table t{"",
                   {{"flow", Kind::id, "flow", "its number"},
-                   {"operation", Kind::id, "operation", "the operation that it is a part of"},
-                   {"type", Kind::text, "type", "the type of that, or MESSAGE"},
+                   {"operation", Kind::id, "operation", "the operation of the flow"},
+                   {"type", Kind::text, "type", "the type of the operation, or MESSAGE"},
                    {"group", Kind::text, "group", "the process group; empty for messages"},
                    {"index", Kind::id, "index", "position of the operation in its group"},
                    {"algorithm", Kind::text, "algorithm", "the algorithm of the operation"},
@@ -249,9 +249,9 @@ result::Table table_of(const FlowSchedule& schedule) {
                    {"source", Kind::id, "source", "the rank that sends"},
                    {"destination", Kind::id, "destination", "the rank that receives"},
                    {"bytes", Kind::bytes, "bytes", "what it carries"},
-                   {"after flows", Kind::text, "after_flows", "flows of the operation that it waits for"},
+                   {"after flows", Kind::text, "after_flows", "flows of the operation that it depends on"},
                    {"after operations", Kind::text, "after_operations",
-                    "operations that it waits for, each with the computation in between: 3+500ns"}},
+                    "operations that it depends on, each with the computation in between: 3+500ns"}},
                   {}};
   for (size_t f = 0; f < schedule.flows.size(); ++f) {
     const Flow& flow = schedule.flows[f];

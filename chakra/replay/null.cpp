@@ -119,7 +119,7 @@ Result<std::unique_ptr<Session>> open_null(const World& world, Rendezvous& rende
   if (const auto given = settings.find("scale");
       given != settings.end() && !(parse_decimal(given->second, scale) && scale >= 0))
     return fail(Code::usage, "cli.usage",
-                fmt::format("--backend-option scale={}: a number from 0 on is expected", given->second));
+                fmt::format("--backend-option scale={}: expected a number of at least 0", given->second));
   return std::make_unique<NullSession>(world, rendezvous, scale);
 }
 

@@ -137,8 +137,8 @@ Result<void> compare_parties(std::vector<Party>& own, int64_t rank, bool strict,
       p.agreed = p.agreed && same_members && s.count == p.count && s.sizes == p.sizes && s.in_order;
       if (!strict || (same_members && s.count == p.count && s.types == p.types)) continue;
       return fail(Code::bad_input, "replay.comm.differ",
-                  fmt::format("{}: rank {} would run {}, and rank {} {}{}; 'chakra check' says where they part, "
-                              "--no-check runs them nevertheless",
+                  fmt::format("{}: rank {} would run {}, but rank {} would run {}{}; 'chakra check' finds the first "
+                              "difference, and --no-check skips this check",
                               p.key, rank, p.count, member, s.count,
                               s.count == p.count ? " of other types or with other members" : ""));
     }
@@ -190,7 +190,7 @@ Result<Brought> compare_brought(const Met& met, const std::string& described) {
     if (i == 0) what = does;
     else if (does != what)
       return fail(Code::bad_input, "replay.comm.differ",
-                  fmt::format("in {}, rank {} does {}, and rank {} does {}; 'chakra check' says where they part",
+                  fmt::format("in {}, rank {} runs {}, but rank {} runs {}; 'chakra check' finds the first difference",
                               described, met.ranks[0], what, met.ranks[i], does));
   }
   if (one_machine && !met.brought.empty())

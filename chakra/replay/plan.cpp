@@ -79,7 +79,7 @@ class Planner {
           n, "replay.comm.group",
           fmt::format("the members of group {} are unknown; name them in a groups file (--groups)", quote(group.name)));
     if (c.type == CommType::unknown)
-      return refuse(n, "replay.comm.type", "its type is unknown; the attribute comm_type has to say it");
+      return refuse(n, "replay.comm.type", "the type of the node is unknown; set the attribute comm_type");
     CHAKRA_TRY(check_members(n, group));
     Operation& op = begin(n);
     op.kind = Operation::Kind::collective;
@@ -149,7 +149,7 @@ class Planner {
     if (elements == 0) return std::span<const uint64_t>(list);
     if (bytes % elements != 0)
       return refuse(n, "replay.comm.split",
-                    fmt::format("its parts are {} elements, which do not fit into {} bytes", elements, bytes));
+                    fmt::format("its parts have {} elements, which does not match {} bytes", elements, bytes));
     for (uint64_t& part : list) part *= bytes / elements;
     return std::span<const uint64_t>(list);
   }
@@ -164,7 +164,7 @@ class Planner {
     (sends ? op.in_bytes : op.out_bytes) = comm.bytes;
     if (op.partner < 0 || op.partner >= ranks_)
       return refuse(n, "replay.comm.partner",
-                    op.partner < 0 ? std::string("it does not say with which rank")
+                    op.partner < 0 ? std::string("the partner rank is missing")
                                    : fmt::format("rank {} is not one of the {} ranks", op.partner, ranks_));
     if (op.partner == t_.rank) return refuse(n, "replay.comm.partner", "it is a message of the rank to itself");
     return {};
@@ -231,7 +231,7 @@ Result<RankPlan> plan_rank(const trace::TraceSet& job, const match::Matching& ma
   for (size_t r = 0; r < job.ranks.size(); ++r)
     if (job.ranks[r].rank != static_cast<int64_t>(r))
       return fail(Code::bad_input, "replay.job.ranks",
-                  fmt::format("the job has no trace of rank {}: a replay needs all ranks from 0 on", r));
+                  fmt::format("the job has no trace of rank {}: a run needs all ranks, from 0", r));
   CHAKRA_TRY(feed::check_defects(job.ranks[rank]));
   return Planner(job, matching, rank, selected).run();
 }

@@ -110,7 +110,7 @@ class Rendezvous::State {
       if (!welcome_ && Clock::now() > deadline)
         return fail(
             Code::stuck, "replay.rendezvous.timeout",
-            fmt::format("the rendezvous {} does not answer: is it another program's?", quote(world_.rendezvous)));
+            fmt::format("the rendezvous {} does not answer; does another program use it?", quote(world_.rendezvous)));
     }
     return {};
   }
@@ -127,7 +127,7 @@ class Rendezvous::State {
       note({Code::stuck,
             "replay.rank.died",
             world_.served ? std::string("the program that started the ranks has ended")
-                          : std::string("rank 0 has ended: the rendezvous is gone with it"),
+                          : std::string("rank 0 has ended, and the rendezvous with it"),
             {}});
     if (error_) return Failure(*error_);
     return {};
@@ -226,8 +226,8 @@ class Rendezvous::State {
         return note(
             {Code::stuck,
              "replay.rendezvous.timeout",
-             fmt::format("{} of {} did not come to the rendezvous {} within {:.0f} s", show_ranks(ranks), world_.ranks,
-                         quote(world_.rendezvous), static_cast<double>(world_.timeout.count()) / 1e3),
+             fmt::format("{} of {} did not connect to the rendezvous {} within {:.0f} s", show_ranks(ranks),
+                         world_.ranks, quote(world_.rendezvous), static_cast<double>(world_.timeout.count()) / 1e3),
              {}});
       }
       case Say::refused: {

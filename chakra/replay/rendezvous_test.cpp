@@ -156,7 +156,7 @@ TEST(Rendezvous, WhoNeverComesIsNamed) {
     if (rank == 1) return;
     const auto joined = Rendezvous::join(world_of(rank, 3, folder.path("s"), milliseconds(300)));
     ASSERT_EQ(tag_of(joined), "replay.rendezvous.timeout");
-    EXPECT_NE(joined.error().text.find("rank 1 of 3 did not come"), std::string::npos) << joined.error().text;
+    EXPECT_NE(joined.error().text.find("rank 1 of 3 did not connect"), std::string::npos) << joined.error().text;
   });
   EXPECT_EQ(tag_of(Rendezvous::join(world_of(1, 2, folder.path("nobody"), milliseconds(100)))),
             "replay.rendezvous.timeout");

@@ -44,8 +44,8 @@ Result<RankRun> run_joined(const RankPlan& plan, const World& world, Rendezvous&
 
 Failure no_resources() {
   return fail(Code::io, "replay.threads",
-              "no thread can be started, or there is no memory for it: a process for each rank (--rank, --ranks) or a "
-              "higher limit (ulimit -u) may help");
+              "cannot start a thread, or its memory is missing; use a process for each rank (--rank, --ranks) or a "
+              "higher limit (ulimit -u)");
 }
 
 /// Calls act(0) to act(count - 1), each in a thread of its own; none of them before there are all threads.
@@ -92,7 +92,7 @@ Result<std::vector<RankRun>> run_all(const std::vector<RankPlan>& plans, const W
   CHAKRA_ASSERT(!plans.empty());
   if (!options.backend->threads && plans.size() > 1)
     return fail(Code::usage, "replay.backend.processes",
-                fmt::format("the back end {} wants a process for each rank: start {} of them with its launcher, or "
+                fmt::format("the back end {} requires a process for each rank: start {} with its launcher, or "
                             "with --rank, --ranks and --rendezvous",
                             options.backend->name, plans.size()));
   const auto ranks = static_cast<int64_t>(plans.size());

@@ -120,14 +120,15 @@ class Table {
     const TokenDigest token{static_cast<uint64_t>(read.number()), static_cast<uint64_t>(read.number())};
     if (token != token_)
       return refuse(
-          "it does not have the token of this rendezvous: set CHAKRA_RENDEZVOUS_TOKEN to the same text for "
-          "all ranks, or to none",
+          "wrong token for this rendezvous: set CHAKRA_RENDEZVOUS_TOKEN to the same text for all ranks, or unset it "
+          "everywhere",
           "replay.rendezvous.token");
     if (ranks != ranks_)
-      return refuse(fmt::format("rank {} is started as one of {} ranks, others as one of {}", rank, ranks, ranks_));
+      return refuse(
+          fmt::format("rank {} was started as one of {} ranks, but others as one of {}", rank, ranks, ranks_));
     if (rank < 0 || rank >= ranks_) return refuse(fmt::format("rank {} is not one of {} ranks", rank, ranks_));
     if (by_rank_[static_cast<size_t>(rank)])
-      return refuse(fmt::format("rank {} was started a second time; give every rank a number of its own", rank));
+      return refuse(fmt::format("rank {} was started twice; give every rank a different number", rank));
     client.rank = rank;
     client.link.trust();
     by_rank_[static_cast<size_t>(rank)] = &client;
@@ -303,7 +304,7 @@ Result<std::unique_ptr<Server>> Server::start_private(int64_t ranks) {
   std::string folder = (std::filesystem::temp_directory_path(none) / "chakra-replay-XXXXXX").string();
   if (!mkdtemp(folder.data()))
     return fail(Code::io, "replay.rendezvous.listen",
-                fmt::format("no folder for the ranks' socket can be made: {}", std::strerror(errno)), {folder});
+                fmt::format("cannot create a folder for the socket of the ranks: {}", std::strerror(errno)), {folder});
   remove_on_signal(folder);
   const auto remove = [&] {
     rmdir(folder.c_str());

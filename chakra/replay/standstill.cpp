@@ -91,7 +91,7 @@ std::optional<std::string> who_waits(const Met& answers, int64_t idle_ms) {
     if (named++ == kWaitsNamed) break;
     text += fmt::format("{}{} {} in {}", text.empty() ? "" : "; ", show_ranks(place.waiting),
                         place.waiting.size() == 1 ? "waits" : "wait", what);
-    if (place.missing.empty()) text += ", to which all have come: the transfer does not end";
+    if (place.missing.empty()) text += ", where all ranks have arrived: the transfer does not end";
     else text += fmt::format(" for {}", show_ranks({place.missing.begin(), place.missing.end()}));
     for (const int64_t rank : place.missing) {
       const auto other = by_rank.find(rank);

@@ -45,7 +45,7 @@ Result<Target> file_target(const std::string& path) {
   Target target;
   auto* name = reinterpret_cast<sockaddr_un*>(&target.address);
   if (path.size() >= sizeof name->sun_path)
-    return bad_address(path, fmt::format("a socket's path has at most {} bytes", sizeof name->sun_path - 1));
+    return bad_address(path, fmt::format("the path of a socket must have at most {} bytes", sizeof name->sun_path - 1));
   name->sun_family = AF_UNIX;
   std::memcpy(name->sun_path, path.data(), path.size());
   target.size = sizeof(sockaddr_un);
@@ -60,7 +60,7 @@ Result<std::vector<Target>> targets_of(const std::string& text, bool listens) {
     return targets;
   }
   const size_t colon = text.rfind(':');
-  if (colon == text.npos || colon == 0) return bad_address(text, "there is no port in it");
+  if (colon == text.npos || colon == 0) return bad_address(text, "the port is missing");
   std::string host = text.substr(0, colon);
   uint64_t port = 0;
   if (!parse_decimal(text.substr(colon + 1), port) || port == 0 || port > 65535)
@@ -240,7 +240,8 @@ Failure no_token(const std::string& path, std::string_view why) {
 Result<std::string> new_token() {
   uint64_t random[2] = {};
   if (::getrandom(random, sizeof random, 0) != sizeof random)
-    return fail(Code::io, "replay.rendezvous.token", "the system gives no random numbers for the ranks' token");
+    return fail(Code::io, "replay.rendezvous.token",
+                "the system provides no random numbers for the token of the ranks");
   return fmt::format("{:016x}{:016x}", random[0], random[1]);
 }
 
@@ -269,7 +270,7 @@ Result<std::string> read_token(const std::string& path) {
                     (status.st_mode & 077) == 0;
   const ssize_t got = ours ? ::read(fd, text, sizeof text) : 0;
   ::close(fd);
-  if (!ours) return no_token(path, "others than this user can read it or wrote it");
+  if (!ours) return no_token(path, "other users can read it, or wrote it");
   return std::string(text, static_cast<size_t>(std::max<ssize_t>(got, 0)));
 }
 

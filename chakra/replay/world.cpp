@@ -71,10 +71,9 @@ Result<bool> world_from_launcher(World& world) {
     if (!rank || !ranks) continue;
     if (!parse_decimal(std::string_view(rank), world.rank) || !parse_decimal(std::string_view(ranks), world.ranks) ||
         world.rank < 0 || world.rank >= world.ranks)
-      return fail(
-          Code::usage, "replay.world.launcher",
-          fmt::format("the launcher says {}={} and {}={}, which is not a rank of a job; give --rank and --ranks",
-                      row.rank, quote(rank), row.ranks, quote(ranks)));
+      return fail(Code::usage, "replay.world.launcher",
+                  fmt::format("the launcher sets {}={} and {}={}, which is not a valid rank; give --rank and --ranks",
+                              row.rank, quote(rank), row.ranks, quote(ranks)));
     if (world.rendezvous.empty()) world.rendezvous = openmpi_rendezvous();
     if (world.rendezvous.empty()) world.rendezvous = mpich_rendezvous();
     if (world.rendezvous.empty()) world.rendezvous = torchrun_rendezvous();

@@ -15,7 +15,7 @@ using answer::Unit;
 
 constexpr std::array kRun{
     column<&SimReport::makespan_ps>("makespan_ps", Unit::ps, "from the first start of a rank to the last finish"),
-    column<&SimReport::interrupted>("interrupted", Unit::none, "the run was ended before the job"),
+    column<&SimReport::interrupted>("interrupted", Unit::none, "the run ended before the job"),
     column<&SimReport::events>("events", Unit::count, "events of the run")};
 
 /// A rank, and what of it only some runs have.
@@ -33,18 +33,18 @@ constexpr std::array kRanks{
     column<Rank>("rank", Unit::id, "the rank", [](const Rank& r) { return r.rank->rank; }),
     column<Rank>("finish_ps", Unit::ps, "end of its last node", [](const Rank& r) { return r.rank->finish_ps; }),
     column<Rank>("compute_ps", Unit::ps, "a compute node runs", [](const Rank& r) { return r.rank->compute_ps; }),
-    column<Rank>("exposed_comm_ps", Unit::ps, "communication runs or waits, and nothing computes",
+    column<Rank>("exposed_comm_ps", Unit::ps, "communication runs or waits, without concurrent computation",
                  [](const Rank& r) { return r.rank->exposed_comm_ps; }),
-    native_part<&RankReport::host_ps>("host_ps", "only its CPU runs"),
-    native_part<&RankReport::bubble_ps>("bubble_ps", "it waits for a message that nobody has sent yet"),
+    native_part<&RankReport::host_ps>("host_ps", "only the CPU of the rank runs"),
+    native_part<&RankReport::bubble_ps>("bubble_ps", "the rank waits for a message that has not been sent yet"),
     column<Rank>(
-        "exposed_storage_ps", Unit::ps, "a tier of storage serves it, and nothing computes",
+        "exposed_storage_ps", Unit::ps, "a tier of storage serves the rank, without concurrent computation",
         [](const Rank& r) { return r.tiers ? std::optional(r.rank->exposed_storage_ps) : std::nullopt; },
         Missing::left_out),
     column<Rank>("idle_ps", Unit::ps, "the rest: all parts add up to finish_ps",
                  [](const Rank& r) { return r.rank->idle_ps; }),
     column<Rank>(
-        "actor", Unit::id, "the row of actors that stands for it",
+        "actor", Unit::id, "its row of actors",
         [](const Rank& r) { return r.native ? std::optional(uint32_t{r.rank->actor}) : std::nullopt; },
         Missing::left_out)};
 
@@ -104,7 +104,7 @@ constexpr std::array kCollectives{
     column<&CollectiveReport::group>("group", Unit::none, "the process group"),
     column<CollectiveReport>("type", Unit::none, "the operation",
                              [](const auto& c) { return std::string(trace::name(c.type)); }),
-    column<&CollectiveReport::bytes>("bytes", Unit::bytes, "of one, as comm_size says"),
+    column<&CollectiveReport::bytes>("bytes", Unit::bytes, "size of one collective (comm_size)"),
     column<&CollectiveReport::members>("members", Unit::count, "ranks of the group"),
     column<&CollectiveReport::count>("count", Unit::count, "how many there are"),
     column<&CollectiveReport::total_ps>("total_ps", Unit::ps, "sum from the last arrival to the end"),
@@ -122,15 +122,15 @@ constexpr std::array kCollectives{
         },
         Missing::left_out),
     of_algorithm("near_order", "members are in the order of the network", [](const auto& c) { return c.near; }),
-    of_algorithm("by_rule", "a rule of --collectives or the system file says it",
+    of_algorithm("by_rule", "selected by a rule of --collectives or the system file",
                  [](const auto& c) { return c.by_rule; }),
     column<CollectiveReport>(
         "choice", Unit::none, "why this algorithm", [](const auto& c) { return choice_of(c).why; }, Missing::left_out),
     column<CollectiveReport>(
-        "next_best", Unit::none, "the fastest other algorithm that was looked at",
-        [](const auto& c) { return choice_of(c).next; }, Missing::left_out),
+        "next_best", Unit::none, "the fastest alternative algorithm", [](const auto& c) { return choice_of(c).next; },
+        Missing::left_out),
     column<CollectiveReport>(
-        "next_best_longer", Unit::share, "how much longer that takes alone; below 0: less",
+        "next_best_longer", Unit::share, "additional time of the alternative alone; below 0: faster",
         [](const auto& c) { return choice_of(c).longer; }, Missing::left_out),
     rows<CollectiveReport>("candidates", "algorithms that were looked at",
                            [](const CollectiveReport& c) { return c.algorithm != nullptr; }),
@@ -139,37 +139,37 @@ constexpr std::array kCollectives{
     percent_of_fit<&FittedCollective::worst_percent>("fitted_worst_percent", "worst error of the fit"),
     rows<CollectiveReport>("fitted_ranks", "numbers of members that were measured", kHasFit),
     rows<CollectiveReport>("fitted_nodes", "numbers of nodes that were measured", kHasFit),
-    of_fit("fitted_from_parts", Unit::none, "put together from parts, not measured",
+    of_fit("fitted_from_parts", Unit::none, "composed of parts, not measured",
            [](const auto& f) { return f.from_parts; }),
     of_fit("fitted_from_bytes", Unit::bytes, "the smallest size that was measured",
            [](const auto& f) { return f.from_bytes; }),
     of_fit("fitted_to_bytes", Unit::bytes, "the largest size that was measured",
            [](const auto& f) { return f.to_bytes; }),
-    of_fit("extrapolated", Unit::none, "beyond what was measured",
+    of_fit("extrapolated", Unit::none, "outside the measured range",
            [](const auto& f) { return f.other_ranks || f.other_bytes; })};
 constexpr std::array kCandidates{
     column<coll::Candidate>("algorithm", Unit::none, "the algorithm",
                             [](const auto& c) { return std::string(c.algorithm->name); }),
     column<coll::Candidate>("near_order", Unit::none, "members in the order of the network",
                             [](const auto& c) { return c.near || c.by_grid; }),
-    column<&coll::Candidate::predicted_ps>("predicted_ps", Unit::ps, "its time alone; null where it was not priced"),
+    column<&coll::Candidate::predicted_ps>("predicted_ps", Unit::ps, "its time alone; null: not priced"),
     column<&coll::Candidate::sampled>("sampled", Unit::none, "priced by a sample of its transfers")};
 
 constexpr std::array kCongestion{
     column<SimReport>("mode", Unit::none, "closed, fluid or packet",
                       [](const auto& r) { return std::string(kCongestionNames[static_cast<size_t>(r.congestion)]); }),
     column<&SimReport::congestion_reason>("reason", Unit::none, "why this mode"),
-    column<SimReport>("closed_misses_ps", Unit::ps, "how much longer the job may take than in closed form, at most",
+    column<SimReport>("closed_misses_ps", Unit::ps, "largest additional time of the job over closed form",
                       [](const auto& r) { return r.sharing.longer_ps; })};
 constexpr std::array kSharedLinks{
-    column<&SharedLink::name>("link", Unit::none, "the link; one of those that look alike"),
-    column<&SharedLink::most>("asked", Unit::none, "how often its rate is asked for at a time, at most"),
-    column<&SharedLink::lacks_ps>("lacks_ps", Unit::ps, "how much longer it needs for that")};
+    column<&SharedLink::name>("link", Unit::none, "the link; one of several identical links"),
+    column<&SharedLink::most>("asked", Unit::none, "largest load, as a multiple of its rate"),
+    column<&SharedLink::lacks_ps>("lacks_ps", Unit::ps, "additional time for that load")};
 
 constexpr std::array kActors{
-    column<&ActorReport::ranks>("ranks", Unit::count, "how many ranks it stands for"),
-    rows<ActorReport>("exposed", "what makes up exposed_comm_ps"),
-    column<&ActorReport::device>("device", Unit::none, "the device; empty where it is not known"),
+    column<&ActorReport::ranks>("ranks", Unit::count, "ranks that it represents"),
+    rows<ActorReport>("exposed", "parts of exposed_comm_ps"),
+    column<&ActorReport::device>("device", Unit::none, "the device; empty: unknown"),
     column<ActorReport>("ops", Unit::flop, "operations of each rank", [](const auto& a) { return a.work.all_ops(); }),
     column<ActorReport>("bytes", Unit::bytes, "bytes that each rank moves in memory",
                         [](const auto& a) { return a.work.bytes; }),
@@ -177,7 +177,7 @@ constexpr std::array kActors{
                         [](const auto& a) { return a.rates.ops_per_s; }),
     column<ActorReport>("bytes_per_s", Unit::bytes_per_s, "bytes by the time of the rank",
                         [](const auto& a) { return a.rates.bytes_per_s; }),
-    column<ActorReport>("mfu", Unit::share, "share of the device's peak; null where it is not known",
+    column<ActorReport>("mfu", Unit::share, "share of the device's peak; null: unknown",
                         [](const auto& a) { return a.rates.mfu; })};
 constexpr std::array kExposed{
     column<ActorReport::Exposed>("what", Unit::none, "the operation, or messages",
@@ -215,16 +215,15 @@ constexpr auto part_time(std::string_view key, std::string_view meaning) {
 }
 template <DeviceTime::Part DeviceTime::*Part>
 constexpr auto part_error(std::string_view key) {
-  return column<DeviceTime>(
-      key, Unit::share, "its error; null where it is not known of all of it", [](const DeviceTime& d) {
-        const DeviceTime::Part& part = d.*Part;
-        return part.time > 0 && part.unknown == 0 ? std::optional(part.off_ps / static_cast<double>(part.time))
-                                                  : std::nullopt;
-      });
+  return column<DeviceTime>(key, Unit::share, "its error; null: unknown for a part", [](const DeviceTime& d) {
+    const DeviceTime::Part& part = d.*Part;
+    return part.time > 0 && part.unknown == 0 ? std::optional(part.off_ps / static_cast<double>(part.time))
+                                              : std::nullopt;
+  });
 }
 constexpr std::array kDeviceTime{
     column<DeviceTime>(
-        "time_ps", Unit::ps, "device time of all ranks, where some of it is predicted",
+        "time_ps", Unit::ps, "device time of all ranks, if a part is predicted",
         [](const auto& d) { return add_saturated(add_saturated(d.kernels.time, d.estimated.time), d.other.time); }),
     part_time<&DeviceTime::kernels>("measured_kernels.time_ps", "from measured kernels"),
     part_error<&DeviceTime::kernels>("measured_kernels.error"),
@@ -236,8 +235,8 @@ constexpr std::array kThroughput{
     column<&Throughput::tokens_per_s>("tokens_per_s", Unit::none, "tokens a second, of the job"),
     column<&Throughput::tokens_per_s_per_rank>("tokens_per_s_per_rank", Unit::none, "the same by the number of ranks"),
     column<&Throughput::model_ops_per_s>("model_ops_per_s_per_rank", Unit::flop_per_s,
-                                         "operations of the model, without what is computed again"),
-    column<&Throughput::mfu>("mfu", Unit::share, "their share of the peak; null where it is not known")};
+                                         "FLOP/s of the model, without recomputation"),
+    column<&Throughput::mfu>("mfu", Unit::share, "their share of the peak; null: unknown")};
 /// How evenly links are used: one that carries what eight should stands out.
 struct LinkUse {
   int64_t links = 0;
@@ -263,7 +262,7 @@ constexpr std::array kLinks{column<&LinkReport::from>("from", Unit::none, "where
 constexpr std::array kTiers{
     column<&TierReport::name>("tier", Unit::none, "the tier of storage"),
     column<TierReport>(
-        "scope", Unit::none, "whom one place serves: rank, node or all",
+        "scope", Unit::none, "ranks served by one place: rank, node or all",
         [](const auto& t) { return std::string(device::kTierScopeNames[static_cast<size_t>(t.scope)]); }),
     column<&TierReport::places>("places", Unit::count, "how many places there are"),
     column<TierReport>("operations", Unit::count, "operations of all kinds",
@@ -272,15 +271,15 @@ constexpr std::array kTiers{
                          for (const TierReport::Kind& kind : t.kinds) operations += kind.count;
                          return operations;
                        }),
-    column<&TierReport::bytes>("bytes", Unit::bytes, "what all of them moved"),
+    column<&TierReport::bytes>("bytes", Unit::bytes, "bytes moved by all places"),
     column<&TierReport::busy_ps>("busy_ps", Unit::ps, "how long the busiest of them moved bytes"),
     rows<TierReport>("kinds", "its operations by kind")};
 constexpr std::array kTierKinds{
-    column<&TierReport::Kind::io_kind>("io_kind", Unit::none, "the kind; load and store where nodes have none"),
+    column<&TierReport::Kind::io_kind>("io_kind", Unit::none, "the kind; load or store for nodes without a kind"),
     column<&TierReport::Kind::count>("count", Unit::count, "operations"),
-    column<&TierReport::Kind::bytes>("bytes", Unit::bytes, "what they moved"),
+    column<&TierReport::Kind::bytes>("bytes", Unit::bytes, "bytes moved"),
     column<&TierReport::Kind::total_ps>("total_ps", Unit::ps, "sum from their beginnings to their ends"),
-    column<&TierReport::Kind::bytes_per_s>("bytes_per_s", Unit::bytes_per_s, "what an operation got")};
+    column<&TierReport::Kind::bytes_per_s>("bytes_per_s", Unit::bytes_per_s, "rate of an operation")};
 template <class Get>
 constexpr auto of_collective(std::string_view key, std::string_view meaning, Get) {
   return column<PathPiece>(
@@ -291,7 +290,7 @@ constexpr auto of_collective(std::string_view key, std::string_view meaning, Get
       Missing::left_out);
 }
 constexpr std::array kPath{
-    column<PathPiece>("kind", Unit::none, "what the piece is",
+    column<PathPiece>("kind", Unit::none, "kind of piece",
                       [](const auto& p) { return std::string(kPathKindNames[static_cast<size_t>(p.kind)]); }),
     column<&PathPiece::rank>("rank", Unit::id, "its rank"),
     column<&PathPiece::node>("node", Unit::id, "its node in the trace of the rank"),
@@ -307,7 +306,7 @@ constexpr std::array kPath{
         [](const auto& p) { return p.tier.empty() ? std::nullopt : std::optional(p.tier); }, Missing::left_out)};
 /// Rows of `devices`.
 constexpr std::array kDeviceRows{
-    column<&ScaledTime::from>("from", Unit::none, "the device of the recording; empty where nothing was measured"),
+    column<&ScaledTime::from>("from", Unit::none, "the device of the recording; empty: not measured"),
     column<&ScaledTime::to>("to", Unit::none, "the device of the run"),
     column<ScaledTime>("how", Unit::none, "how times came to that device",
                        [](const auto& d) { return std::string(kScalings[static_cast<size_t>(d.how)].name); }),
@@ -323,7 +322,7 @@ void add_native(const SimReport& report, const ToAdd& what, answer::Builder& to)
   to.values("congestion.", native ? &report : nullptr, kCongestion);
   to.table("congestion.shared_links", "links that are shared at the same time, the worst first", report.sharing.links,
            kSharedLinks, native);
-  to.table("actors", "ranks that were simulated as one", report.actors, kActors, native);
+  to.table("actors", "ranks simulated as one", report.actors, kActors, native);
   to.children(
       "actors", "exposed", report.actors, [](const auto& a) -> const auto& { return a.exposed; }, kExposed);
   add_devices(report.devices, to, native);

@@ -19,7 +19,7 @@ constexpr const char* kRunFluid = "run it with --congestion fluid";
 std::string only_closed(const SimInput& in) {
   if (!in.fabric.fits.empty()) return "the network's measured collectives hold in closed form only";
   if (!in.transfer_factors.empty() || in.decisive_path || !in.other_fabrics.empty())
-    return "what is asked for is known in closed form only";
+    return "the requested answer exists in closed form only";
   if (in.collective_time) return "the caller's model of collectives holds in closed form only";
   return {};
 }
@@ -33,7 +33,7 @@ double share(const SimReport& closed) {
 bool matters(const SimReport& closed) { return share(closed) > kWorthFluid; }
 
 std::string show_link(const SharedLink& link) {
-  return fmt::format("{} is asked for up to {:.1f} times what it carries", link.name, link.most);
+  return fmt::format("{} has a load of up to {:.1f} times its capacity", link.name, link.most);
 }
 
 // `sim.closed.shared` (warning): without congestion, collectives and messages need links at the same time, so that the
@@ -77,10 +77,9 @@ Result<SimReport> simulate_automatically(SimInput input) {
   const bool burst = again && again->fabric.burst_bytes > 0 && closed.sharing.flows > 0;
   if (!matters(closed) && !burst)
     return stay_closed(std::move(closed),
-                       closed.sharing.flows == 0 ? "the network carries nothing"
-                       : closed.sharing.count == 0
-                           ? "no link is shared at the same time"
-                           : "links are shared at the same time, but for less than 2 % of the time",
+                       closed.sharing.flows == 0   ? "the network carries no traffic"
+                       : closed.sharing.count == 0 ? "no link is shared at the same time"
+                                                   : "links are shared, but for less than 2 % of the time",
                        kRunFluid);
   if (!never.empty())
     return stay_closed(std::move(closed), never, "run it with --congestion fluid, which ignores them");
@@ -107,7 +106,7 @@ Result<SimReport> simulate(SimInput input) {
   const bool partial = input.partial;
   const std::atomic<bool>* const stop = input.stop;
   const auto no_answer = [] {
-    return fail(Code::interrupted, "sim.interrupted", "stopped before there was an answer");
+    return fail(Code::interrupted, "sim.interrupted", "stopped before a result was available");
   };
   if (!partial && stop && *stop) return no_answer();  // the engine looks now and then, small jobs end before
   auto report = input.congestion == Congestion::automatic ? simulate_automatically(std::move(input))

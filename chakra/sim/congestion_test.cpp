@@ -188,7 +188,7 @@ TEST(Congestion, StaysClosedWhereFluidCannotAnswer) {
   in.decisive_path = true;
   const SimReport chosen = run(in, Congestion::automatic);
   EXPECT_EQ(chosen.congestion, Congestion::closed);
-  EXPECT_EQ(chosen.congestion_reason, "what is asked for is known in closed form only");
+  EXPECT_EQ(chosen.congestion_reason, "the requested answer exists in closed form only");
   EXPECT_TRUE(warns(chosen));
 }
 
@@ -248,7 +248,7 @@ TEST(Congestion, AJobWithoutCommunicationStaysClosed) {
   SimInput in;
   in.job = job.finish();
   in.fabric = network(kOversubscribed);
-  EXPECT_EQ(run(in, Congestion::automatic).congestion_reason, "the network carries nothing");
+  EXPECT_EQ(run(in, Congestion::automatic).congestion_reason, "the network carries no traffic");
 }
 
 }  // namespace

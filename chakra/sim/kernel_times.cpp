@@ -144,15 +144,15 @@ std::string describe(const device::Device& device, const device::KernelTable& ta
   std::string unaligned;
   if (use.unaligned_ps > 0)
     unaligned = fmt::format(
-        "; {} of it is in shapes whose rows are not a multiple of {:g} bytes, and none of those was measured: {}",
+        "; {} of the time is in unmeasured shapes whose rows are not a multiple of {:g} bytes: {}",
         show_percent(static_cast<double>(use.unaligned_ps) / static_cast<double>(use.all_ps)), device::kPieceBytes,
         device.unaligned_time > 1
-            ? fmt::format("times {:g} (unaligned-time), whose error is not known", device.unaligned_time)
+            ? fmt::format("scaled by {:g} (unaligned-time), with an unknown error", device.unaligned_time)
             : "the device file has no unaligned-time for them");
-  if (!table.error) return text + "; its error is not known" + unaligned;
-  text += fmt::format("; off by {} on shapes kept out", show_percent(table.error->random));
+  if (!table.error) return text + "; its error is unknown" + unaligned;
+  text += fmt::format("; off by {} on held-out shapes", show_percent(table.error->random));
   if (use.extrapolated_ps > 0)
-    text += fmt::format("; {} of it is extrapolated: by {} where a whole size was kept out, {} at worst ({})",
+    text += fmt::format("; {} of it is extrapolated: off by {} where a whole size was held out, {} at worst ({})",
                         show_percent(static_cast<double>(use.extrapolated_ps) / static_cast<double>(use.all_ps)),
                         show_percent(table.error->block), show_percent(table.error->worst), table.error->worst_of);
   return text + unaligned;

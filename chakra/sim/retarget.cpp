@@ -181,9 +181,11 @@ class Carrier {
     return fail(
         Code::bad_input, "sim.device.unknown",
         name.empty()
-            ? fmt::format("rank {} does not say on which device it was recorded; --from-device NAME|FILE does", t_.rank)
-            : fmt::format("rank {} was recorded on {}, which is not in 'chakra list devices'; --from-device "
-                          "NAME|FILE says what it is{}",
+            ? fmt::format(
+                  "the trace of rank {} does not name the recorded device; name it with --from-device NAME|FILE",
+                  t_.rank)
+            : fmt::format("rank {} was recorded on {}, which is not in 'chakra list devices'; describe it with "
+                          "--from-device NAME|FILE{}",
                           t_.rank, quote(name), device::similar(name)),
         {t_.file});
   }
@@ -291,9 +293,10 @@ class Summary {
     const Picoseconds all = time_of(rows);
     if (const Picoseconds experts = experts_ps(); experts > 0)
       find("sim.device.experts", Severity::warning,
-           fmt::format("{} of {} of device time is in products of experts: seven published training steps with experts "
-                       "came out at 0.4 to 1.3 of their times, which the errors of kernels do not show",
-                       show_time(experts), show_time(all)));
+           fmt::format(
+               "{} of {} of device time is in matrix multiplications of experts: predictions for seven published "
+               "training steps with experts were 0.4 to 1.3 times the published times, beyond the errors of kernels",
+               show_time(experts), show_time(all)));
     if (const std::string which = stand_ins(); !which.empty()) find("sim.device.peak", Severity::warning, which);
     if (!without_host_.empty())
       find("sim.device.host", Severity::warning,
@@ -301,8 +304,8 @@ class Summary {
                        without_host_));
     if (static_cast<double>(too_fast_) > kTooFastShare * static_cast<double>(all))
       find("sim.device.too_fast", Severity::warning,
-           fmt::format("{} of the device time is in kernels that took less time than {} needs at its peak for their "
-                       "operations: is it the device, are the operations and their element types right?",
+           fmt::format("{} of the device time is in kernels that were faster than the peak rate of {}; check the "
+                       "device, the FLOPs and their element types",
                        show_percent(static_cast<double>(too_fast_) / static_cast<double>(all)), too_fast_on_));
     return rows;
   }
@@ -324,7 +327,7 @@ class Summary {
       const std::string part = show_percent(ops / ops_);
       text += text.empty() ? "" : "; ";
       if (type == trace::DType::unknown)
-        text += fmt::format("{} of the operations do not say their element type: on {} they count as {}", part, device,
+        text += fmt::format("{} of the operations have no element type: on {} they count as {}", part, device,
                             trace::name(as));
       else
         text +=

@@ -106,8 +106,8 @@ void note_free(const trace::ClassJob& job, const Storage& storage, Findings& fin
                         Severity::warning,
                         -1,
                         -1,
-                        fmt::format("{} loads and stores of {} take no time: they have no duration, and no tier is "
-                                    "charged with them; 'tiers' and 'tier-of' in --system FILE price them",
+                        fmt::format("{} loads and stores of {} take no time: they have no duration and no tier; "
+                                    "'tiers' and 'tier-of' in --system FILE price them",
                                     show_count(moves), show_bytes(bytes)),
                         {{"nodes", moves}, {"bytes", static_cast<int64_t>(std::min(bytes, 9e18))}}});
   if (computations > 0)
@@ -115,7 +115,7 @@ void note_free(const trace::ClassJob& job, const Storage& storage, Findings& fin
                         Severity::warning,
                         -1,
                         -1,
-                        fmt::format("{} computations of {:.3g} operations take no time: they have no duration, and no "
+                        fmt::format("{} computations of {:.3g} FLOPs take no time: they have no duration, and no "
                                     "device computes them; --device or a 'roofline' in --system FILE prices those that "
                                     "run on devices",
                                     show_count(computations), operations),
@@ -146,8 +146,8 @@ void note_unpriced(const trace::ClassJob& job, Findings& findings) {
   while (named.size() > kNamed) named.erase(std::prev(named.end()));
   findings.push_back(
       {"sim.tier.none", Severity::warning, -1, -1,
-       fmt::format("{} nodes name a storage tier ({}{}), but the system file describes none: they take what the trace "
-                   "says; 'tiers' in --system FILE prices them",
+       fmt::format("{} nodes name a storage tier ({}{}), but the system file describes no tiers: their durations come "
+                   "from the trace; 'tiers' in --system FILE prices them",
                    show_count(nodes), fmt::join(named, ", "), more ? fmt::format(" and {} more", more) : "")});
 }
 

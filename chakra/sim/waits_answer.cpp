@@ -11,7 +11,7 @@ using answer::Unit;
 
 constexpr auto kIsMessage = [](const Wait& wait) { return wait.type == trace::CommType::unknown; };
 constexpr auto kIsCollective = [](const Wait& wait) { return !kIsMessage(wait); };
-constexpr std::array kNoEnd{column<&Error::tag>("tag", Unit::none, "what kind of error it is"),
+constexpr std::array kNoEnd{column<&Error::tag>("tag", Unit::none, "kind of error"),
                             column<&Error::text>("text", Unit::none, "the error, in words")};
 constexpr std::array kWaits{
     column<Wait>(
@@ -22,19 +22,19 @@ constexpr std::array kWaits{
     rows<Wait>("groups", "of a collective: its group, and those in which the same happens", kIsCollective),
     column_if<Wait>(kIsCollective, "index", Unit::id, "of a collective: its position in its group, from 0",
                     [](const Wait& wait) { return wait.index; }),
-    rows<Wait>("waiting", "who waits"),
-    rows<Wait>("missing", "whom they wait for")};
+    rows<Wait>("waiting", "ranks that wait"),
+    rows<Wait>("missing", "ranks that they wait for")};
 constexpr std::array kWaiting{column<&Wait::Rank::rank>("rank", Unit::id, "the rank"),
-                              column<&Wait::Rank::node>("node", Unit::id, "its node; null where it has none")};
+                              column<&Wait::Rank::node>("node", Unit::id, "its node; null: unknown")};
 constexpr std::array kMissing =
-    answer::joined(kWaiting, std::array{column<&Wait::Rank::why>("why", Unit::none, "why it does not come")});
+    answer::joined(kWaiting, std::array{column<&Wait::Rank::why>("why", Unit::none, "reason for its absence")});
 
 }  // namespace
 
 answer::Answer answer_of(const Error& error, const std::vector<Wait>& waits) {
   answer::Builder to("sim without an end");
   to.values("error.", &error, kNoEnd);
-  to.table("waits", "what cannot go on, of which the error names the first", waits, kWaits);
+  to.table("waits", "blocked communication; the error names the first", waits, kWaits);
   to.children(
       "waits", "groups", waits, [](const Wait& wait) -> const auto& { return wait.groups; }, answer::kTextRows);
   to.children(

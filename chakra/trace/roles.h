@@ -22,7 +22,7 @@ struct RoleRow {
   Moves moves;
 };
 inline constexpr std::array<RoleRow, 12> kRoles{{
-    {"unknown", "neither the description nor the name tells", Moves::unknown},
+    {"unknown", "unknown from both description and name", Moves::unknown},
     {"world", "all ranks: barriers, losses, norms of gradients", Moves::parameters},
     {"dp", "data parallel: ranks with other samples", Moves::parameters},
     {"shard", "data-parallel ranks that share parameters out", Moves::parameters},
@@ -32,7 +32,7 @@ inline constexpr std::array<RoleRow, 12> kRoles{{
     {"etp", "tensor parallel, of experts", Moves::activations},
     {"cp", "context parallel", Moves::activations},
     {"ep", "expert parallel", Moves::activations},
-    {"pp", "pipeline stages: gradients of what two stages hold", Moves::parameters},
+    {"pp", "pipeline stages: gradients of parameters shared by two stages", Moves::parameters},
     {"tables", "owners of embedding tables, and users of their rows", Moves::activations},
 }};
 constexpr const RoleRow& row_of(Role role) { return kRoles[static_cast<size_t>(role)]; }

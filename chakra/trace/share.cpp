@@ -21,7 +21,7 @@ bool equal(const StringPool& a, const StringPool& b) {
 }
 
 auto fields(const Comm& c) {
-  static_assert(sizeof(Comm) == 136, "a new field of Comm must be compared, too");
+  static_assert(sizeof(Comm) == 136, "also compare the new field of Comm");
   return std::tie(c.type, c.bytes, c.in_bytes, c.out_bytes, c.dtype, c.group, c.sequence, c.root, c.src, c.dst, c.tag,
                   c.priority, c.involved, c.involved_count);
 }

@@ -54,19 +54,19 @@ class Reader {
       if (equals != std::string_view::npos) values[count] = trimmed(field.substr(equals + 1));
       from = end + 1;
     }
-    if (count < 4) return wrong("view.csv.form", "rank, tick, node and name are expected");
+    if (count < 4) return wrong("view.csv.form", "expected rank, tick, node and name");
     if (!whole && values[4].empty())
-      return wrong("view.csv.form", "the file ends within this line: it has neither a type nor an end");
+      return wrong("view.csv.form", "the file ends within this line: it has no type and no line end");
     uint64_t rank = 0, tick = 0, id = 0;
     if (!parse_decimal(values[0], rank) || !parse_decimal(values[1], tick) || !parse_decimal(values[2], id))
-      return wrong("view.csv.form", "rank, tick and node are to be whole numbers");
+      return wrong("view.csv.form", "rank, tick and node must be whole numbers");
     if (rank > INT32_MAX || (o_.ranks > 0 && rank >= static_cast<uint64_t>(o_.ranks)))
-      return wrong("view.csv.rank", o_.ranks > 0 ? fmt::format("rank {} where there are {}", rank, o_.ranks)
-                                                 : fmt::format("there can be no rank {}", rank));
+      return wrong("view.csv.rank", o_.ranks > 0 ? fmt::format("rank {}, but there are only {}", rank, o_.ranks)
+                                                 : fmt::format("invalid rank {}", rank));
     const unsigned __int128 ps = static_cast<unsigned __int128>(tick) * 1'000'000'000'000u;
     const unsigned __int128 rounded = (ps + o_.hz / 2) / o_.hz;
     if (rounded > static_cast<unsigned __int128>(kLongestPs))
-      return wrong("view.csv.time", fmt::format("tick {} is later than can be shown", tick));
+      return wrong("view.csv.time", fmt::format("tick {} is beyond the range of a timeline", tick));
     const auto time = static_cast<Picoseconds>(rounded);
     const std::pair<uint64_t, uint64_t> key(rank, id);
     if (issue) {
@@ -92,7 +92,7 @@ class Reader {
   Timeline finish() {
     number_tracks();
     if (out_.slices.empty())
-      findings_.push_back({"view.csv.empty", Severity::warning, -1, -1, "no node ended: there is nothing to show"});
+      findings_.push_back({"view.csv.empty", Severity::warning, -1, -1, "no node ended, so the timeline is empty"});
     if (!open_.empty()) {
       int64_t first = INT64_MAX;
       for (const auto& [key, open] : open_) first = std::min(first, open.line);
@@ -103,7 +103,7 @@ class Reader {
     }
     if (unnamed_ > 0)
       findings_.push_back({"view.csv.kind", Severity::note, -1, -1,
-                           fmt::format("of {} node{} neither name nor type says the kind; on tracks of their own",
+                           fmt::format("{} node{} of unknown kind (by name and type); shown on separate tracks",
                                        show_count(unnamed_), unnamed_ == 1 ? "" : "s")});
     if (skipped_ > 0)
       findings_.push_back(
@@ -219,7 +219,7 @@ Result<uint64_t> parse_frequency(std::string_view text) {
     if (hz > 0 && hz <= kMost) return hz;
   }
   return fail(Code::usage, "view.csv.frequency",
-              fmt::format("{}: a frequency is expected, such as 1500 (MHz) or 1.5GHz", quote(text)));
+              fmt::format("{}: expected a frequency, such as 1500 (MHz) or 1.5GHz", quote(text)));
 }
 
 }  // namespace chakra::view

@@ -25,14 +25,14 @@ constexpr std::array<Reason, 10> kReasons{{
     {EdgeKind::event, "the stream waits for an event after it: a cuda_sync record names both",
      "cudaStreamWaitEvent without a record, or a graph over several streams (rules W3, D3)"},
     {EdgeKind::sync, "this call blocks until it ends: the call's meaning, or a cuda_sync record",
-     "the thread went on when it ended, and nothing names what was waited for (rules W1 to W6)"},
+     "the thread continued when it ended, and no record names the cause of the wait (rules W1 to W6)"},
     {EdgeKind::thread, "it started or woke this thread",
      "the other thread went idle last while this one was (rule T1)"},
     {EdgeKind::data, "this reads a tensor that it writes", "this reads a tensor that it writes"},
     {EdgeKind::comm, "it asked for this communication, or this waits for its completion",
      "the thread was idle until the communication ended (rule C1)"},
     {EdgeKind::contention, "", "it filled the device until this began (rule D2)"},
-    {EdgeKind::given, "the file says so", ""},
+    {EdgeKind::given, "the edge is in the file", ""},
 }};
 
 std::string_view reason_of(uint8_t kind) {

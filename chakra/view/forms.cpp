@@ -8,10 +8,10 @@ namespace chakra::view {
 extern const PenWords kGraphmlWords;
 
 constexpr FormRow kFormRows[] = {
-    {"timeline", "*.json", "what ran when, for ui.perfetto.dev and chrome://tracing; written"},
+    {"timeline", "*.json", "timeline for ui.perfetto.dev and chrome://tracing; written"},
     {"dot", "*.dot, *.gv", "the graph as DOT, the language of Graphviz; written", &kDotWords},
     {"graphml", "*.graphml", "the graph as GraphML, for Gephi, yEd, networkx; written", &kGraphmlWords},
-    {"svg", "*.svg", "the graph as a picture, by Graphviz; written"},
+    {"svg", "*.svg", "the graph as a vector image, by Graphviz; written"},
     {"pdf", "*.pdf", "the graph as a page, by Graphviz; written"},
     {"png", "*.png", "the graph as an image, by Graphviz; written"},
 };

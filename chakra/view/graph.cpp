@@ -291,8 +291,8 @@ class NodePicture {
     }
     if (indirect.cut() > 0)
       findings.push_back({"view.graph.cut", Severity::note, t_.rank, -1,
-                          fmt::format("hidden nodes pass at most {} others on to who waits for them: {} times one was "
-                                      "left out, so indirect edges are missing",
+                          fmt::format("a hidden node passes at most {} dependencies on to its dependents; {} were left "
+                                      "out, so indirect edges are missing",
                                       kMostPassedOn, show_count(indirect.cut()))});
     return {};
   }
@@ -389,15 +389,16 @@ Result<GraphCounts> draw(const Trace& t, const GraphOptions& options, Pen pen, F
   if (options.focus) {
     const size_t found = t.id.find(*options.focus);
     if (found == t.id.size())
-      return fail(Code::usage, "view.graph.focus",
-                  fmt::format("--focus names node {}, which the trace does not have", *options.focus), {t.file});
+      return fail(Code::usage, "view.graph.focus", fmt::format("--focus: the trace has no node {}", *options.focus),
+                  {t.file});
     focus = NodeId(found);
     keep[focus] = 1;
     if (const int64_t hubs = keep_near(t, focus, options.hops, keep); hubs > 0)
-      findings.push_back({"view.graph.hub", Severity::note, t.rank, -1,
-                          fmt::format("{} node{} near it ha{} more than {} edges and {} shown without what lies behind",
-                                      show_count(hubs), hubs == 1 ? "" : "s", hubs == 1 ? "s" : "ve", kHub,
-                                      hubs == 1 ? "is" : "are")});
+      findings.push_back(
+          {"view.graph.hub", Severity::note, t.rank, -1,
+           fmt::format("{} node{} near it ha{} more than {} edges and {} shown without further neighbours",
+                       show_count(hubs), hubs == 1 ? "" : "s", hubs == 1 ? "s" : "ve", kHub,
+                       hubs == 1 ? "is" : "are")});
   }
   pen.begin(fmt::format("{}: rank {}", t.file, t.rank));
   CHAKRA_ASSIGN(const GraphCounts counts, options.group ? draw_groups(t, keep, options, pen)

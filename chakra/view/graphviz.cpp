@@ -58,11 +58,11 @@ Result<void> run_dot(std::string_view form, std::FILE* in, std::FILE* out, std::
         Code::io, "view.graphviz.missing",
         fmt::format("Graphviz's program 'dot' is needed for {} and cannot be run ({}): install Graphviz (on Debian "
                     "and Ubuntu: apt install graphviz; on Fedora: dnf install graphviz; on macOS: brew install "
-                    "graphviz), or write FILE.dot or FILE.graphml, which need nothing",
+                    "graphviz), or write FILE.dot or FILE.graphml, without Graphviz",
                     form, std::strerror(failed)));
   int status = 0;
   while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return fail(Code::io, "view.graphviz.failed", "lost sight of Graphviz's program 'dot'");
+    if (errno != EINTR) return fail(Code::io, "view.graphviz.failed", "lost track of Graphviz's program 'dot'");
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   std::string said;
   CHAKRA_TRY(read_back(errors, [&](std::string_view piece) -> Result<void> {

@@ -40,7 +40,7 @@ class TimelineBuilder {
   Result<void> add_as_early_as_possible(const Trace& t) {
     CHAKRA_ASSIGN(const std::vector<NodeId> order, trace::running_order(t, "view.cycle"));
     findings_.push_back({"view.not_measured", Severity::note, t.rank, -1,
-                         "no start times were measured; nodes stand as early as their dependencies allow"});
+                         "no start times were measured; nodes are placed as early as their dependencies allow"});
     const std::vector<Picoseconds> ends = trace::earliest_ends(t, order, t.dur_ps);
     std::vector<Picoseconds> starts(t.size());
     for (const NodeId n : t.nodes()) starts[n] = ends[n] - t.dur_ps[n];

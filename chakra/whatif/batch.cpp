@@ -143,11 +143,12 @@ class Batch {
       else if (moves == trace::Moves::unknown && !pattern_.empty()) moves = trace::Moves::activations;
       if (moves == trace::Moves::unknown && alone) moves = trace::Moves::parameters;
       if (moves == trace::Moves::unknown && used[g])
-        return fail(Code::bad_input, "whatif.batch.groups",
-                    fmt::format("neither the name nor the description of group {} tells what it is for, so it is not "
-                                "known whether its collectives grow with the batch; --batch X:PATTERN names the groups "
-                                "that move parameters or gradients",
-                                quote(name)));
+        return fail(
+            Code::bad_input, "whatif.batch.groups",
+            fmt::format(
+                "the purpose of group {} is unknown (by name and description), so its collectives may or may not grow "
+                "with the batch; name the groups that move parameters or gradients with --batch X:PATTERN",
+                quote(name)));
       parameters_.push_back(moves == trace::Moves::parameters);
       matched |= named;
     }
@@ -196,18 +197,18 @@ class Batch {
 
 }  // namespace
 
-// `whatif.batch.groups` (1): a group whose role is not known, or a pattern that no group matches
+// `whatif.batch.groups` (1): a group with an unknown role, or a pattern that no group matches
 Result<Reached> change_batch(std::string_view value, sim::SimInput& input) {
   const size_t colon = value.find(':');
   double factor = 0;
   if (!parse_decimal(value.substr(0, colon), factor) || !(factor > 0 && factor <= kMostFactor))
     return fail(Code::usage, "whatif.rule.form",
-                fmt::format("{} is not of the form X or X:PATTERN, X a factor of the batch above 0 and up to {:g}",
+                fmt::format("{} does not have the form X or X:PATTERN, with a batch factor X above 0 and up to {:g}",
                             quote(value), kMostFactor));
   if (!input.matching) input.matching = match::match(input.job, input.groups);
   const std::string_view pattern = colon == std::string_view::npos ? std::string_view() : value.substr(colon + 1);
   CHAKRA_ASSIGN(const Reached reached, Batch(input, factor, pattern).run());
-  return reached_something(reached, "batch", value, "the job computes nothing");
+  return reached_something(reached, "batch", value, "the job has no computation");
 }
 
 }  // namespace chakra::whatif

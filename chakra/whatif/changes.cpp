@@ -10,51 +10,48 @@ namespace chakra::whatif {
 namespace {
 
 constexpr ChangeRow kChangeRows[] = {
-    {"tp", "N", "N tensor-parallel ranks; only of generated jobs",
-     "The job becomes the one that is generated with N, all other options as they were: it has more or fewer ranks. "
-     "Expert-tensor parallelism follows where it was not given.",
+    {"tp", "N", "N tensor-parallel ranks; generated jobs only",
+     "Regenerates the job with N and otherwise the same options; the number of ranks changes. Expert-tensor "
+     "parallelism follows --tp unless the job was generated with --etp.",
      change_tp, true},
-    {"pp", "N", "N pipeline stages; only of generated jobs",
-     "The job becomes the one that is generated with N, all other options as they were: it has more or fewer ranks, "
-     "and "
-     "each stage fewer or more layers.",
+    {"pp", "N", "N pipeline stages; generated jobs only",
+     "Regenerates the job with N and otherwise the same options; the number of ranks and the layers per stage change.",
      change_pp, true},
-    {"dp", "N[:PATTERN]", "N data-parallel replicas; PATTERN names their groups (default: those of role dp)",
-     "Each replica keeps its batch. A generated job becomes the one that is generated with N: its placement, and what "
-     "each rank has of the optimizer. In other jobs each rank keeps its work, also that of a sharded optimizer; what "
-     "all gather together stays as large; recorded transfers of these groups take time in proportion to (n-1)/n of n "
-     "members.",
+    {"dp", "N[:PATTERN]", "N data-parallel replicas; PATTERN names the groups (default: role dp)",
+     "Each replica keeps its batch. A generated job is regenerated with N: placement and optimizer shards change. In "
+     "other jobs, each rank keeps its work, even with a sharded optimizer; the total size of gathered data stays; "
+     "recorded transfers of these groups scale with (n-1)/n for n members.",
      change_dp, true},
-    {"micro-batches", "N", "A step of N micro-batches, each as large as before; only of generated jobs",
-     "Passes follow the job's schedule. A further micro-batch takes what those take that are neither first nor last; "
-     "what is done once a step (sums of gradients, the optimizer) stays. The step has N micro-batches' samples: for "
-     "the "
-     "samples of M in N parts add --batch M/N as a number.",
+    {"micro-batches", "N", "N micro-batches of unchanged size per step; generated jobs only",
+     "Passes follow the job's schedule. An additional micro-batch takes as long as one in the middle. Work done once "
+     "per step (gradient reductions, optimizer) stays. The number of samples grows with N; to split the samples of M "
+     "micro-batches into N, add --batch M/N as a number.",
      change_micro_batches, true},
-    {"batch", "X[:PATTERN]", "Each replica has X times its batch; PATTERN names groups that move parameters",
-     "Without PATTERN, the roles of groups decide. Computation and copies take time in proportion to it, but those of "
-     "the optimizer (by its name, or its callers'); "
-     "so do messages, and collectives of groups whose role is to share activations. Collectives of other roles move "
-     "parameters and stay. In generated jobs what reads matrices reads them once. Host time stays.",
+    {"batch", "X[:PATTERN]", "Multiply the batch by X; PATTERN names groups that move parameters",
+     "Without PATTERN, the roles of groups decide. Computation, copies, messages, and collectives of groups that "
+     "exchange activations scale with X. The optimizer (recognized by its name or its callers), collectives of other "
+     "roles and host time stay. In generated jobs, the bytes of weight matrices stay.",
      change_batch},
-    {"slow-link", "A-B=X", "The link between two devices of the network has X of its rate, both ways",
-     "Collectives choose their algorithm for the network with the slow link.", change_slow_link},
-    {"fail-link", "A-B", "The link between two devices of the network is gone, both ways",
-     "Messages take the shortest routes that are left; no time goes by until they are found.", change_fail_link},
-    {"overlap", "on|off", "Whether communication runs beside the computation of a rank",
-     "off: what a rank computed before all who take part had come is done before the transfer, the rest after it. on: "
-     "what waits for communication by the order of a stream or thread alone does not need its result: a lower bound.",
+    {"slow-link", "A-B=X", "Multiply the rate of the link between A and B by X, in both directions",
+     "Collective algorithms are selected for the network with the slow link.", change_slow_link},
+    {"fail-link", "A-B", "Remove the link between A and B, in both directions",
+     "Messages take the shortest remaining routes, without a delay for rerouting.", change_fail_link},
+    {"overlap", "on|off", "Allow or forbid communication during computation of a rank",
+     "off: computation that starts before all members arrive finishes before the transfer; other computation starts "
+     "after the transfer. on: nodes that follow communication only by the order of a stream or thread do not wait for "
+     "its result; the predicted time is a lower bound.",
      change_overlap, true},
-    {"scale", "KIND=X", "Nodes of a kind take X of their time",
-     "The nodes stay what they are. Host time and launches are not scaled along; waiting follows.", change_scale},
-    {"scale-node", "PATTERN=X", "Nodes whose name matches PATTERN take X of their time",
-     "In PATTERN, * stands for any text and ? for any character. As scale. Of an operation of the CPU its own time "
-     "counts, not that of what it calls.",
+    {"scale", "KIND=X", "Multiply the time of nodes of a kind by X",
+     "Only durations of this kind change: host time and launches stay, and waiting times follow.", change_scale},
+    {"scale-node", "PATTERN=X", "Multiply the time of nodes whose name matches PATTERN by X",
+     "In PATTERN, * stands for any text and ? for any character. Otherwise as --scale. For an operation of the CPU, "
+     "only self time scales, without the operations that it calls.",
      change_scale_node},
-    {"remove", "KIND", "Nodes of a kind take no time, and no rank waits for another at them",
-     "What waited for such a node waits for what it waited for. The calls that launched it stay.", change_remove},
-    {"speed", "RANK=X", "The rank computes X times as fast (0.5: half as fast)",
-     "Computation alone: host time on a rank that has a device, lags and communication stay.", change_speed},
+    {"remove", "KIND", "Remove nodes of a kind, and the waits between ranks there",
+     "Dependents of a removed node wait for its dependencies instead. The calls that launched the node stay.",
+     change_remove},
+    {"speed", "RANK=X", "Compute X times as fast on this rank (0.5: half as fast)",
+     "Applies to computation only. Lags, communication and, on a rank with a device, host time stay.", change_speed},
 };
 
 }  // namespace
@@ -67,16 +64,17 @@ Result<Scaled> parse_scaled(std::string_view text, std::string_view form, double
   double factor = 0;
   if (equals == std::string_view::npos || equals == 0 || !parse_decimal(text.substr(equals + 1), factor) ||
       !(factor >= least && factor <= most))
-    return fail(Code::usage, "whatif.rule.form",
-                fmt::format("{} is not of the form {}, X a number from {:g} to {:g}", quote(text), form, least, most));
+    return fail(
+        Code::usage, "whatif.rule.form",
+        fmt::format("{} does not have the form {}, with a number X from {:g} to {:g}", quote(text), form, least, most));
   return Scaled{text.substr(0, equals), factor};
 }
 
-// `whatif.rule.nothing` (1): the job has nothing that the change is for
+// `whatif.rule.nothing` (1): the change does not apply to any part of the job
 Result<Reached> reached_something(Reached reached, std::string_view option, std::string_view value,
                                   const std::string& why) {
   if (reached.nodes > 0) return reached;
-  return fail(Code::bad_input, "whatif.rule.nothing", fmt::format("--{} {} changes nothing: {}", option, value, why));
+  return fail(Code::bad_input, "whatif.rule.nothing", fmt::format("--{} {} has no effect: {}", option, value, why));
 }
 
 Result<Reached> change_scale(std::string_view value, sim::SimInput& input) {
@@ -106,7 +104,7 @@ Result<Reached> change_speed(std::string_view value, sim::SimInput& input) {
   const trace::Trace* const t = input.job.find(rank);
   if (!t)
     return fail(Code::bad_input, "whatif.rule.nothing",
-                fmt::format("--speed {} changes nothing: the job has no rank {}", value, rank));
+                fmt::format("--speed {} has no effect: the job has no rank {}", value, rank));
   device::RankTraits traits = input.system.traits(rank);
   traits.speed *= scaled.factor;
   input.system.unlike[rank] = traits;
@@ -119,7 +117,7 @@ Result<Reached> change_speed(std::string_view value, sim::SimInput& input) {
       ++reached.nodes;
       reached.time_ps = add_saturated(reached.time_ps, t->dur_ps[n]);
     }
-  return reached_something(reached, "speed", value, fmt::format("rank {} computes nothing", rank));
+  return reached_something(reached, "speed", value, fmt::format("rank {} has no computation", rank));
 }
 
 }  // namespace chakra::whatif

@@ -47,8 +47,8 @@ Result<Jitter> parse_jitter(std::string_view text) {
       jitter.width > most)
     return fail(
         Code::usage, "whatif.rule.form",
-        fmt::format("{} is not of the form KIND=DISTRIBUTION:WIDTH, such as compute=lognormal:0.1; WIDTH is a "
-                    "number from 0 to {:g}{}, 'chakra list distributions' has the distributions",
+        fmt::format("{} does not have the form KIND=DISTRIBUTION:WIDTH, such as compute=lognormal:0.1; WIDTH is a "
+                    "number from 0 to {:g}{}; 'chakra list distributions' lists the distributions",
                     quote(text), most, jitter.distribution ? fmt::format(" of {}", jitter.distribution->name) : ""));
   jitter.kind = std::string(text.substr(0, equals));
   CHAKRA_TRY(parse_selector(jitter.kind));

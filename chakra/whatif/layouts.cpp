@@ -29,7 +29,7 @@ bool same(const Layout& a, const Layout& b) {
 }
 
 Failure refuse(const std::string& why) {
-  return fail(Code::bad_input, "whatif.dp.mesh", fmt::format("the job with that many replicas is not known: {}", why));
+  return fail(Code::bad_input, "whatif.dp.mesh", fmt::format("this number of replicas is not supported: {}", why));
 }
 
 double real(int64_t n) { return static_cast<double>(n); }
@@ -100,13 +100,13 @@ class Relayout {
     if (grows(before_.data(), after_.data()) || grows(before_.replicas(), after_.replicas()) ||
         (before_.experts && grows(old_experts, new_experts)))
       return fail(Code::bad_input, "whatif.dp.alone",
-                  "some parameters of the job have one replica, so nothing says what several would exchange; generate "
-                  "the job with at least two of each");
+                  "some parameters of the job have one replica, so the communication between several replicas is "
+                  "unknown; generate the job with at least two replicas of each parameter");
     const bool shrinks = after_.data().size == 1 || (before_.experts && new_experts.size == 1);
     for (const Trace& t : in_.job.ranks)
       for (StringId id = 0; id < t.strings.size() && shrinks && before_.zero == 3; ++id)
         if (t.strings[id].ends_with(".weights.cast"))
-          return refuse("matrices are cast once a step where no rank gathers them, and once a pass where ranks do");
+          return refuse("weights are cast once per step without gathering, but once per pass with gathering");
     return {};
   }
 
@@ -117,7 +117,7 @@ class Relayout {
       const auto name = split_name(group.name);
       const auto slot = name ? gen::slot_named(before_, name->slot) : std::nullopt;
       if (!slot) return refuse(fmt::format("no generated step has a group {}", quote(group.name)));
-      if (name->slot == "tables") return refuse("each rank has other embedding tables");
+      if (name->slot == "tables") return refuse("each rank has different embedding tables");
       auto old_slot = old_.find(name->slot);
       if (old_slot == old_.end()) {
         old_slot = old_.emplace(name->slot, groups_of(before_, *slot)).first;
@@ -127,7 +127,7 @@ class Relayout {
       std::vector<int64_t> members = group.ranks;
       std::sort(members.begin(), members.end());
       if (name->number >= groups.size() || groups[name->number] != members)
-        return refuse(fmt::format("group {} has other ranks than the generator gives it", quote(group.name)));
+        return refuse(fmt::format("group {} has other ranks than the generated group", quote(group.name)));
     }
     return {};
   }
@@ -136,7 +136,7 @@ class Relayout {
     const bool mixed = before_.zero == 1 || before_.zero == 2;
     for (const Trace& t : in_.job.ranks)
       if (mixed && share_ != 1 && has_io(t, "ckpt_read"))
-        return refuse("a restart reads parameters, which each rank has, and the optimizer, which ranks share out");
+        return refuse("a restart reads both replicated parameters and the sharded optimizer");
     return {};
   }
 
@@ -226,7 +226,7 @@ Result<std::optional<Layout>> common_layout(const trace::TraceSet& job) {
     if (!own && !common) continue;
     if (!own || !common || !same(*own, *common))
       return fail(Code::bad_input, "whatif.dp.groups",
-                  "ranks of the job say in their metadata that they were generated for different meshes");
+                  "by their metadata, ranks of the job were generated for different meshes");
   }
   if (!common) return common;
   if (std::ssize(job.ranks) != common->mesh.ranks() || job.ranks.back().rank + 1 != common->mesh.ranks())

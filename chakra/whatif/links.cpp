@@ -17,7 +17,7 @@ Result<Reached> priced(sim::SimInput& input, std::string_view option, std::strin
                        !(input.transfers && input.transfers->find(static_cast<uint32_t>(r), t.comm_row[n]));
   }
   return reached_something(reached, option, value,
-                           "no network prices the job's transfers; --from-network FILE, or --network FILE");
+                           "no network prices the job's transfers; use --from-network FILE or --network FILE");
 }
 
 }  // namespace

@@ -14,9 +14,9 @@ namespace {
 using trace::NodeId;
 using trace::Trace;
 
-// `whatif.mesh.recipe` (1): the job does not say how it was generated, or is no longer as it was generated
+// `whatif.mesh.recipe` (1): the metadata of the job has no recipe, or the job differs from the generated one
 Failure refuse(std::string_view option, const std::string& why) {
-  return fail(Code::bad_input, "whatif.mesh.recipe", fmt::format("--{} is for generated jobs: {}", option, why));
+  return fail(Code::bad_input, "whatif.mesh.recipe", fmt::format("--{} requires a generated job: {}", option, why));
 }
 
 template <class Column>
@@ -64,17 +64,17 @@ Result<trace::TraceSet> generate(const gen::StepOptions& options, const Trace& l
 /// The step with another number along an axis. Errors: whatif.mesh.recipe, and those of gen::step.
 Result<Reached> make_again(std::string_view option, int64_t gen::StepOptions::*axis, int64_t wanted,
                            sim::SimInput& input) {
-  if (input.job.ranks.empty()) return refuse(option, "this one has no ranks");
+  if (input.job.ranks.empty()) return refuse(option, "this job has no ranks");
   std::optional<gen::StepOptions> options = gen::recipe_of(input.job.ranks.front());
-  if (!options) return refuse(option, "the metadata of this one has no recipe");
-  if (!input.system.unlike.empty()) return refuse(option, "the system file has rows for single ranks of this one");
+  if (!options) return refuse(option, "the metadata of this job has no recipe");
+  if (!input.system.unlike.empty()) return refuse(option, "the system file has rows for single ranks of this job");
   Reached reached;
   CHAKRA_ASSIGN(const trace::TraceSet before, generate(*options, input.job.ranks.front(), reached.findings));
   bool as_generated = before.ranks.size() == input.job.ranks.size();
   for (size_t r = 0; as_generated && r < before.ranks.size(); ++r)
     as_generated = same(before.ranks[r], input.job.ranks[r]);
   if (!as_generated)
-    return refuse(option, "this one is not as it was generated; it was edited, or brought to another device");
+    return refuse(option, "this job differs from the generated job; it was edited, or moved to another device");
   reached.findings.clear();  // of the job that there is; its generator told them
   (*options).*axis = wanted;
   CHAKRA_ASSIGN(input.job, generate(*options, before.ranks.front(), reached.findings));
@@ -95,7 +95,7 @@ Result<Reached> change_mesh(std::string_view option, int64_t gen::StepOptions::*
     return fail(Code::usage, "whatif.rule.form", fmt::format("{} is not a number of ranks", quote(value)));
   const auto options = input.job.ranks.empty() ? std::nullopt : gen::recipe_of(input.job.ranks.front());
   if (options && (*options).*axis == wanted)
-    return reached_something({}, option, value, fmt::format("the job has {} {} of them", wanted, option));
+    return reached_something({}, option, value, fmt::format("the job already has {} {}", option, wanted));
   return make_again(option, axis, wanted, input);
 }
 

@@ -98,8 +98,7 @@ class MicroBatches {
     if (schedule_ != stage.schedule || pipeline_.stages != pipeline.stages || pipeline_.chunks != pipeline.chunks ||
         pipeline_.micro_batches != pipeline.micro_batches)
       return fail(Code::bad_input, "whatif.micro_batches.form",
-                  "ranks of the job say that they have different schedules or numbers of micro-batches",
-                  {t.file, t.rank});
+                  "ranks of the job have different schedules or numbers of micro-batches", {t.file, t.rank});
     pipeline.micro_batches = wanted_;
     if (const std::string why = schedule_->refuse(pipeline); !why.empty())
       return fail(Code::usage, "whatif.micro_batches.schedule",
@@ -130,8 +129,9 @@ Result<Reached> change_micro_batches(std::string_view value, sim::SimInput& inpu
                 fmt::format("{} is not a number of micro-batches, a whole number from 1 to {}", quote(value),
                             kMostMicroBatches));
   CHAKRA_ASSIGN(const Reached reached, MicroBatches(input, wanted).run());
-  return reached_something(reached, "micro-batches", value,
-                           "no node says of which micro-batch it is; 'chakra gen step' says so, recordings do not");
+  return reached_something(
+      reached, "micro-batches", value,
+      "no node has a micro-batch number; jobs of 'chakra gen step' have the numbers, recordings do not");
 }
 
 }  // namespace chakra::whatif

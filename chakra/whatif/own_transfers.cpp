@@ -82,15 +82,15 @@ void leave_out_missing(sim::SimInput& input, Findings& findings) {
   for (Trace& t : input.job.ranks) trace::forget_members(t);  // the table has them
   input.matching = match::match(input.job, input.groups);
   findings.push_back({"whatif.rank.missing", Severity::warning, -1, -1,
-                      fmt::format("the job has {} rank{}, its groups have more: no rank waits for those without a "
-                                  "trace, so what they would change is not in the answer",
+                      fmt::format("the job has {} rank{}, but its groups have more: ranks without a trace cause no "
+                                  "waits, so the answer leaves out their effect",
                                   input.job.ranks.size(), input.job.ranks.size() == 1 ? "" : "s")});
 }
 
 }  // namespace
 
 /// Without a network, all communication takes as long as it was recorded to.
-// `whatif.network` (1): nothing says how long communication takes: the job was not recorded, and no network is given
+// `whatif.network` (1): the duration of communication is unknown: the job was not recorded, and no network is given
 // `whatif.transfer.own` (finding): collectives or messages that are not recorded on all their ranks by one clock: each
 // takes its own measured time, waiting included
 Result<void> give_transfers(sim::SimInput& input, Findings& findings) {
@@ -99,13 +99,13 @@ Result<void> give_transfers(sim::SimInput& input, Findings& findings) {
   const OwnTimes own(input, transfers);
   if (own.unmeasured > 0)
     return fail(Code::bad_input, "whatif.network",
-                fmt::format("{} collectives and messages have no measured time, so nothing says how long they take; "
-                            "--from-network FILE says on which network the job runs",
+                fmt::format("{} collectives and messages have no measured time; describe the network of the job with "
+                            "--from-network FILE",
                             show_count(own.unmeasured)));
   if (own.filled > 0)
     findings.push_back({"whatif.transfer.own", Severity::warning, -1, -1,
                         fmt::format("{} of {} collectives and messages are not recorded on all of their ranks by one "
-                                    "clock: each takes its own measured time, waiting included",
+                                    "clock: each keeps its measured time, including waits",
                                     show_count(own.filled), show_count(transfers.known + transfers.unknown))});
   input.transfers = std::move(transfers);
   return {};

@@ -24,7 +24,7 @@ constexpr int64_t kMostStages = 1 << 20;
 // `whatif.micro_batches.form` (1): the passes of a job do not follow each other as those of its schedule
 Failure form(const Trace& t, const std::string& why) {
   return fail(Code::bad_input, "whatif.micro_batches.form",
-              fmt::format("another number of micro-batches is not known: {}; generate the job with them", why),
+              fmt::format("this number of micro-batches is not supported: {}; generate the job with that number", why),
               {t.file, t.rank});
 }
 
@@ -101,9 +101,9 @@ std::string not_plain(const Trace& t) {
   if (!t.defects.empty()) return "the trace has defects";
   if (t.deps.kind.empty()) return "dependencies have no kinds";
   for (const NodeId n : t.nodes()) {
-    if (t.has_start(n) || t.part_of[n] != kNoNode) return "nodes have times at which they began";
+    if (t.has_start(n) || t.part_of[n] != kNoNode) return "nodes have start times";
     for (const NodeId on : t.deps.of(n))
-      if (on >= n) return "a node stands before what it waits for";
+      if (on >= n) return "a node comes before one of its dependencies";
   }
   return "";
 }
@@ -152,10 +152,10 @@ std::optional<Stage> scheduled(const Trace& t, const std::vector<Piece>& pieces)
 
 Result<std::optional<Stage>> find_passes(const Trace& t) {
   std::vector<Piece> pieces;
-  if (!cut(t, pieces)) return form(t, "it has marks of passes that are not understood");
+  if (!cut(t, pieces)) return form(t, "it has unknown marks of passes");
   if (pieces.size() == 1) return std::nullopt;
   std::optional<Stage> stage = scheduled(t, pieces);
-  if (!stage) return form(t, "its metadata do not say which schedule its passes follow");
+  if (!stage) return form(t, "its metadata do not name the schedule of its passes");
   const std::vector<Piece> plan = planned(*stage, stage->pipeline.micro_batches);
   bool agree = plan.size() + 2 == pieces.size();
   for (size_t p = 0; p < plan.size() && agree; ++p) {
@@ -165,7 +165,7 @@ Result<std::optional<Stage>> find_passes(const Trace& t) {
     piece.paired = plan[p].paired;
     piece.once = plan[p].once;
   }
-  if (!agree) return form(t, fmt::format("its passes are not those of the schedule {}", stage->schedule->name));
+  if (!agree) return form(t, fmt::format("its passes do not match the schedule {}", stage->schedule->name));
   if (const std::string why = not_plain(t); !why.empty()) return form(t, why);
   find_open(t, pieces);
   stage->pieces = std::move(pieces);
@@ -174,7 +174,8 @@ Result<std::optional<Stage>> find_passes(const Trace& t) {
 
 // ---- pieces of another trace ----------------------------------------------------------------------------------------
 
-// `whatif.micro_batches.few` (1): a job has too few micro-batches to tell what each does from what is done once a step
+// `whatif.micro_batches.few` (1): a job has too few micro-batches to separate the work per micro-batch from the work
+// per step
 Result<std::vector<Copied>> pieces_with(const Stage& stage, int64_t micro_batches) {
   using Key = std::tuple<Pass, int64_t, int, bool>;
   const auto key = [](const Piece& p) { return Key{p.task.pass, p.task.chunk, p.paired, p.once}; };
@@ -186,8 +187,8 @@ Result<std::vector<Copied>> pieces_with(const Stage& stage, int64_t micro_batche
     const std::vector<size_t>& found = alike[key(wanted)];
     if (found.empty())
       return fail(Code::bad_input, "whatif.micro_batches.few",
-                  fmt::format("{} micro-batches on {} stages are too few to tell what each does ({}) from what is done "
-                              "once a step; generate the job with more of them",
+                  fmt::format("{} micro-batches on {} stages are too few to separate the work per micro-batch ({}) "
+                              "from the work per step; generate the job with more micro-batches",
                               stage.pipeline.micro_batches, stage.pipeline.stages, name(wanted.task.pass)));
     const auto itself =
         std::find_if(found.begin(), found.end(), [&](size_t p) { return stage.pieces[p].task.micro_batch == number; });
@@ -357,7 +358,7 @@ void copy_attrs(const Trace& t, const std::vector<NodeId>& like, const std::map<
 }  // namespace
 
 Result<Restaged> with_pieces(const Trace& t, const Stage& stage, const std::vector<Copied>& pieces) {
-  if (!follows_rule(t, stage)) return form(t, "nodes of its passes wait for others than generated ones do");
+  if (!follows_rule(t, stage)) return form(t, "nodes of its passes have other dependencies than generated nodes");
   uint64_t nodes = 0;
   for (const Copied& copied : pieces) nodes += stage.pieces[copied.piece].end - stage.pieces[copied.piece].begin;
   if (nodes > kMostNodes) return form(t, fmt::format("{} nodes of a rank are too many", nodes));
@@ -368,7 +369,7 @@ Result<Restaged> with_pieces(const Trace& t, const Stage& stage, const std::vect
     micro_batches[NodeId(sequence.like().size())] = copied.micro_batch;
     sequence.add(copied.piece);
   }
-  if (!sequence.finish()) return form(t, "what comes after its passes waits for others than the last ones");
+  if (!sequence.finish()) return form(t, "nodes after its passes depend on nodes outside the last passes");
   const std::vector<NodeId>& like = sequence.like();
   Restaged restaged{t, {}};
   Trace& out = restaged.trace;

@@ -47,10 +47,11 @@ class Replicas {
         matching.groups.front().ranks.size() == in_.job.ranks.size())
       groups_.push_back(0);
     if (groups_.empty())
-      return fail(Code::bad_input, "whatif.dp.groups",
-                  pattern.empty() ? "no name or description of a group tells that it is data parallel; --dp N:PATTERN "
-                                    "names the data-parallel groups"
-                                  : fmt::format("no group of the job matches {}", quote(pattern)));
+      return fail(
+          Code::bad_input, "whatif.dp.groups",
+          pattern.empty()
+              ? "no group is data parallel by name or description; name the data-parallel groups with --dp N:PATTERN"
+              : fmt::format("no group of the job matches {}", quote(pattern)));
     return seat();
   }
 
@@ -115,7 +116,7 @@ class Replicas {
           return wrong(fmt::format("rank {} is in two of them", group.ranks[p]));
     }
     for (const Trace& t : in_.job.ranks)
-      if (!seats_.contains(t.rank)) return wrong(fmt::format("rank {} is in none of them", t.rank));
+      if (!seats_.contains(t.rank)) return wrong(fmt::format("rank {} is not in any of them", t.rank));
     if (seats_.size() != in_.job.ranks.size()) return wrong("some of their ranks have no trace");
     return {};
   }
@@ -146,8 +147,8 @@ class Replicas {
     if (!even) apart_ = 0;
     if (even || in_.transfers) return {};
     return fail(Code::bad_input, "whatif.dp.place",
-                "the ranks of the data-parallel groups are not evenly spaced, so it is not known where more or fewer "
-                "replicas would lie on the network; only recorded transfers do not depend on it");
+                "the ranks of the data-parallel groups are not evenly spaced, so the placement of more or fewer "
+                "replicas on the network is unknown; only recorded transfers do not depend on the placement");
   }
   int64_t rank_at(Seat at) const {
     const std::vector<int64_t>& group = in_.matching->groups[groups_[at.number]].ranks;
@@ -167,17 +168,18 @@ class Replicas {
       const size_t replica = seats_.at(group.ranks.front()).replica;
       for (const int64_t rank : group.ranks)
         if (seats_.at(rank).replica != replica)
-          return fail(Code::bad_input, "whatif.dp.span",
-                      fmt::format("group {} has ranks of several replicas, so nothing says who is in it with more",
-                                  quote(group.name)));
+          return fail(
+              Code::bad_input, "whatif.dp.span",
+              fmt::format("group {} has ranks of several replicas, so its members with more replicas are unknown",
+                          quote(group.name)));
     }
     return {};
   }
   Result<void> check_transfers() const {
     if (in_.transfers && old_ == 1 && wanted_ > 1)
       return fail(Code::bad_input, "whatif.dp.alone",
-                  "the job has one replica, so no recorded transfer says what several would exchange; --network FILE "
-                  "prices it");
+                  "the job has one replica, so the recording has no transfer between replicas; price the transfers "
+                  "with --network FILE");
     return {};
   }
 
@@ -272,15 +274,15 @@ class Replicas {
 
 // `whatif.dp.groups` (1): groups that do not divide the ranks of the job into data-parallel replicas
 // `whatif.dp.span` (1): a group or message that joins several replicas beside the data-parallel groups
-// `whatif.dp.place` (1): data-parallel groups of which nothing says where more or fewer replicas lie on a network
-// `whatif.dp.alone` (1): several replicas of a job that has one, so nothing says what they would exchange
+// `whatif.dp.place` (1): data-parallel groups with an unknown placement of more or fewer replicas on a network
+// `whatif.dp.alone` (1): several replicas of a job with one replica, so their communication is unknown
 Result<Reached> change_dp(std::string_view value, sim::SimInput& input) {
   const size_t colon = value.find(':');
   int64_t wanted = 0;
   if (!parse_decimal(value.substr(0, colon), wanted) || wanted < 1 || wanted > kMostReplicas)
     return fail(Code::usage, "whatif.rule.form",
-                fmt::format("{} is not of the form N or N:PATTERN, N a whole number from 1 to {}", quote(value),
-                            kMostReplicas));
+                fmt::format("{} does not have the form N or N:PATTERN, with a whole number N from 1 to {}",
+                            quote(value), kMostReplicas));
   if (!input.matching) input.matching = match::match(input.job, input.groups);
   const std::string_view pattern = colon == std::string_view::npos ? std::string_view() : value.substr(colon + 1);
   CHAKRA_ASSIGN(const std::optional<gen::Layout> layout, common_layout(input.job));
@@ -290,7 +292,7 @@ Result<Reached> change_dp(std::string_view value, sim::SimInput& input) {
       return made ? *std::move(made) : change_layout(*layout, wanted, input);
     }
     return fail(Code::bad_input, "whatif.dp.groups",
-                fmt::format("the generated job says itself which of its groups are data parallel; leave {} out",
+                fmt::format("the metadata of the generated job already name the data-parallel groups; leave {} out",
                             quote(pattern)));
   }
   Replicas replicas(input, wanted);

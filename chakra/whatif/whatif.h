@@ -87,22 +87,22 @@ enum class Work : uint8_t {
   other
 };
 inline constexpr std::array<KindRow, 16> kWorks{{
-    {"matrix", "of compute: products of matrices"},
+    {"matrix", "of compute: matrix multiplications"},
     {"convolution", "of compute: convolutions"},
     {"attention", "of compute: attention in one kernel"},
     {"normalization", "of compute: normalisation along a dimension"},
-    {"softmax", "of compute: softmax, where it is a kernel of its own"},
-    {"elementwise", "of compute: functions and sums of elements, rotations"},
+    {"softmax", "of compute: softmax in a separate kernel"},
+    {"elementwise", "of compute: elementwise functions and sums, RoPE"},
     {"reduction", "of compute: sums, means and largest elements"},
     {"pooling", "of compute: pooling"},
-    {"lookup", "of compute: rows of tables"},
+    {"lookup", "of compute: embedding lookups"},
     {"loss", "of compute: losses"},
     {"optimizer", "of compute: updates of parameters"},
     {"random", "of compute: random numbers, dropout"},
     {"device_copy", "of compute: copies within a device"},
-    {"fill", "of compute: memory that is set"},
-    {"compiled", "of compute: kernels that a compiler made of several operators"},
-    {"other", "of compute: what nothing tells the kind of"},
+    {"fill", "of compute: memset"},
+    {"compiled", "of compute: fused kernels of a compiler"},
+    {"other", "of compute: all other computation"},
 }};
 constexpr uint32_t bit(Work work) { return 1u << static_cast<uint32_t>(work); }
 

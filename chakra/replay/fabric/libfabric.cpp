@@ -155,7 +155,7 @@ Result<void> Libfabric::connect(Rendezvous& rendezvous, const WireOptions& optio
   CHAKRA_TRY(lend_memory(*info));
   std::string name(256, '\0');
   size_t size = name.size();
-  CHAKRA_TRY(check(::fi_getname(&objects_.endpoint->fid, name.data(), &size), "tell this rank's address"));
+  CHAKRA_TRY(check(::fi_getname(&objects_.endpoint->fid, name.data(), &size), "get this rank's address"));
   name.resize(size);
   CHAKRA_ASSIGN(const std::vector<std::string> all, rendezvous.exchange(name));
   for (const std::string& address : all) {
@@ -256,7 +256,7 @@ Result<void> Libfabric::take(Slot& slot) {
   std::memcpy(&header, slot.bytes, sizeof header);
   const int64_t from = header.from;
   if (header.bytes > kMostBytes || from >= world_.ranks)
-    return fail(Code::bad_input, "replay.fabric.frame", fmt::format("a frame of {} bytes has come", header.bytes));
+    return fail(Code::bad_input, "replay.fabric.frame", fmt::format("received a frame of {} bytes", header.bytes));
   CHAKRA_ASSIGN(const std::span<std::byte> room, receiver_.room(from, header));
   if (header.bytes > 0) std::memcpy(room.data(), slot.bytes + sizeof header, header.bytes);
   receiver_.received(header.bytes);

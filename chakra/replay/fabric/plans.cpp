@@ -99,11 +99,10 @@ Result<void> Plans::make_uneven(const Operation& operation, const coll::Place& p
   if (!row) row = coll::find_algorithm("pairwise");
   if (row->name == "bruck")
     return fail(Code::bad_input, "replay.fabric.splits",
-                fmt::format("{} has sizes of its own, and with bruck ranks pass on parts whose sizes they do not know: "
-                            "choose pairwise or direct",
+                fmt::format("bruck does not support {}, which has individual sizes; choose pairwise or direct",
                             describe(operation)));
   prepared.agreement =
-      fmt::format("{} with sizes of its own by {} among {}", trace::name(operation.type), row->name, n);
+      fmt::format("{} with individual sizes by {} among {}", trace::name(operation.type), row->name, n);
   prepared.layout.units = splits.size();
   prepared.parts = coll::parts_of(*row, op, place, me);
   return {};

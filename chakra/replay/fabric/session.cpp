@@ -88,7 +88,7 @@ Result<void> FabricSession::got_ready(int64_t from, Active& active, std::string_
   const std::string& mine = active.flight->prepared().agreement;
   if (text != mine)
     return fail(Code::bad_input, "replay.comm.differ",
-                fmt::format("in {}, rank {} does {}, and rank {} does {}; 'chakra check' says where they part",
+                fmt::format("in {}, rank {} runs {}, but rank {} runs {}; 'chakra check' finds the first difference",
                             describe(active.flight->operation()), world_.rank, mine, from, text));
   active.ready.insert(from);
   const std::vector<MessageId> held = std::exchange(active.held, {});
@@ -231,9 +231,10 @@ Result<std::span<std::byte>> FabricSession::room(int64_t from, const Header& hea
                             world_.rank, why));
   };
   const auto at = active_.find({header.operation, header.index});
-  if (at == active_.end()) return wrong("which runs no such operation");
+  if (at == active_.end()) return wrong("which does not run this operation");
   const std::optional<MessageId> id = at->second.flight->find_receive(from, header.round);
-  if (!id) return wrong(fmt::format("which expects none of it in {}", describe(at->second.flight->operation())));
+  if (!id)
+    return wrong(fmt::format("which does not expect this message in {}", describe(at->second.flight->operation())));
   const std::span<std::byte> room = at->second.flight->room(*id);
   if (room.size() < header.bytes)
     return wrong(fmt::format("which expects {} more in {}", room.size(), describe(at->second.flight->operation())));
@@ -322,7 +323,7 @@ Result<void> FabricSession::close() {
     if (rank == world_.ranks) break;
     if (Clock::now() > end)
       return fail(Code::stuck, "replay.fabric.timeout",
-                  fmt::format("rank {} is done, but rank {} has not said so for {} ms", world_.rank, rank,
+                  fmt::format("rank {} is done, but rank {} has not reported its end for {} ms", world_.rank, rank,
                               world_.timeout.count()));
     CHAKRA_TRY(progress(10ms, ended));
   }
@@ -379,7 +380,7 @@ Result<const WireRow*> find_wire(std::string_view name) {
     if (row.name == name) return &row;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
   }
-  return fail(Code::usage, "cli.usage", fmt::format("--backend-option wire={}: it is one of {}", name, names));
+  return fail(Code::usage, "cli.usage", fmt::format("--backend-option wire={}: expected one of {}", name, names));
 }
 
 }  // namespace
@@ -390,7 +391,7 @@ Result<std::unique_ptr<Session>> open_fabric(const World& world, Rendezvous& ren
   double bytes_per_s = 0;
   if (settings.contains("rate") && !fabric::parse_rate(given("rate"), bytes_per_s))
     return fail(Code::usage, "cli.usage",
-                fmt::format("--backend-option rate={}: a rate such as 200Mbit/s or 25GB/s is expected", given("rate")));
+                fmt::format("--backend-option rate={}: expected a rate such as 200Mbit/s or 25GB/s", given("rate")));
   net::Fabric network = fabric::default_network(world, bytes_per_s);
   if (settings.contains("network")) {
     CHAKRA_ASSIGN(network, net::load_fabric(given("network")));

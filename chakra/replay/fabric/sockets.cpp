@@ -114,7 +114,7 @@ Result<void> Sockets::connect(Rendezvous& rendezvous, const WireOptions& options
   inet_pton(AF_INET, mine.c_str(), &address.sin_addr);
   socklen_t size = sizeof address;
   if (::getrandom(mine_.secret, sizeof mine_.secret, 0) != sizeof mine_.secret)
-    return failed("the system gives no random numbers");
+    return failed("the system provides no random numbers");
   if (listener.get() < 0 || ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
       ::listen(listener.get(), SOMAXCONN) != 0 ||
       ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
@@ -129,7 +129,7 @@ Result<void> Sockets::connect_to(int64_t rank, std::string_view bytes) {
   Address address;
   if (bytes.size() != sizeof address)
     return fail(Code::bad_input, "replay.fabric.address",
-                fmt::format("rank {} gives no address: all ranks must use the same back end and wire", rank));
+                fmt::format("rank {} has no address: all ranks must use the same back end and wire", rank));
   std::memcpy(&address, bytes.data(), sizeof address);
   Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int limit = static_cast<int>(world_.timeout.count());
@@ -211,7 +211,7 @@ Result<void> Sockets::adopt(Descriptor socket, int64_t rank) {
   setsockopt(socket.get(), IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
   setsockopt(socket.get(), IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
   setsockopt(socket.get(), IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof tries);
-  if (::fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) return failed("a socket cannot be set to not block");
+  if (::fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) return failed("cannot make a socket non-blocking");
   at(rank).socket = std::move(socket);
   at(rank).open = true;
   return {};

@@ -17,7 +17,7 @@ OpenWire open_sockets, open_libfabric;
 namespace {
 
 constexpr WireRow kWireRows[] = {
-    {"sockets", "TCP connections of the system, one between each two ranks", open_sockets},
+    {"sockets", "TCP connections, one between each pair of ranks", open_sockets},
     {"libfabric", "messages of libfabric, opened on demand, by the provider that `provider` names", open_libfabric},
 };
 

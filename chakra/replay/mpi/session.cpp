@@ -36,7 +36,7 @@ using trace::CommType;
 
 // `replay.mpi` (4): MPI could not do something, and said why.
 Failure mpi_failed(std::string_view doing, const char* why) {
-  return fail(Code::stuck, "replay.mpi", fmt::format("{}: MPI says: {}", doing, why));
+  return fail(Code::stuck, "replay.mpi", fmt::format("{}: MPI error: {}", doing, why));
 }
 
 /// An operation that MPI works at.
@@ -100,11 +100,10 @@ class Shaper {
   // `replay.mpi.size` (1): an operation of more elements than MPI counts.
   Result<void> count(uint64_t elements, int32_t& into) const {
     if (elements > INT32_MAX)
-      return fail(
-          Code::bad_input, "replay.mpi.size",
-          fmt::format("{}: MPI takes at most {} elements in a call, and this is {}; replay it with --max-size, or "
-                      "by another back end",
-                      describe(o_), INT32_MAX, elements));
+      return fail(Code::bad_input, "replay.mpi.size",
+                  fmt::format("{}: MPI supports at most {} elements per call, but this call has {}; use --max-size, or "
+                              "by another back end",
+                              describe(o_), INT32_MAX, elements));
     into = static_cast<int32_t>(elements);
     return {};
   }
@@ -167,7 +166,7 @@ class Shaper {
     const uint64_t part = o_.in.size() / n_;
     if (o_.out.size() / n_ != part)
       return fail(Code::bad_input, "replay.comm.differ",
-                  fmt::format("{}: {} bytes go to each member, and {} are to come from each", describe(o_), part,
+                  fmt::format("{}: {} bytes are sent to each member, but {} are expected from each", describe(o_), part,
                               o_.out.size() / n_));
     return moved(CallKind::all_to_all, part, part);
   }
@@ -239,7 +238,7 @@ class MpiSession final : public Session {
       // All ranks make theirs in the order of the keys.
       if (const char* why =
               api_.communicator(ranks.data(), static_cast<int32_t>(ranks.size()), kCreationTag, &group.communicator))
-        return mpi_failed(fmt::format("a communicator for {} cannot be made", p.key), why);
+        return mpi_failed(fmt::format("cannot create a communicator for {}", p.key), why);
     }
     for (auto& [key, channel] : channels_)
       channel.numbers = static_cast<uint64_t>(greatest_tag_) / channels[{std::get<0>(key), std::get<1>(key)}];
@@ -299,7 +298,7 @@ class MpiSession final : public Session {
     const auto group = groups_.find(op.group);
     if (group == groups_.end())
       return fail(Code::bad_input, "replay.comm.differ",
-                  fmt::format("{}: its members do not agree on who they are", describe(op)));
+                  fmt::format("{}: the members of the group differ between ranks", describe(op)));
     return call(op, found.ticket, group->second.communicator, 0);
   }
 
@@ -332,7 +331,7 @@ class MpiSession final : public Session {
       Flying& f = *at->second;
       if (f.op.kind == Operation::Kind::receive && e.bytes != f.op.out.size())
         return fail(Code::bad_input, "replay.comm.differ",
-                    fmt::format("{}: {} bytes came, and {} were to come", describe(f.op), e.bytes, f.op.out.size()));
+                    fmt::format("{}: received {} bytes, expected {}", describe(f.op), e.bytes, f.op.out.size()));
       if (!f.told) {
         finish(f);
         ended.push_back(f.ticket);
@@ -407,9 +406,9 @@ Result<Started> start_mpi(const Api& api) {
 }  // namespace mpi
 
 std::string_view missing_mpi() {
-  return find_plugin("mpi").empty() ? "its plugin libchakra_replay_mpi.so is not there; 'chakra doctor --plugins' says "
-                                      "how to build it"
-                                    : "";
+  return find_plugin("mpi").empty()
+             ? "the plugin libchakra_replay_mpi.so is missing; 'chakra doctor --plugins' shows how to build it"
+             : "";
 }
 
 // `replay.mpi.world` (2): ranks that MPI's launcher has not started, or has started with other numbers.
@@ -419,7 +418,7 @@ Result<std::unique_ptr<Session>> open_mpi(const World& world, Rendezvous& rendez
   if (started.rank != world.rank || started.ranks != world.ranks) {
     api->abandon();
     return fail(Code::usage, "replay.mpi.world",
-                fmt::format("this is rank {} of {}, and for MPI it is rank {} of {}; start the ranks with MPI's own "
+                fmt::format("this is rank {} of {}, but in MPI it is rank {} of {}; start the ranks with the MPI "
                             "launcher: mpirun -np {} chakra replay ...",
                             world.rank, world.ranks, started.rank, started.ranks, world.ranks));
   }

@@ -34,13 +34,13 @@ using trace::CommType;
 // `replay.nccl` (2, 4): NCCL or CUDA could not do something, and said why; or the machine has no GPU.
 Result<void> nccl_ok(const Api& api, int code, std::string_view doing) {
   if (code == 0) return {};
-  return fail(Code::stuck, "replay.nccl", fmt::format("{}: NCCL says: {}", doing, api.nccl_error(code)));
+  return fail(Code::stuck, "replay.nccl", fmt::format("{}: NCCL error: {}", doing, api.nccl_error(code)));
 }
 Result<void> cuda_ok(const Api& api, int code, std::string_view doing) {
   if (code == 0) return {};
   const char* why = nullptr;
   if (api.cuda_error(code, &why) != 0 || !why) why = "an error without a name";
-  return fail(Code::stuck, "replay.nccl", fmt::format("{}: CUDA says: {}", doing, why));
+  return fail(Code::stuck, "replay.nccl", fmt::format("{}: CUDA error: {}", doing, why));
 }
 
 /// How NCCL adds up an element type.
@@ -282,8 +282,8 @@ class NcclSession final : public Session {
 
   Result<void> close() override {
     for (auto& [place, c] : channels_) {
-      CHAKRA_TRY(nccl_ok(api_, api_.destroy(c.comm), "a communicator cannot be let go"));
-      CHAKRA_TRY(cuda_ok(api_, api_.stream_destroy(c.stream), "a stream cannot be let go"));
+      CHAKRA_TRY(nccl_ok(api_, api_.destroy(c.comm), "cannot release a communicator"));
+      CHAKRA_TRY(cuda_ok(api_, api_.stream_destroy(c.stream), "cannot release a stream"));
     }
     channels_.clear();
     return {};
@@ -317,7 +317,7 @@ class NcclSession final : public Session {
     const auto channel = channels_.find(place_of(op));
     if (channel != channels_.end()) return put(op, found.ticket, found.told, channel->second);
     return fail(Code::bad_input, "replay.comm.differ",
-                fmt::format("{}: its members do not agree on who they are", describe(op)));
+                fmt::format("{}: the members of the group differ between ranks", describe(op)));
   }
 
   /// Data come from the host only where they will be looked at. `told`: the operation counts as ended.
@@ -391,8 +391,8 @@ Result<std::unique_ptr<Session>> open_nccl(const World& world, Rendezvous& rende
   const std::string named = setting(settings, "device");
   if (settings.contains("device") && !(parse_integer(named, wanted) && wanted >= 0 && wanted < count))
     return fail(Code::usage, "cli.usage",
-                fmt::format("--backend-option device={}: a number below {} is expected", named, count));
-  CHAKRA_TRY(nccl::cuda_ok(api, api.device(&device, static_cast<int>(wanted)), "the device is not there"));
+                fmt::format("--backend-option device={}: expected a number below {}", named, count));
+  CHAKRA_TRY(nccl::cuda_ok(api, api.device(&device, static_cast<int>(wanted)), "the device does not exist"));
   CHAKRA_TRY(nccl::cuda_ok(api, api.retain_context(&context, device), "the device gives no context"));
   CHAKRA_TRY(nccl::cuda_ok(api, api.set_context(context), "the device's context cannot be used"));
   return std::make_unique<nccl::NcclSession>(world, rendezvous, api);

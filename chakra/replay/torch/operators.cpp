@@ -232,8 +232,7 @@ OperatorPlan plan_operators(const Trace& t, const KnowsOperator& knows, const st
     ++plan.counts.operators;
     if (decomposed || !roles.known(n)) {
       ++plan.counts.not_run[{std::string(parse_schema(roles.schema(n)).name),
-                             decomposed ? "this libtorch does not have it; what it called ran instead"
-                                        : "this libtorch does not have it"}];
+                             decomposed ? "not in this libtorch; its callees ran instead" : "not in this libtorch"}];
       continue;
     }
     OperatorPlan::Operator op;

@@ -22,7 +22,7 @@ Result<const Interface*> open_plugin(const Settings& settings) {
   for (const std::string& place : given.empty() ? plugin_places("torch") : std::vector{given}) {
     std::error_code error;
     if (!std::filesystem::exists(place, error)) {
-      why += fmt::format("{}{} is not there", why.empty() ? "" : ", ", place);
+      why += fmt::format("{}{} is missing", why.empty() ? "" : ", ", place);
       continue;
     }
     void* const file = ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -34,12 +34,12 @@ Result<const Interface*> open_plugin(const Settings& settings) {
     const Interface* const table = reinterpret_cast<decltype(&chakra_torch_interface)>(symbol)();
     if (table->abi != CHAKRA_TORCH_ABI)
       return fail(Code::usage, std::string(kTag),
-                  fmt::format("{} is of another version of chakra: build it again", place));
+                  fmt::format("{} belongs to another version of chakra: build it again", place));
     return table;
   }
   return fail(Code::usage, std::string(kTag),
-              fmt::format("the plugin of PyTorch's operators is missing ({}): 'chakra doctor --plugins' says how to "
-                          "build it, and --compute-option plugin=FILE names one",
+              fmt::format("the plugin of PyTorch's operators is missing ({}): 'chakra doctor --plugins' shows how to "
+                          "build it; --compute-option plugin=FILE selects a file",
                           why));
 }
 
@@ -60,8 +60,7 @@ class TorchComputer : public Computer {
   Result<void> record_to(const std::string& file) {
     // `replay.torch.record` (2): PyTorch's observer does not record the replay.
     if (const char* const problem = table_.record(file.c_str()))
-      return fail(Code::usage, "replay.torch.record",
-                  fmt::format("the replay is not recorded to {}: {}", file, problem));
+      return fail(Code::usage, "replay.torch.record", fmt::format("the run was not recorded to {}: {}", file, problem));
     records_ = true;
     return {};
   }

@@ -41,7 +41,7 @@ Result<Blas> open_one(const std::string& file) {
   blas.library = file;
   if (library) blas.sgemm = reinterpret_cast<Blas::Sgemm*>(::dlsym(library, "cblas_sgemm"));
   if (library && !blas.sgemm) problem = "it lacks cblas_sgemm";
-  if (blas.sgemm && !multiplies(blas)) problem = "its cblas_sgemm gives a wrong product";
+  if (blas.sgemm && !multiplies(blas)) problem = "its cblas_sgemm gives wrong results";
   if (problem) return fail(Code::usage, "replay.work.library", problem);
   return blas;
 }

@@ -75,7 +75,7 @@ Result<void> check_fabric(const SimInput& in, Findings& findings) {
             fmt::format("group {} has rank {}, but the network has {} ranks", quote(name), rank, in.fabric.size()));
   if (ranks < in.fabric.size())
     findings.push_back({"sim.rank.missing", Severity::warning, -1, -1,
-                        fmt::format("the network has {} ranks, the job has traces of {}: the others do nothing",
+                        fmt::format("the network has {} ranks, but the job has traces of {}; the others stay idle",
                                     in.fabric.size(), ranks)});
   return {};
 }

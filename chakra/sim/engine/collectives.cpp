@@ -23,7 +23,7 @@ Result<void> Collectives::arrive(ActorId a, NodeId n) {
   const match::Collective& c = run_.job.matching.collectives[id];
   if (c.type == CommType::unknown)
     return fail(Code::bad_input, "sim.comm.type",
-                fmt::format("node {} of rank {} is a collective that does not say which", t.id[n], t.rank), {t.file});
+                fmt::format("node {} of rank {} is a collective without a type", t.id[n], t.rank), {t.file});
   const Picoseconds now = run_.agenda.now;
   State& state = states_[id];
   if (state.arrived++ == 0) CHAKRA_TRY(begin(id, a, n));

@@ -246,8 +246,7 @@ class Engine {
     }
     run_.report.findings.push_back(
         {"sim.interrupted", Severity::warning, -1, -1,
-         fmt::format("stopped at {} of simulated time, with {} of {} nodes done: what is said "
-                     "here is true up to then",
+         fmt::format("stopped at {} of simulated time, with {} of {} nodes done; the results cover the time up to then",
                      show_time(run_.agenda.now), nodes_done_, nodes_)});
     return report();
   }

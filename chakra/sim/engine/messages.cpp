@@ -14,8 +14,7 @@ using trace::Trace;
 
 Failure no_peer(const Trace& t, NodeId n) {
   return fail(Code::bad_input, "sim.comm.peer",
-              fmt::format("node {} of rank {} does not say with which rank it communicates", t.id[n], t.rank),
-              {t.file});
+              fmt::format("node {} of rank {} communicates, but has no partner rank", t.id[n], t.rank), {t.file});
 }
 
 }  // namespace

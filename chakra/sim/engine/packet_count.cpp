@@ -67,10 +67,10 @@ Result<void> check_packets(Run& run) {
       packets += packets_of_message(m.bytes, packet_bytes);
   if (packets <= kMostPackets) return {};
   const double enough = std::exp2(std::ceil(std::log2(static_cast<double>(packet_bytes) * packets / kMostPackets)));
-  const std::string larger =
-      enough <= kLargestPacket ? fmt::format("--packet-bytes {:.0f}", enough) : "--packet-bytes 0 (a packet a message)";
+  const std::string larger = enough <= kLargestPacket ? fmt::format("--packet-bytes {:.0f}", enough)
+                                                      : "--packet-bytes 0 (one packet per message)";
   return fail(Code::bad_input, "sim.packets",
-              fmt::format("the job sends {:.3g} packets of {} bytes; at most {:.3g} can be played out: take "
+              fmt::format("the job sends {:.3g} packets of {} bytes; at most {:.3g} can be simulated: use "
                           "--congestion fluid, or {}",
                           packets, packet_bytes, kMostPackets, larger));
 }

@@ -11,8 +11,8 @@ constexpr size_t kWaitsNamed = 6;
 
 /// Why a node that others wait for does not run.
 std::string why_not(const Run& run, const match::NodeRef& ref) {
-  if (!run.actors[ref.rank].feeder.is_ready(ref.node)) return "which has not come that far";
-  return "which is held up by what is before it in its queue";
+  if (!run.actors[ref.rank].feeder.is_ready(ref.node)) return "which has not reached this node";
+  return "which is blocked by earlier entries of its queue";
 }
 
 /// With the ranks of the job: of the first group that was simulated, every place.
@@ -43,7 +43,7 @@ Wait wait_for_message(const Run& run, size_t id) {
   Wait wait{trace::CommType::unknown, {}, 0, t.comm(m.recv.node)->tag, {}, {}};
   for (uint32_t i = 0; i < folded.ranks.size(); ++i)
     if (folded.actor_of[i] == a) wait.waiting.push_back({folded.ranks[i], t.id[m.recv.node], {}});
-  Wait::Rank from{folded.peer[a][t.comm_row[m.recv.node]], {}, "which has not come that far"};
+  Wait::Rank from{folded.peer[a][t.comm_row[m.recv.node]], {}, "which has not sent it yet"};
   if (m.send.node != trace::kNoNode) from.node = run.job.trace(m.send.rank).id[m.send.node];
   else from.why = "which never sends it";
   if (!std::binary_search(folded.ranks.begin(), folded.ranks.end(), from.rank)) from.why = "which is not in the job";

@@ -138,9 +138,9 @@ struct FitsUsed {
                                              show_bytes(static_cast<double>(to_bytes))));
   }
   std::string off() const {
-    return error < 0 ? "the file does not say how far they are off"
-                     : fmt::format("on measurements that were kept out they were {:.1f} % off, {:.1f} % at worst",
-                                   error, std::max(error, worst));
+    return error < 0 ? "the file does not give their error"
+                     : fmt::format("on held-out measurements the error was {:.1f} %, {:.1f} % at worst", error,
+                                   std::max(error, worst));
   }
 };
 
@@ -151,36 +151,35 @@ void look_at_fits(Run& run) {
     run.report.findings.push_back({tag, severity, -1, -1, std::move(text)});
   };
   if (run.traffic)
-    return note(
-        "sim.fitted.not_used", Severity::warning,
-        "the network's measured 'collectives' hold without congestion only: here links and plans say the times");
+    return note("sim.fitted.not_used", Severity::warning,
+                "the network's measured 'collectives' apply only without congestion; this run uses links and "
+                "algorithms instead");
   FitsUsed used;
   for (const CollectiveReport& c : run.report.collectives) used.add(c);
   if (used.fitted > used.parts)
     note("sim.fitted.error", Severity::note,
-         fmt::format("{} of the collectives take what the network file's fits say, {}; {}",
+         fmt::format("{} of the collectives use the fits of the network file, {}; {}",
                      show_count(used.fitted - used.parts), used.range(), used.off()));
   if (used.parts > 0)
     note("sim.fitted.parts", Severity::warning,
-         fmt::format("{} of the collectives were not measured across nodes: their times are put together from what was "
-                     "measured inside a node, the rate between nodes and assumed times of a step, and no measurement "
-                     "says how far they are off",
+         fmt::format("{} of the collectives were not measured across nodes: their times combine measurements inside a "
+                     "node, the rate between nodes and assumed step times, and their error is unknown",
                      show_count(used.parts)));
   if (used.beyond > 0)
     note("sim.fitted.beyond", Severity::warning,
-         fmt::format("{} of the collectives have other sizes or numbers of members than were measured: their times are "
-                     "extrapolated, and the error does not hold for them",
+         fmt::format("{} of the collectives are outside the measured sizes or numbers of members: their times are "
+                     "extrapolated, with an unknown error",
                      show_count(used.beyond)));
   if (used.other > 0)
     note("sim.fitted.none", Severity::warning,
-         fmt::format("the network file has no fit for {} of the collectives: links and plans say their times",
+         fmt::format("the network file has no fit for {} of the collectives: links and algorithms give their times",
                      show_count(used.other)));
 }
 
 void look_at_burst(Run& run) {
   if (run.in.fabric.burst_bytes > 0 && run.in.congestion != Congestion::fluid)
     run.report.findings.push_back({"sim.burst.not_used", Severity::warning, -1, -1,
-                                   "the network's 'burst' has no effect: only fluid congestion knows it"});
+                                   "the network's 'burst' has no effect: only the contention model fluid supports it"});
 }
 
 void summarize_links(Run& run) {

@@ -112,7 +112,7 @@ void run_operator(chakra_torch_session& session, const chakra_torch_operator& op
     bring_into_range(op, handle->schema(), arguments);
     given = call(*handle, std::move(arguments), result);
   } else {
-    throw Unable("this libtorch does not have it");
+    throw Unable("not in this libtorch");
   }
   std::string message;
   result.same_shapes = keep_outputs(op, given, session.storages, message);
@@ -139,7 +139,7 @@ int32_t run(chakra_torch_session* session, const chakra_torch_operator* op, chak
   } catch (const std::exception& error) {
     say(*result, error.what());
   } catch (...) {
-    say(*result, "it threw what is not an exception");
+    say(*result, "unknown C++ exception");
   }
   return 0;
 }
