@@ -8,11 +8,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
 #include "chakra/job/cores.h"
-#include "chakra/job/dumps.h"
 #include "chakra/job/no_effect.h"
-#include "chakra/job/workloads.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
@@ -42,7 +41,7 @@ class LinkJob {
     CHAKRA_TRY(for_each_rank([&](size_t i) { return link_rank(i); }));
     std::vector<int64_t> linked;
     for (const LinkedRank& rank : job_.ranks) linked.push_back(rank.rank);
-    find_unused_dumps(dumps_, linked, job_.findings);
+    recorded::find_unused_dumps(dumps_, linked, job_.findings);
     if (ranks > 1) {
       recorded::ComparedRanks together = recorded::compare_ranks(std::move(traces_));
       job_.times = std::move(together.times);
@@ -74,20 +73,20 @@ class LinkJob {
       CHAKRA_ASSIGN(recording::Pairing pairing, recording::pair_folders(o_.inputs, o_.cycle));
       inputs_ = std::move(pairing.ranks);
       job_.findings = std::move(pairing.findings);
-      dumps_ = read_dumps_beside(pairing.dumps, job_.findings);
+      dumps_ = recorded::read_dumps_beside(pairing.dumps, job_.findings);
       return {};
     }
     std::vector<std::string> files, dumps;
     for (const std::string& file : o_.inputs)
-      (o_.inputs.size() > 1 && is_dump_file(file) ? dumps : files).push_back(file);
+      (o_.inputs.size() > 1 && recorded::is_dump_file(file) ? dumps : files).push_back(file);
     if (files.empty()) files = {dumps.front()};  // whose refusal says what it is
-    for (const std::string& file : files) CHAKRA_TRY(refuse_workload(file, "a recording"));
+    for (const std::string& file : files) CHAKRA_TRY(foreign::refuse_workload(file, "a recording"));
     if (files.size() > 2) return fail(Code::usage, "cli.usage", "a rank has at most two recordings: host and device");
     CHAKRA_ASSIGN(recording::RankInput input,
                   files.size() == 1 ? recording::pair_file(files[0])
                                     : recording::pair_files(files[0], files[1], o_.link.rank.has_value()));
     inputs_.push_back(std::move(input));
-    dumps_ = read_dumps_beside(dumps, job_.findings);
+    dumps_ = recorded::read_dumps_beside(dumps, job_.findings);
     return {};
   }
 
@@ -114,7 +113,7 @@ class LinkJob {
     rank.nodes = linked.trace.size();
     rank.report = std::move(linked.report);
     if (const auto dump = dumps_.find(rank.rank); dump != dumps_.end())
-      fill_from_dump(linked.trace, dump->second, rank.report);
+      recorded::fill_from_dump(linked.trace, dump->second, rank.report);
     for (Finding& finding : link_options_without_effect(o_.link, rank.report)) {
       finding.rank = rank.rank;
       rank.report.findings.push_back(std::move(finding));

@@ -270,8 +270,8 @@ constexpr std::array kRules{
     column<SimulateResult>("mode", Unit::none, "rules of the run: native or astra-sim",
                            [](const auto& r) { return std::string(r.compat ? "astra-sim" : "native"); }),
     column<&SimulateResult::network>("network", Unit::none, "the network, described")};
-constexpr std::array kTransfers{column<SimulateResult>(
-    "transfers", Unit::none, "duration of transfers: simulated or recorded", [](const auto& r) {
+constexpr std::array kTransfers{
+    column<SimulateResult>("transfers", Unit::none, "duration of transfers: simulated or recorded", [](const auto& r) {
       return std::string(recorded::kTransferKinds[static_cast<size_t>(
           r.recorded_transfers ? recorded::TransferKind::recorded : recorded::TransferKind::simulated)]);
     })};

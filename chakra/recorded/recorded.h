@@ -6,6 +6,7 @@
 #include "chakra/recorded/compare_ranks.h"  // IWYU pragma: export
 #include "chakra/recorded/delay_rules.h"    // IWYU pragma: export
 #include "chakra/recorded/delays.h"         // IWYU pragma: export
+#include "chakra/recorded/dumps.h"          // IWYU pragma: export
 #include "chakra/recorded/job_replay.h"     // IWYU pragma: export
 #include "chakra/recorded/max_error.h"      // IWYU pragma: export
 #include "chakra/recorded/replays.h"        // IWYU pragma: export
