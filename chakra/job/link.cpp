@@ -43,10 +43,9 @@ class LinkJob {
     for (const LinkedRank& rank : job_.ranks) linked.push_back(rank.rank);
     recorded::find_unused_dumps(dumps_, linked, job_.findings);
     if (ranks > 1) {
-      recorded::ComparedRanks together = recorded::compare_ranks(std::move(traces_));
+      recorded::ComparedRanks together = recorded::compare_ranks(std::move(traces_), job_.findings);
       job_.times = std::move(together.times);
       job_.mismatches = std::move(together.mismatches);
-      job_.findings.insert(job_.findings.end(), together.findings.begin(), together.findings.end());
       CHAKRA_TRY(for_each_rank([&](size_t i) { return write(together.traces.ranks[i], i); }));
       job_.replay = recorded::replay_linked(std::move(together.traces), job_.findings);
     }

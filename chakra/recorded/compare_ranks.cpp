@@ -36,6 +36,8 @@ match::RankWindow window_of(const trace::Trace& whole, const trace::Trace& commu
 
 class RankComparison {
  public:
+  explicit RankComparison(Findings& findings) : findings_(findings) {}
+
   ComparedRanks run(std::vector<RankToCompare>&& ranks) {
     trace::TraceSet communication;
     std::vector<match::RankWindow> windows;
@@ -48,7 +50,7 @@ class RankComparison {
     for (const trace::RankIndex r : out_.traces.indices())
       match::copy_windows(communication.ranks[r], out_.traces.ranks[r]);
     out_.mismatches = std::move(matching.findings);
-    put_starts(out_.traces, out_.times, out_.findings);
+    put_starts(out_.traces, out_.times, findings_);
     return std::move(out_);
   }
 
@@ -71,7 +73,7 @@ class RankComparison {
       matching = match::match(settled);
       out_.times = analyze::job_times(settled, matching);
     }
-    out_.findings.insert(out_.findings.end(), findings.begin(), findings.end());
+    findings_.insert(findings_.end(), findings.begin(), findings.end());
     communication = std::move(settled);
     return matching;
   }
@@ -124,6 +126,7 @@ class RankComparison {
     return matching;
   }
 
+  Findings& findings_;
   ComparedRanks out_;
 };
 
@@ -136,6 +139,8 @@ RankToCompare RankToCompare::of(const trace::Trace& trace) {
   return rank;
 }
 
-ComparedRanks compare_ranks(std::vector<RankToCompare> ranks) { return RankComparison().run(std::move(ranks)); }
+ComparedRanks compare_ranks(std::vector<RankToCompare> ranks, Findings& findings) {
+  return RankComparison(findings).run(std::move(ranks));
+}
 
 }  // namespace chakra::recorded

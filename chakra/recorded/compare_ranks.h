@@ -25,9 +25,9 @@ struct ComparedRanks {
   trace::TraceSet traces;   ///< completed, each with its start on the clock of the job
   analyze::JobTimes times;  ///< clocks, stragglers, waiting and transfer
   Findings mismatches;      ///< in the communication
-  Findings findings;        ///< of match and analyze; sim.start.clock
 };
-/// Compare several ranks. Cost: as for match::match and analyze::job_times, up to three times.
-ComparedRanks compare_ranks(std::vector<RankToCompare> ranks);
+/// Compare several ranks. Findings: of match and analyze, sim.start.clock; equal ones of ranks are joined. Cost: as for
+/// match::match and analyze::job_times, up to three times.
+ComparedRanks compare_ranks(std::vector<RankToCompare> ranks, Findings& findings);
 
 }  // namespace chakra::recorded
