@@ -14,7 +14,9 @@
 #include "chakra/analyze/order.h"        // IWYU pragma: export
 #include "chakra/analyze/self_replay.h"  // IWYU pragma: export
 #include "chakra/analyze/steps.h"        // IWYU pragma: export
+#include "chakra/analyze/summary.h"      // IWYU pragma: export
 #include "chakra/analyze/timing.h"       // IWYU pragma: export
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/match/match.h"
 #include "chakra/result/result.h"
@@ -285,5 +287,9 @@ Result<Diff> diff(const trace::TraceSet& a, const trace::TraceSet& b, Findings& 
 /// Return differences above a relative threshold, as text. Covers the span, the structure (added, removed and changed
 /// nodes, relative to a), and each row that has at least `least_share` of the time of either job, or different bytes.
 std::vector<std::string> exceeding(const Diff& diff, double threshold, double least_share);
+
+/// Add the totals of both jobs; add the table `rows`. Cost: O(rows).
+void add_totals(const Diff& diff, answer::Builder& to);
+void add_rows(const Diff& diff, answer::Builder& to);
 
 }  // namespace chakra::analyze

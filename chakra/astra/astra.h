@@ -52,4 +52,9 @@ struct Report {
 /// message O(log messages under way), except for rings that are computed at once.
 Result<Report> simulate(const Input& input);
 
+/// Number groups for ASTRA-sim, which has numbered groups, with members from the groups file. Each group that traces
+/// list under another name and `groups` lacks gets the next free number, in the order of ranks, and is added to
+/// `groups`. Reported as a finding (sim.compat.numbered). Cost: O(groups + communication nodes).
+void number_groups(trace::TraceSet& job, match::GroupTable& groups, Findings& findings);
+
 }  // namespace chakra::astra

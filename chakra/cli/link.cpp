@@ -13,7 +13,7 @@ Result<int> run_link(const job::LinkJobOptions& o, const Globals& globals) {
   job::Outputs traces;
   for (AtomicFile& file : linked.files) CHAKRA_TRY(traces.add(std::move(file)));
   CHAKRA_TRY(show(globals, linked, std::move(traces)));
-  CHAKRA_TRY(job::check_errors(o.max_error, linked.replays));
+  CHAKRA_TRY(recorded::check_errors(o.max_error, linked.replays));
   return 0;
 }
 

@@ -123,7 +123,7 @@ Result<void> run_sim(const SimOptions& o, const Globals& globals) {
       o.call,
       {.begins = [] { std::signal(SIGINT, stop); }, .progress = progress_line(), .stop = &stop_asked, .waits = &waits});
   if (!run && !json_path.empty() && !waits.empty())
-    CHAKRA_TRY(show_words(json_path, job::answer_of(run.error(), waits), ""));
+    CHAKRA_TRY(show_words(json_path, answer_of(run.error(), waits), ""));
   CHAKRA_ASSIGN(job::SimulateResult result, std::move(run));
   sim::SimReport& report = result.report;
   const Findings ignored = ignored_options(o, globals);
@@ -140,7 +140,7 @@ Result<void> run_sim(const SimOptions& o, const Globals& globals) {
   else CHAKRA_TRY(print_answer(answer, text_of(result), globals.all));
   if (report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped; the result covers the run up to that point");
-  return job::check_errors(o.call.max_error, result.replays);
+  return recorded::check_errors(o.call.max_error, result.replays);
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ Result<Answer> Job::simulate(const SimulateOptions& options, Control control, Mo
                   CHAKRA_ASSIGN(job::SimulateResult result, job::simulate_job(asked, hooks));
                   if (result.report.interrupted)
                     return fail(Code::interrupted, "sim.interrupted", "stopped, as the caller asked for");
-                  CHAKRA_TRY(job::check_errors(asked.max_error, result.replays));
+                  CHAKRA_TRY(recorded::check_errors(asked.max_error, result.replays));
                   return result;
                 });
 }
@@ -302,7 +302,7 @@ Result<Job> link(const std::vector<std::string>& recordings, const LinkOptions& 
   CHAKRA_ASSIGN(job::LinkedJob linked, job::link_job(call));
   CHAKRA_TRY(linked.commit());
   CHAKRA_TRY(ask(control, 1));
-  CHAKRA_TRY(job::check_errors(call.max_error, linked.replays));
+  CHAKRA_TRY(recorded::check_errors(call.max_error, linked.replays));
   Answer made = public_answer(linked);
   if (!folder) return JobMaker::make(call.output, nullptr, std::move(made));
   CHAKRA_ASSIGN(LoadedPtr loaded, job::load(call.output));

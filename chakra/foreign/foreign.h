@@ -84,4 +84,11 @@ Result<std::shared_ptr<const coll::Program>> read_program(ByteSource source, std
 /// compared, not ids in a pool, and edges as sets. Cost: O(nodes + edges log edges of a node).
 std::string difference(const trace::Trace& a, const trace::Trace& b);
 
+/// Reject a file that 'chakra import' reads (`expected`: "a recording"); accept any other path. Errors: kind.other; as
+/// for ByteSource.
+Result<void> refuse_workload(const std::string& path, std::string_view expected);
+
+/// Return the name of the format, detected from the first bytes; "" for other files.
+std::string_view workload_form(std::string_view head);
+
 }  // namespace chakra::foreign

@@ -1,50 +1,25 @@
 // Rows that several answers share.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
-#include "chakra/answer/answer.h"
+#include "chakra/answer/rows.h"
 #include "chakra/result/result.h"
-#include "chakra/sim/sim.h"
 
 namespace chakra::job {
 
-/// Concatenate two arrays.
-template <class Row, size_t A, size_t B>
-constexpr std::array<answer::Column<Row>, A + B> joined(const std::array<answer::Column<Row>, A>& a,
-                                                        const std::array<answer::Column<Row>, B>& b) {
-  std::array<answer::Column<Row>, A + B> all{};
-  for (size_t i = 0; i < A; ++i) all[i] = a[i];
-  for (size_t i = 0; i < B; ++i) all[A + i] = b[i];
-  return all;
-}
-
-/// A time in picoseconds that JSON also has in nanoseconds. `key` must end with _ps.
-template <auto Member>
-constexpr auto time_column(std::string_view key, std::string_view meaning) {
-  return also_ns(answer::column<Member>(key, answer::Unit::ps, meaning));
-}
-template <class Row, class Get>
-constexpr auto time_column(std::string_view key, std::string_view meaning, Get get) {
-  return also_ns(answer::column<Row>(key, answer::Unit::ps, meaning, get));
-}
-
-/// A column that is present only in rows for which Has{}(row) is true.
-template <class Row, class Has, class Get>
-constexpr auto column_if(Has, std::string_view key, answer::Unit unit, std::string_view meaning, Get,
-                         answer::Missing missing = answer::Missing::left_out) {
-  using Value = std::remove_cvref_t<std::invoke_result_t<Get, const Row&>>;
-  return answer::column<Row>(
-      key, unit, meaning, [](const Row& row) { return Has{}(row) ? std::optional<Value>(Get{}(row)) : std::nullopt; },
-      missing);
-}
+using answer::by_key;
+using answer::ByKey;
+using answer::column_if;
+using answer::joined;
+using answer::kIdRows;
+using answer::kNumberRows;
+using answer::kTextRows;
+using answer::time_column;
 
 /// A row of a text table, as a row of an answer.
 using TableRow = std::vector<result::Table::Cell>;
@@ -63,37 +38,5 @@ constexpr auto time_cell(std::string_view key, std::string_view meaning) {
     return time ? std::optional(*time) : std::nullopt;
   });
 }
-
-/// Lists of plain values.
-inline constexpr std::array kNumberRows{
-    answer::column<int64_t>("", answer::Unit::count, "the number", [](const int64_t& n) { return n; })};
-inline constexpr std::array kIdRows{
-    answer::column<int64_t>("", answer::Unit::id, "the number", [](const int64_t& n) { return n; })};
-inline constexpr std::array kTextRows{
-    answer::column<std::string>("", answer::Unit::none, "the text", [](const std::string& text) { return text; })};
-/// Objects whose keys are data: {"data": 12, "comm": 3}.
-template <class T>
-using ByKey = std::vector<std::pair<std::string, T>>;
-template <class T>
-constexpr auto by_key(answer::Unit unit) {
-  using Row = std::pair<std::string, T>;
-  return std::array{answer::column<Row>("", answer::Unit::none, "kind", [](const Row& row) { return row.first; }),
-                    answer::column<Row>("", unit, "the value", [](const Row& row) { return row.second; })};
-}
-
-/// Rows of `devices`.
-inline constexpr std::array kDeviceRows{
-    answer::column<&sim::ScaledTime::from>("from", answer::Unit::none,
-                                           "the device of the recording; empty: not measured"),
-    answer::column<&sim::ScaledTime::to>("to", answer::Unit::none, "the device of the run"),
-    answer::column<sim::ScaledTime>(
-        "how", answer::Unit::none, "how times came to that device",
-        [](const auto& d) { return std::string(sim::kScalings[static_cast<size_t>(d.how)].name); }),
-    answer::column<&sim::ScaledTime::nodes>("nodes", answer::Unit::count, "nodes of all ranks"),
-    answer::column<&sim::ScaledTime::before_ps>("before_ps", answer::Unit::ps, "their time before"),
-    answer::column<&sim::ScaledTime::after_ps>("after_ps", answer::Unit::ps, "their time in the run"),
-    answer::column<sim::ScaledTime>(
-        "error", answer::Unit::share, "error of the prediction; null where it is not known",
-        [](const auto& d) { return d.error() > 0 ? std::optional(d.error()) : std::nullopt; })};
 
 }  // namespace chakra::job

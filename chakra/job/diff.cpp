@@ -1,14 +1,9 @@
 #include "chakra/job/diff.h"
 
-#include <algorithm>
-#include <variant>
-
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
 
 namespace chakra::job {
-
-using analyze::DiffRow;
 
 Result<JobsDiff> diff_jobs(const DiffOptions& o) {
   CHAKRA_TRY(options::check_call(o));
@@ -25,21 +20,10 @@ Result<JobsDiff> diff_jobs(const DiffOptions& o) {
 
 namespace {
 
-using analyze::Diff;
 using answer::column;
 using answer::Unit;
 using view::Show;
 using view::ShowColumn;
-
-/// b / a; words where one of them has none.
-std::variant<std::string, double> ratio(int64_t a, int64_t b) {
-  if (a == 0) return std::string(b == 0 ? "" : "new");
-  if (b == 0) return std::string("gone");
-  return static_cast<double>(b) / static_cast<double>(a);
-}
-constexpr auto kDiffers = [](const DiffRow& row) {
-  return row.added || row.removed || row.changed || row.time_a != row.time_b || row.bytes_a != row.bytes_b;
-};
 
 constexpr std::array kJobs{
     column<&JobsDiff::a>("a", Unit::none, "one job"),
@@ -47,53 +31,17 @@ constexpr std::array kJobs{
     column<&JobsDiff::ranks_a>("ranks.a", Unit::count, "ranks of a"),
     column<&JobsDiff::ranks_b>("ranks.b", Unit::count, "ranks of b"),
 };
-constexpr std::array kDiff{
-    time_column<&Diff::span_a>("span_ps.a", "of the longest rank of a, from its first start to its last end"),
-    time_column<&Diff::span_b>("span_ps.b", "of the longest rank of b"),
-    time_column<&Diff::time_a>("time_ps.a", "own times of all nodes of a"),
-    time_column<&Diff::time_b>("time_ps.b", "own times of all nodes of b"),
-    column<&Diff::nodes_a>("nodes.a", Unit::count, "nodes of a"),
-    column<&Diff::nodes_b>("nodes.b", Unit::count, "nodes of b"),
-    column<&Diff::added>("nodes.added", Unit::count, "nodes that only b has"),
-    column<&Diff::removed>("nodes.removed", Unit::count, "nodes that only a has"),
-    column<&Diff::changed>("nodes.changed", Unit::count, "nodes with other shapes, types or dependencies"),
-    column<&Diff::edges_a>("edges.a", Unit::count, "dependencies of a"),
-    column<&Diff::edges_b>("edges.b", Unit::count, "dependencies of b"),
-    column<&Diff::edges_added>("edges.added", Unit::count, "dependencies that only b has"),
-    column<&Diff::edges_removed>("edges.removed", Unit::count, "dependencies that only a has"),
-    column<Diff>("differing_rows", Unit::count, "of `rows`: those that differ",
-                 [](const Diff& d) { return std::count_if(d.rows.begin(), d.rows.end(), kDiffers); })};
 constexpr std::array kThreshold{
     column<&JobsDiff::threshold>("threshold_percent", Unit::percent, "allowed difference; null: any")};
-constexpr std::array kDiffRows{
-    column<DiffRow>("kind", Unit::none, "operator, kernel or communication",
-                    [](const DiffRow& row) { return analyze::kDiffKinds[static_cast<size_t>(row.kind)]; }),
-    column<&DiffRow::name>("name", Unit::none, "its name; of communication type, group and size"),
-    column<&DiffRow::count_a>("count_a", Unit::count, "nodes of a"),
-    column<&DiffRow::count_b>("count_b", Unit::count, "nodes of b"),
-    column<&DiffRow::changed>("changed", Unit::count, "nodes with other shapes, types or dependencies"),
-    time_column<&DiffRow::time_a>("time_a_ps", "own time of those of a"),
-    time_column<&DiffRow::time_b>("time_b_ps", "own time of those of b"),
-    column<DiffRow>("ratio", Unit::none, "time of b by time of a; or new, gone, or empty where both are 0",
-                    [](const DiffRow& row) { return ratio(row.time_a, row.time_b); }),
-    time_column<DiffRow>("mean_a_ps", "own time of one of a",
-                         [](const DiffRow& row) { return row.count_a ? row.time_a / row.count_a : 0; }),
-    time_column<DiffRow>("mean_b_ps", "own time of one of b",
-                         [](const DiffRow& row) { return row.count_b ? row.time_b / row.count_b : 0; }),
-    column<&DiffRow::bytes_a>("bytes_a", Unit::bytes, "traffic of a"),
-    column<&DiffRow::bytes_b>("bytes_b", Unit::bytes, "traffic of b"),
-    column<DiffRow>("differs", Unit::none, "nodes, times or bytes differ", kDiffers)};
-
 }  // namespace
 
 answer::Answer answer_of(const JobsDiff& d) {
   answer::Builder to("diff");
   to.values("", &d, kJobs);
-  to.values("", &d.diff, kDiff);
+  analyze::add_totals(d.diff, to);
   to.values("", &d, kThreshold);
   to.table("exceeding", "differences above the threshold, in words", d.exceeding, kTextRows);
-  to.table("rows", "operators, kernels and communication, the largest difference of time first", d.diff.rows,
-           kDiffRows);
+  analyze::add_rows(d.diff, to);
   return std::move(to).finish(d.findings);
 }
 

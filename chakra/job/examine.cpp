@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "chakra/filetype/filetype.h"
+#include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
-#include "chakra/job/workloads.h"
 #include "chakra/recording/recording.h"
 #include "chakra/view/view.h"
 
@@ -106,7 +106,7 @@ Result<void> look_at_contents(ExaminedFile& file) {
     file.version = row->title;
     return {};
   }
-  if (const std::string_view form = workload_form(begin); !form.empty()) {
+  if (const std::string_view form = foreign::workload_form(begin); !form.empty()) {
     file.kind = ExaminedFile::Kind::foreign;
     file.version = fmt::format("a workload in the format {}", form);
     return {};

@@ -124,7 +124,7 @@ TEST_F(Files, AreSummarized) {
   const auto summary = summarize_job(traces());
   ASSERT_TRUE(summary) << summary.error().message();
   ASSERT_EQ(summary->traces.size(), 2u);
-  const TraceSummary& one = summary->traces[1];
+  const analyze::TraceSummary& one = summary->traces[1];
   EXPECT_EQ(one.rank, 1);
   int64_t nodes = 0;
   for (const auto& [type, count] : one.types) nodes += count;

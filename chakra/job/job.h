@@ -8,7 +8,6 @@
 #include "chakra/job/check.h"             // IWYU pragma: export
 #include "chakra/job/convert.h"           // IWYU pragma: export
 #include "chakra/job/cores.h"             // IWYU pragma: export
-#include "chakra/job/delays.h"            // IWYU pragma: export
 #include "chakra/job/diff.h"              // IWYU pragma: export
 #include "chakra/job/examine.h"           // IWYU pragma: export
 #include "chakra/job/generate.h"          // IWYU pragma: export
@@ -17,11 +16,9 @@
 #include "chakra/job/generate_step.h"     // IWYU pragma: export
 #include "chakra/job/import.h"            // IWYU pragma: export
 #include "chakra/job/installation.h"      // IWYU pragma: export
-#include "chakra/job/job_replay.h"        // IWYU pragma: export
 #include "chakra/job/kinds.h"             // IWYU pragma: export
 #include "chakra/job/link.h"              // IWYU pragma: export
 #include "chakra/job/loaded.h"            // IWYU pragma: export
-#include "chakra/job/max_error.h"         // IWYU pragma: export
 #include "chakra/job/no_effect.h"         // IWYU pragma: export
 #include "chakra/job/outputs.h"           // IWYU pragma: export
 #include "chakra/job/pack.h"              // IWYU pragma: export
@@ -29,7 +26,6 @@
 #include "chakra/job/ranks.h"             // IWYU pragma: export
 #include "chakra/job/replay.h"            // IWYU pragma: export
 #include "chakra/job/replay_outputs.h"    // IWYU pragma: export
-#include "chakra/job/replays.h"           // IWYU pragma: export
 #include "chakra/job/simulate.h"          // IWYU pragma: export
 #include "chakra/job/summarize.h"         // IWYU pragma: export
 #include "chakra/job/timing.h"            // IWYU pragma: export

@@ -82,7 +82,7 @@ Table columns_of_traces() {
   });
   return table;
 }
-Table edges() { return list_rows("edge kind", trace::kEdgeKinds); }
+Table edge_kinds() { return list_rows("edge kind", trace::kEdgeKinds); }
 Table policies() { return list_rows("policy", feed::kPolicies); }
 Table presets() { return list_rows("preset", gen::kPresets); }
 
@@ -247,7 +247,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(ReplayedJob()); },
     [] { return answer_of(replay::FlowSchedule()); },
     [] { return answer_of(SimulateResult()); },
-    [] { return answer_of(Error(), {}); },
+    [] { return sim::answer_of(Error(), {}); },
     [] { return answer_of(UnpackedJob()); },
     [] { return answer_of(ViewedJob()); },
     [] { return answer_of(WhatIf()); },
@@ -278,7 +278,7 @@ constexpr KindRow kKindRows[] = {
     {"columns", "columns of a trace, and their attributes on disk", columns_of_traces},
     {"devices", "devices: peak TFLOP/s by element type, memory bandwidth and size", devices},
     {"distributions", "distributions of 'chakra whatif --jitter'", distributions},
-    {"edges", "kinds of dependencies between nodes", edges},
+    {"edges", "kinds of dependencies between nodes", edge_kinds},
     {"formats", "files that can be read or written", formats},
     {"kernels", "kernels with measured times in device files, and their sizes", kernels},
     {"models", "models of 'chakra gen step --model'", models},

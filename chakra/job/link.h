@@ -8,10 +8,9 @@
 #include "chakra/analyze/analyze.h"
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
-#include "chakra/job/job_replay.h"
-#include "chakra/job/max_error.h"
 #include "chakra/link/link.h"
 #include "chakra/options/options.h"
+#include "chakra/recorded/recorded.h"
 #include "chakra/recording/recording.h"
 #include "chakra/sim/sim.h"
 #include "chakra/view/view.h"
@@ -47,8 +46,8 @@ struct LinkedJob {
   std::vector<LinkedRank> ranks;
   analyze::JobTimes times;  ///< for several ranks: clocks, stragglers, waiting and transfer
   Findings mismatches;      ///< in the communication of several ranks
-  std::optional<JobReplay> replay;
-  std::vector<Replayed> replays;
+  std::optional<recorded::JobReplay> replay;
+  std::vector<recorded::Replayed> replays;
   Findings findings;
   std::vector<AtomicFile> files;  ///< by rank; written, but not visible before commit()
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "chakra/job/answer_parts.h"
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/link.h"
 
@@ -247,7 +246,7 @@ answer::Answer answer_of(const LinkedJob& linked) {
            several);
   to.table(job + "collectives", "collectives by group, type and size", linked.times.collectives, kTimedCollectives,
            several);
-  add_measured(job + "measured.", linked.replay, to, true);
+  recorded::add_measured(job + "measured.", linked.replay, to, true);
   return std::move(to).finish(linked.findings);
 }
 

@@ -268,16 +268,7 @@ std::vector<std::string> unnamed(const match::GroupTable& groups, const std::vec
   return missing;
 }
 
-Finding finding(std::string_view option, std::string_view how, std::string_view why) {
-  return {"sim.option.no_effect", Severity::warning, -1, -1, fmt::format("{} {}: {}", option, how, why)};
-}
-
 }  // namespace
-
-Finding no_effect(std::string_view option, std::string_view why) { return finding(option, "has no effect", why); }
-Finding partial_effect(std::string_view option, std::string_view why) {
-  return finding(option, "has no effect on a part", why);
-}
 
 JobFacts facts_of(const sim::SimInput& input, const match::GroupTable& groups, const Findings& findings) {
   JobFacts facts;

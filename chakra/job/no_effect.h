@@ -11,15 +11,14 @@
 #include "chakra/job/simulate.h"
 #include "chakra/link/link.h"
 #include "chakra/match/match.h"
+#include "chakra/options/options.h"
 #include "chakra/sim/sim.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::job {
 
-/// "--congestion fluid has no effect: nothing communicates".
-Finding no_effect(std::string_view option, std::string_view why);
-/// "--device H100-SXM has no effect on a part: 2.50 % of the device time is unchanged: ..."
-Finding partial_effect(std::string_view option, std::string_view why);
+using options::no_effect;
+using options::partial_effect;
 
 /// Reason why --device has no effect if no time is scaled.
 inline constexpr std::string_view kNoDeviceTime = "no rank has device computation with a measured time or known work";

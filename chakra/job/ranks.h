@@ -21,9 +21,4 @@ Result<trace::TraceSet> read_ranks(const std::string& path, const LoadedPtr& loa
 /// effect if `text` is empty. Errors: cli.usage, edit.expand.*
 Result<void> expand_job(const std::string& text, trace::TraceSet& job, match::GroupTable& groups, Findings& findings);
 
-/// Number groups for ASTRA-sim, which has numbered groups, with members from the groups file. Each group that traces
-/// list under another name and `groups` lacks gets the next free number, in the order of ranks, and is added to
-/// `groups`. Reported as a finding (sim.compat.numbered). Cost: O(groups + communication nodes).
-void number_groups(trace::TraceSet& job, match::GroupTable& groups, Findings& findings);
-
 }  // namespace chakra::job

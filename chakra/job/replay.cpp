@@ -314,7 +314,7 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
     const trace::Trace& t = all.ranks[static_cast<size_t>(ranks.plays(rank))];
     std::vector<bool> selected;
     if (!ranks.alone || rank == *ranks.alone) {
-      CHAKRA_ASSIGN(selected, select_nodes(t, o.selection));
+      CHAKRA_ASSIGN(selected, replay::select_nodes(t, o.selection));
     }
     job.selected.push_back(std::move(selected));
   }

@@ -17,21 +17,6 @@
 
 namespace chakra::job {
 
-/// Part of a trace to run; empty or -1: no restriction. Docs: docs/reference/replay.md.
-struct ReplaySelection {
-  std::string steps;               ///< "N" or "FIRST:COUNT", numbers N of ProfilerStep#N
-  std::string subgraph;            ///< nodes of this name, and all nodes called from there
-  std::vector<std::string> types;  ///< of communication: "all_reduce", "send", in any spelling
-  std::vector<std::string> groups;
-  int64_t min_bytes = -1, max_bytes = -1;  ///< comm_size
-
-  bool any() const {
-    return !steps.empty() || !subgraph.empty() || !types.empty() || !groups.empty() || min_bytes >= 0 || max_bytes >= 0;
-  }
-};
-/// Return for each node whether the node runs. Errors: cli.usage for an unknown step, name or type.
-Result<std::vector<bool>> select_nodes(const trace::Trace& trace, const ReplaySelection& selection);
-
 /// Start of ranks: with the recorded offsets, or together.
 enum class ReplayStart : uint8_t { recorded, together };
 inline constexpr std::array<std::string_view, 2> kReplayStarts{"recorded", "together"};
@@ -56,7 +41,7 @@ struct ReplayOptions {
   int64_t shrink = 0;        ///< run the first N ranks; 0: all
   bool auto_shrink = false;  ///< run the first ranks: as many as in `ranks` or from the launcher
   int64_t expand = 0;        ///< run N ranks with the work of fewer recorded ranks; 0: the recorded ranks
-  ReplaySelection selection;
+  replay::Selection selection;
   bool verify = false;  ///< compare the result of every operation with the expected result
   bool dry_run = false;
   bool no_check = false;

@@ -68,7 +68,7 @@ Options rank_rows(ReplayOptions& o) {
 
 /// Which part runs, and how often.
 Options part_rows(ReplayOptions& o) {
-  ReplaySelection& s = o.selection;
+  replay::Selection& s = o.selection;
   return {
       {"--dry-run", &o.dry_run, "Print the plan without running the job"},
       {"--steps", &s.steps, "Only these training steps, by the numbers in ProfilerStep#N", "FIRST:COUNT"},

@@ -10,7 +10,6 @@
 #include "chakra/job/collectives.h"
 #include "chakra/job/no_effect.h"
 #include "chakra/job/ranks.h"
-#include "chakra/job/replays.h"
 #include "chakra/job/simulate_input.h"
 #include "chakra/trace/metadata.h"
 
@@ -39,14 +38,14 @@ Result<Custom> read_custom_collectives(const device::System& s) {
   return all;
 }
 
-bool gives_transfers(const SimulateOptions& o) { return o.transfers == TransferKind::recorded; }
+bool gives_transfers(const SimulateOptions& o) { return o.transfers == recorded::TransferKind::recorded; }
 
 bool is_recorded(const sim::SimInput& input) {
   return input.classes ? sim::has_recorded_starts(*input.classes) : sim::has_recorded_starts(input.job);
 }
 
-RecordingOptions recording_options(const SimulateOptions& o) {
-  RecordingOptions options{o.path, o.compat(), o.align_starts, gives_transfers(o), {}};
+recorded::RecordingOptions recording_options(const SimulateOptions& o) {
+  recorded::RecordingOptions options{o.path, o.compat(), o.align_starts, gives_transfers(o), {}};
   if (o.congestion)
     options.network_options.push_back(
         fmt::format("--congestion {}", sim::kCongestionNames[static_cast<size_t>(*o.congestion)]));
@@ -128,7 +127,7 @@ Result<void> read_traces(const SimulateOptions& o, sim::SimInput& input, Finding
   }
   CHAKRA_ASSIGN(input.job, read_ranks(o.path, o.loaded, o.ranks, o.compat() ? input.fabric.size() : -1, findings));
   CHAKRA_TRY(expand_job(o.expand, input.job, input.groups, findings));
-  if (o.compat()) number_groups(input.job, input.groups, findings);
+  if (o.compat()) astra::number_groups(input.job, input.groups, findings);
   return check_before(o, input);
 }
 
@@ -200,8 +199,8 @@ void read_work(const SimulateOptions& o, const sim::SimInput& input, SimulateRes
   if (input.classes && !input.classes->classes.empty()) first = &input.classes->classes.front();
   else if (!input.job.ranks.empty()) first = &input.job.ranks.front();
   if (!first) return;
-  result.tokens = std::max<int64_t>(said(*first, "tokens"), 0);
-  result.model_operations = std::max<int64_t>(said(*first, "model_operations_per_rank"), 0);
+  result.step.tokens = std::max<int64_t>(said(*first, "tokens"), 0);
+  result.step.model_operations = std::max<int64_t>(said(*first, "model_operations_per_rank"), 0);
 }
 
 }  // namespace
@@ -232,22 +231,23 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   read_work(o, input, result);
   input.system.use_roofline();
   const JobFacts facts = facts_of(input, groups, findings);
-  if (!o.delays.empty() && !o.transfers && is_recorded(input)) o.transfers = TransferKind::recorded;
+  if (!o.delays.empty() && !o.transfers && is_recorded(input)) o.transfers = recorded::TransferKind::recorded;
   result.recorded_transfers = gives_transfers(o);
   std::string reason;  // of the congestion, where another run decided it
-  CHAKRA_ASSIGN(result.replay, use_recording(recording_options(o), input, findings));
+  CHAKRA_ASSIGN(result.replay, recorded::use_recording(recording_options(o), input, findings));
   if (!o.delays.empty()) {
     const bool automatic = input.congestion == sim::Congestion::automatic;
-    CHAKRA_ASSIGN(result.delays, DelayStudy::begin(o.delays, o.path, input, findings));
+    CHAKRA_ASSIGN(result.delays, recorded::DelayStudy::begin(o.delays, o.path, input, findings));
     if (automatic) reason = fmt::format("as without the delays: {}", result.delays->congestion_reason);
   }
   CHAKRA_ASSIGN(result.report, o.compat() ? simulate_as_astra(o, std::move(input), std::move(custom))
                                           : sim::simulate(std::move(input)));
   sim::SimReport& report = result.report;
-  result.replays = replayed_job(result.replay, findings);
-  for (Finding& finding : max_error_without_effect(o.max_error, result.replays)) findings.push_back(std::move(finding));
+  result.replays = recorded::replayed_job(result.replay, findings);
+  for (Finding& finding : recorded::max_error_without_effect(o.max_error, result.replays))
+    findings.push_back(std::move(finding));
   if (result.replay && !report.interrupted && !result.recorded_transfers)
-    result.replay->add(TransferKind::simulated, report);
+    result.replay->add(recorded::TransferKind::simulated, report);
   if (report.interrupted) result.delays.reset();  // a part of the run is not compared with the whole one
   if (result.delays) {
     result.delays->add(report);
@@ -257,6 +257,36 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   if (!report.interrupted)
     for (Finding& finding : options_without_effect(o, facts, report)) report.findings.push_back(std::move(finding));
   return result;
+}
+
+// ---- as an answer ----------------------------------------------------------------------------------------------
+
+namespace {
+
+using answer::column;
+using answer::Unit;
+
+constexpr std::array kRules{
+    column<SimulateResult>("mode", Unit::none, "rules of the run: native or astra-sim",
+                           [](const auto& r) { return std::string(r.compat ? "astra-sim" : "native"); }),
+    column<&SimulateResult::network>("network", Unit::none, "the network, described")};
+constexpr std::array kTransfers{
+    column<SimulateResult>("transfers", Unit::none, "duration of transfers: simulated or recorded", [](const auto& r) {
+      return std::string(recorded::kTransferKinds[static_cast<size_t>(
+          r.recorded_transfers ? recorded::TransferKind::recorded : recorded::TransferKind::simulated)]);
+    })};
+
+}  // namespace
+
+answer::Answer answer_of(const SimulateResult& result, Tables tables) {
+  const bool native = !result.compat;
+  answer::Builder to("sim");
+  to.values("", &result, kRules);
+  sim::add_report(result.report, {native, tables == Tables::all, result.step}, to);
+  to.values("", native ? &result : nullptr, kTransfers);
+  recorded::add_measured("measured.", native ? result.replay : std::nullopt, to);
+  recorded::add_delays(native ? result.delays : std::nullopt, to);
+  return std::move(to).finish(result.report.findings);
 }
 
 }  // namespace chakra::job

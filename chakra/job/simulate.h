@@ -10,11 +10,9 @@
 #include "chakra/answer/answer.h"
 #include "chakra/astra/astra.h"
 #include "chakra/base/base.h"
-#include "chakra/job/delays.h"
-#include "chakra/job/job_replay.h"
 #include "chakra/job/loaded.h"
-#include "chakra/job/max_error.h"
 #include "chakra/options/options.h"
+#include "chakra/recorded/recorded.h"
 #include "chakra/result/result.h"
 #include "chakra/sim/sim.h"
 #include "chakra/view/view.h"
@@ -44,7 +42,7 @@ struct SimulateOptions {
   astra::Options compat_options;
   std::optional<sim::Congestion> congestion;  ///< nullopt: automatic
   std::string collectives, routing;
-  std::optional<TransferKind> transfers;  ///< nullopt: simulated, or recorded if a recorded job is delayed
+  std::optional<recorded::TransferKind> transfers;  ///< nullopt: simulated, or recorded if a recorded job is delayed
   std::optional<int64_t> packet_bytes;
   std::vector<std::string> delays;
   DeviceOptions devices;
@@ -73,12 +71,11 @@ struct SimulateResult {
   bool compat = false;  ///< by ASTRA-sim's rules
   sim::SimReport report;
   std::string network;              ///< description of the network
-  int64_t tokens = 0;               ///< of the step, recorded by the generator; 0: unknown
-  int64_t model_operations = 0;     ///< likewise, for a rank: FLOPs without activation recomputation
+  sim::StepWork step;               ///< recorded by the generator
   bool recorded_transfers = false;  ///< messages and collectives had the recorded durations
-  std::optional<JobReplay> replay;
-  std::optional<DelayStudy> delays;
-  std::vector<Replayed> replays;
+  std::optional<recorded::JobReplay> replay;
+  std::optional<recorded::DelayStudy> delays;
+  std::vector<recorded::Replayed> replays;
 };
 
 /// Read, prove and simulate a job. report.findings has options without effect, and assumptions.
@@ -94,8 +91,5 @@ std::string astra_text_of(const SimulateResult& result);
 enum class Tables : uint8_t { all, shown };
 /// Return the result as an answer. Cost: about the memory of the result.
 answer::Answer answer_of(const SimulateResult& result, Tables tables = Tables::all);
-
-/// Return the reason of a failure: `error` {tag, text} and `waits[]`; the text of the error names the first wait.
-answer::Answer answer_of(const Error& error, const std::vector<sim::Wait>& waits);
 
 }  // namespace chakra::job

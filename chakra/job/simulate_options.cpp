@@ -85,7 +85,7 @@ Options recording_rows(SimulateOptions& o) {
        "The result shows the effect on the total. A recorded job keeps its recorded transfers without --transfers "
        "simulated."});
   return {{"--transfers",
-           choice(o.transfers, kTransferKinds),
+           choice(o.transfers, recorded::kTransferKinds),
            "Duration of communication once all ranks have arrived (default: simulated)",
            "KIND",
            {},

@@ -1,51 +1,9 @@
 #include "chakra/job/summarize.h"
 
-#include <map>
-#include <numeric>
-
-#include "chakra/analyze/analyze.h"
+#include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
-#include "chakra/job/answer_rows.h"
-#include "chakra/job/workloads.h"
-#include "chakra/sim/sim.h"
 
 namespace chakra::job {
-
-TraceSummary summarize(const trace::Trace& t) {
-  TraceSummary s;
-  s.file = t.file;
-  s.rank = t.rank;
-  s.nodes = t.size();
-  for (const trace::NodeId n : t.nodes()) {
-    ++s.types[t.type[n]];
-    s.on_device += t.on_device(n);
-    s.duration = add_saturated(s.duration, t.dur_ps[n]);
-    if (t.on_device(n)) s.device_duration = add_saturated(s.device_duration, t.dur_ps[n]);
-    if (const trace::Comm* comm = t.comm(n); comm && trace::is_comm(t.type[n])) {
-      TraceSummary::Communication& kind = s.communication[{t.type[n], comm->type}];
-      ++kind.count;
-      kind.bytes = add_bytes(kind.bytes, comm->bytes);
-      kind.time = add_saturated(kind.time, t.dur_ps[n]);
-    }
-  }
-  for (const uint8_t kind : t.deps.kind) {
-    ++s.edges[static_cast<size_t>(trace::kind_of(kind))];
-    s.inferred += (kind & trace::kInferred) != 0;
-  }
-  s.groups = t.groups;
-  for (const trace::Attr& attr : t.metadata)
-    std::visit(
-        [&](const auto& value) {
-          if constexpr (std::is_same_v<decltype(value), const std::string_view&>)
-            s.metadata.emplace_back(t.strings[attr.name], std::string(value));
-          else s.metadata.emplace_back(t.strings[attr.name], value);
-        },
-        attr.value);
-  s.defects = static_cast<int64_t>(t.defects.size());
-  analyze::find_long_times(s.duration, t.rank, s.findings);
-  return s;
-}
-
 namespace {
 
 Result<JobSummary> summarize_classes(const std::string& path) {
@@ -53,7 +11,7 @@ Result<JobSummary> summarize_classes(const std::string& path) {
   JobSummary summary{path, true, job.ranks.size(), job.groups.size(), {}};
   for (trace::Trace& t : job.classes) {
     t.groups.clear();  // names of slots
-    summary.traces.push_back(summarize(t));
+    summary.traces.push_back(analyze::summarize(t));
     summary.traces.back().ranks = 0;
   }
   for (const trace::ClassJob::Rank& rank : job.ranks) ++summary.traces[rank.cls].ranks;
@@ -64,12 +22,12 @@ Result<JobSummary> summarize_classes(const std::string& path) {
 
 Result<JobSummary> summarize_job(const std::string& path) {
   if (io::is_class_job(path)) return summarize_classes(path);
-  CHAKRA_TRY(refuse_workload(path, "a trace"));
+  CHAKRA_TRY(foreign::refuse_workload(path, "a trace"));
   CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(path));
   JobSummary summary{path, false, files.size(), 0, {}};
   for (const io::RankFile& file : files) {
     CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(file));
-    TraceSummary& s = summary.traces.emplace_back(summarize(t));
+    analyze::TraceSummary& s = summary.traces.emplace_back(analyze::summarize(t));
     if (!t.defects.empty()) continue;
     if (const auto replayed = analyze::self_replay(t))
       s.replay = {replayed->measured_ps, replayed->replayed_ps, replayed->error};
@@ -82,121 +40,20 @@ Result<JobSummary> summarize_job(const std::string& path) {
 namespace {
 
 using answer::column;
-using answer::Missing;
-using answer::rows;
 using answer::Unit;
 using view::Show;
-using Communication = std::pair<const std::pair<trace::NodeType, trace::CommType>, TraceSummary::Communication>;
 
-std::string comm_name(const std::pair<trace::NodeType, trace::CommType>& kind) {
-  return std::string(kind.first == trace::NodeType::coll ? trace::name(kind.second) : trace::name(kind.first));
-}
-
-/// A trace, and whether it stands for a class of ranks.
-struct Summary {
-  const TraceSummary& of;
-  bool of_class = false;
-};
-template <auto Member>
-constexpr auto part(std::string_view key, Unit unit, std::string_view meaning) {
-  return column<Summary>(key, unit, meaning, [](const Summary& s) { return s.of.*Member; });
-}
-template <auto Member>
-constexpr auto replayed(std::string_view key, std::string_view meaning) {
-  return time_column<Summary>(key, meaning, [](const Summary& s) {
-    return s.of.replay ? std::optional((*s.of.replay).*Member) : std::nullopt;
-  });
-}
-constexpr std::array kSummaries{
-    part<&TraceSummary::file>("file", Unit::none, "its file"),
-    part<&TraceSummary::rank>("rank", Unit::id, "the rank"),
-    part<&TraceSummary::nodes>("nodes", Unit::count, "its nodes"),
-    rows<Summary>("node_types", "nodes by type"),
-    part<&TraceSummary::on_device>("device_ops", Unit::count, "nodes on devices"),
-    rows<Summary>("edges", "dependencies by kind"),
-    column<Summary>("dependencies", Unit::count, "of all kinds",
-                    [](const Summary& s) { return std::accumulate(s.of.edges.begin(), s.of.edges.end(), int64_t{0}); }),
-    part<&TraceSummary::inferred>("inferred_edges", Unit::count, "dependencies inferred by a rule, without a record"),
-    rows<Summary>("communication", "communication by type"),
-    rows<Summary>("groups", "process groups"),
-    time_column<Summary>("durations_ps", "of all nodes", [](const Summary& s) { return s.of.duration; }),
-    time_column<Summary>("device_durations_ps", "of nodes on devices",
-                         [](const Summary& s) { return s.of.device_duration; }),
-    rows<Summary>("metadata", "metadata of the trace, by name"),
-    replayed<&TraceSummary::Replay::measured_ps>("measured_ps", "measured time; null: not measured"),
-    replayed<&TraceSummary::Replay::replayed_ps>("replayed_ps", "time in the self-check"),
-    column<Summary>("replay_error", Unit::share, "replayed_ps / measured_ps - 1",
-                    [](const Summary& s) { return s.of.replay ? std::optional(s.of.replay->error) : std::nullopt; }),
-    part<&TraceSummary::defects>("defects", Unit::count, "defects that 'chakra check' reports"),
-    rows<Summary>("findings", "findings about it"),
-    column_if<Summary>([](const Summary& s) { return s.of_class; }, "ranks", Unit::count, "ranks of the class",
-                       [](const Summary& s) { return s.of.ranks; })};
-constexpr std::array kCommunication{
-    column<Communication>("type", Unit::none, "the operation", [](const auto& c) { return comm_name(c.first); }),
-    column<Communication>("count", Unit::count, "nodes", [](const auto& c) { return c.second.count; }),
-    column<Communication>("bytes", Unit::bytes, "what they move", [](const auto& c) { return c.second.bytes; }),
-    time_column<Communication>("time_ps", "their durations", [](const auto& c) { return c.second.time; })};
-constexpr std::array kGroups{
-    column<&trace::ProcessGroup::name>("name", Unit::none, "its name"),
-    column<&trace::ProcessGroup::description>("description", Unit::none, "purpose of the group"),
-    rows<trace::ProcessGroup>("ranks", "its ranks; empty: all"),
-    column<&trace::ProcessGroup::size>("size", Unit::count, "how many ranks it has")};
 constexpr std::array kClasses{column<&JobSummary::ranks>("ranks", Unit::count, "ranks of the job"),
                               column<&JobSummary::groups>("groups", Unit::count, "process groups of the job")};
-
-ByKey<int64_t> node_types(const Summary& s) {
-  ByKey<int64_t> types;
-  for (const auto& [type, count] : s.of.types) types.emplace_back(trace::name(type), count);
-  return types;
-}
-ByKey<int64_t> edges(const Summary& s) {
-  ByKey<int64_t> kinds;
-  for (size_t i = 0; i < s.of.edges.size(); ++i)
-    if (s.of.edges[i]) kinds.emplace_back(trace::kEdgeKinds[i].name, s.of.edges[i]);
-  return kinds;
-}
-/// Of several values of a name the last, at the place of the first.
-ByKey<TraceSummary::Value> metadata(const Summary& s) {
-  ByKey<TraceSummary::Value> values;
-  std::map<std::string_view, size_t> places;
-  for (const auto& [name, value] : s.of.metadata) {
-    const auto [place, added] = places.try_emplace(name, values.size());
-    if (added) values.emplace_back(name, value);
-    else values[place->second].second = value;
-  }
-  return values;
-}
-
-void add_traces(const std::string& key, std::string_view meaning, const JobSummary& job, bool present,
-                answer::Builder& to) {
-  std::vector<Summary> traces;
-  std::vector<trace::ProcessGroup> groups;
-  for (const TraceSummary& trace : job.traces) {
-    if (!present) break;
-    traces.push_back({trace, job.by_classes});
-    groups.insert(groups.end(), trace.groups.begin(), trace.groups.end());
-  }
-  to.table(key, meaning, traces, kSummaries, present);
-  to.children(key, "node_types", traces, node_types, by_key<int64_t>(Unit::count));
-  to.children(key, "edges", traces, edges, by_key<int64_t>(Unit::count));
-  to.children(
-      key, "communication", traces, [](const Summary& s) -> const auto& { return s.of.communication; }, kCommunication);
-  to.children(
-      key, "groups", traces, [](const Summary& s) -> const auto& { return s.of.groups; }, kGroups);
-  to.children(
-      key + ".groups", "ranks", groups, [](const auto& group) -> const auto& { return group.ranks; }, kIdRows);
-  to.children(key, "metadata", traces, metadata, by_key<TraceSummary::Value>(Unit::none));
-  to.child_findings(
-      key, "findings", traces, [](const Summary& s) -> const auto& { return s.of.findings; });
-}
 
 }  // namespace
 
 answer::Answer answer_of(const JobSummary& job) {
   answer::Builder to("info");
   to.values("", job.by_classes ? &job : nullptr, kClasses);
-  add_traces("ranks", "ranks, ascending", job, !job.by_classes, to);
-  add_traces("classes", "of a job by classes: identical ranks, shown by the first", job, job.by_classes, to);
+  analyze::add_summaries("ranks", "ranks, ascending", job.traces, job.by_classes, !job.by_classes, to);
+  analyze::add_summaries("classes", "of a job by classes: identical ranks, shown by the first", job.traces,
+                         job.by_classes, job.by_classes, to);
   return std::move(to).finish();
 }
 

@@ -3,19 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
+#include "chakra/answer/rows.h"
 #include "chakra/io/io.h"
 #include "chakra/job/no_effect.h"
-#include "chakra/job/replays.h"
 #include "chakra/job/simulate_input.h"
-#include "chakra/trace/roles.h"
 
 namespace chakra::job {
 namespace {
 
-using trace::NodeId;
 using trace::Trace;
 
 SimulateOptions unchanged(const WhatIfOptions& o) {
@@ -35,128 +31,6 @@ bool communicates(const trace::TraceSet& job) {
   });
 }
 
-/// Of a communication node that has a measured time of its own: that time. Of several members of a collective the
-/// shortest, since who comes last waits least.
-class OwnTimes {
- public:
-  OwnTimes(const sim::SimInput& input, sim::Transfers& transfers) : job_(input.job), transfers_(transfers) {
-    for (const match::Collective& c : input.matching->collectives) fill({c.members.begin(), c.members.end()});
-    for (const match::Message& m : input.matching->messages) fill({m.send, m.recv});
-  }
-  int64_t filled = 0, unmeasured = 0;
-
- private:
-  sim::Transfers::Row& row(const match::NodeRef& ref) {
-    return transfers_.rows[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]];
-  }
-  void fill(std::vector<match::NodeRef> refs) {
-    std::erase_if(refs, [](const match::NodeRef& ref) { return ref.node == trace::kNoNode; });
-    if (refs.empty() || row(refs.front()).known()) return;
-    Picoseconds shortest = INT64_MAX;
-    for (const match::NodeRef& ref : refs) {
-      const Trace& t = job_.ranks[ref.rank];
-      if (t.has_start(ref.node)) shortest = std::min(shortest, t.dur_ps[ref.node]);
-    }
-    ++(shortest == INT64_MAX ? unmeasured : filled);
-    if (shortest == INT64_MAX) return;
-    for (const match::NodeRef& ref : refs) row(ref) = {shortest, -1, -1, 1};
-  }
-
-  const trace::TraceSet& job_;
-  sim::Transfers& transfers_;
-};
-
-/// Empties lists of what goes to each member where members are missing: in groups that are `smaller` than recorded, and
-/// in those that nobody lists but whose lists are for more ranks than there are; these are then also `smaller`.
-void forget_splits(sim::SimInput& input, std::vector<char>& smaller) {
-  for (size_t r = 0; r < input.job.ranks.size(); ++r) {
-    Trace& t = input.job.ranks[r];
-    for (size_t row = 0; row < t.comms.size(); ++row) {
-      const trace::Comm& c = t.comms[row];
-      const uint32_t id = input.matching->of_comm[r][row];
-      if (id == trace::kNoRow || (c.in_split.empty() && c.out_split.empty())) continue;
-      const uint32_t g = input.matching->collectives[id].group;
-      const match::Group& group = input.matching->groups[g];
-      const auto numbers = [](std::string_view list) { return std::count(list.begin(), list.end(), ',') + 1; };
-      const bool larger =
-          group.assumed && std::max(numbers(c.in_split), numbers(c.out_split)) > std::ssize(group.ranks);
-      if (!smaller[g] && !larger) continue;
-      smaller[g] = 1;
-      t.comms.edit(row).in_split = t.comms.edit(row).out_split = {};
-    }
-  }
-}
-
-/// No rank waits for those that are not there: groups are those of their ranks that the job has.
-// `whatif.rank.missing` (finding): ranks of groups have no trace; no rank waits for them
-void leave_out_missing(sim::SimInput& input, Findings& findings) {
-  input.matching = match::match(input.job, input.groups);
-  match::GroupTable there;
-  std::vector<char> smaller;  // by group
-  for (const match::Group& group : input.matching->groups) {
-    std::vector<int64_t>& ranks = there[group.name] = group.ranks;
-    smaller.push_back(std::erase_if(ranks, [&](int64_t rank) { return !input.job.find(rank); }) > 0 ||
-                      group.size > std::ssize(ranks));
-  }
-  forget_splits(input, smaller);
-  if (std::find(smaller.begin(), smaller.end(), 1) == smaller.end()) return;
-  input.groups = std::move(there);
-  for (Trace& t : input.job.ranks) trace::forget_members(t);  // the table has them
-  input.matching = match::match(input.job, input.groups);
-  findings.push_back({"whatif.rank.missing", Severity::warning, -1, -1,
-                      fmt::format("the job has {} rank{}, but its groups have more: ranks without a trace cause no "
-                                  "waits, so the answer leaves out their effect",
-                                  input.job.ranks.size(), input.job.ranks.size() == 1 ? "" : "s")});
-}
-
-/// Without a network, all communication takes as long as it was recorded to.
-// `whatif.network` (1): the duration of communication is unknown: the job was not recorded, and no network is given
-// `whatif.transfer.own` (finding): collectives or messages that are not recorded on all their ranks by one clock: each
-// takes its own measured time, waiting included
-Result<void> give_transfers(sim::SimInput& input, Findings& findings) {
-  leave_out_missing(input, findings);
-  CHAKRA_ASSIGN(sim::Transfers transfers, sim::recorded_transfers(input.job, *input.matching));
-  const OwnTimes own(input, transfers);
-  if (own.unmeasured > 0)
-    return fail(Code::bad_input, "whatif.network",
-                fmt::format("{} collectives and messages have no measured time; describe the network of the job with "
-                            "--from-network FILE",
-                            show_count(own.unmeasured)));
-  if (own.filled > 0)
-    findings.push_back({"whatif.transfer.own", Severity::warning, -1, -1,
-                        fmt::format("{} of {} collectives and messages are not recorded on all of their ranks by one "
-                                    "clock: each keeps its measured time, including waits",
-                                    show_count(own.filled), show_count(transfers.known + transfers.unknown))});
-  input.transfers = std::move(transfers);
-  return {};
-}
-
-/// Gives nodes their times on the devices of the system now: rules change these times, not the measured ones.
-Result<std::vector<sim::ScaledTime>> bring_to_devices(sim::SimInput& input, Findings& findings) {
-  input.system.use_roofline();
-  if (!input.system.target && input.system.devices.empty()) return std::vector<sim::ScaledTime>();
-  trace::ClassJob classes = trace::by_class(std::move(input.job));
-  CHAKRA_ASSIGN(std::vector<sim::ScaledTime> rows, sim::retarget(classes, input.system, findings));
-  input.job = trace::expand(classes);
-  input.matching.reset();
-  input.system.roofline = false;
-  input.system.target.reset();
-  input.system.devices.clear();
-  for (auto& [rank, traits] : input.system.unlike) traits.device = -1;
-  return rows;
-}
-
-/// How long the job took by its recording.
-Result<std::optional<Picoseconds>> measured(const trace::TraceSet& job) {
-  if (JobReplay::possible(job)) {
-    CHAKRA_ASSIGN(const JobReplay replay, JobReplay::measure(job));
-    return std::optional(replay.job().measured_ps);
-  }
-  if (job.ranks.size() != 1) return std::optional<Picoseconds>();
-  const auto replay = analyze::self_replay(job.ranks.front());
-  return replay ? std::optional(replay->measured_ps) : std::nullopt;
-}
-
 /// The job as it was recorded, then on the devices of the system file.
 Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
   sim::SimInput input;
@@ -169,15 +43,15 @@ Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
     return fail(Code::usage, "cli.usage",
                 "--device and a system file that gives devices or a roofline exclude each other; put the devices into "
                 "the system file of one call, and compare two calls");
-  CHAKRA_ASSIGN(out.measured_ps, measured(input.job));
-  out.change = RunChange::of(input.job);
+  CHAKRA_ASSIGN(out.measured_ps, recorded::measured_time(input.job));
+  out.change = recorded::RunChange::of(input.job);
   if (o.from_network.empty()) {
     if (input.job.ranks.empty())
       return fail(Code::bad_input, "whatif.network", "the job has no ranks; --from-network FILE runs it on a network");
-    input.fabric = any_fabric(input.job);
-    if (communicates(input.job)) CHAKRA_TRY(give_transfers(input, out.findings));
+    input.fabric = recorded::any_fabric(input.job);
+    if (communicates(input.job)) CHAKRA_TRY(whatif::give_transfers(input, out.findings));
   }
-  CHAKRA_TRY(bring_to_devices(input, out.findings));
+  CHAKRA_TRY(whatif::bring_to_devices(input, out.findings));
   return input;
 }
 
@@ -212,7 +86,7 @@ Result<void> check_places(const WhatIfOptions& o, const sim::SimInput& input) {
 Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, sim::SimInput& input, WhatIf& out) {
   CHAKRA_TRY(change_network(o, input, out));
   CHAKRA_TRY(use_devices(o.devices, input.system));
-  CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, bring_to_devices(input, out.findings));
+  CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, whatif::bring_to_devices(input, out.findings));
   if (!o.devices.device.empty() && devices.empty())
     return fail(Code::bad_input, "whatif.rule.nothing",
                 fmt::format("--device {} has no effect: {}", o.devices.device, kNoDeviceTime));
@@ -236,43 +110,9 @@ Result<void> check_once(const WhatIfOptions& o) {
   return {};
 }
 
-std::string described(const sim::CollectiveReport& c) {
-  return fmt::format("{}{}", c.algorithm->name, c.near ? ", members in the order of the network" : "");
-}
-
-/// Where a link is slow or gone, another algorithm may be the fastest: then the change is not the link's alone.
-// `whatif.algorithm.changed` (finding): a collective is done by another algorithm than on the network without the
-// change of a link
-void compare_algorithms(const sim::SimReport& before, const WhatIf& now, Findings& findings) {
-  const bool links = std::any_of(now.applied.begin(), now.applied.end(), [](const WhatIf::Applied& a) {
-    return a.row->name == "fail-link" || a.row->name == "slow-link";
-  });
-  if (!links) return;
-  using Key = std::tuple<std::string, trace::CommType, uint64_t, uint32_t>;
-  const auto key = [](const sim::CollectiveReport& c) { return Key(c.group, c.type, c.bytes, c.members); };
-  std::map<Key, const sim::CollectiveReport*> known;
-  for (const sim::CollectiveReport& c : before.collectives) known.emplace(key(c), &c);
-  struct Changed {
-    int64_t kinds = 0;
-    const sim::CollectiveReport* first = nullptr;
-  };
-  std::map<std::tuple<std::string_view, std::string, std::string>, Changed> changes;  // operation, before, now
-  for (const sim::CollectiveReport& c : now.report.collectives) {
-    const auto found = known.find(key(c));
-    if (found == known.end() || !c.algorithm || !found->second->algorithm) continue;
-    if (described(c) == described(*found->second)) continue;
-    Changed& changed = changes[{trace::name(c.type), described(*found->second), described(c)}];
-    if (changed.kinds++ == 0) changed.first = &c;
-  }
-  for (const auto& [names, changed] : changes) {
-    const auto& [operation, old_way, new_way] = names;
-    const std::string others = changed.kinds > 1 ? fmt::format(" and {} more", changed.kinds - 1) : "";
-    findings.push_back({"whatif.algorithm.changed", Severity::note, -1, -1,
-                        fmt::format("{} of {} among {} ranks{}: {} on the whole network, {} on the changed one; a part "
-                                    "of the difference may be the algorithm's",
-                                    operation, show_bytes(static_cast<double>(changed.first->bytes)),
-                                    changed.first->members, others, old_way, new_way)});
-  }
+bool changes_links(const WhatIf& now) {
+  return std::any_of(now.applied.begin(), now.applied.end(),
+                     [](const whatif::Applied& a) { return a.row->name == "fail-link" || a.row->name == "slow-link"; });
 }
 
 }  // namespace
@@ -292,21 +132,21 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   input.decisive_path = true;
   out.transfers = !communicates(input.job) ? "none" : input.transfers ? "recorded" : "simulated";
   input.node_times = out.change.has_steps();
-  CHAKRA_ASSIGN(sim::SimReport before, sim::simulate(whatif::copy_of(input)));
-  out.change.take(before, &RunChange::Change::before_ps);
+  CHAKRA_ASSIGN(sim::SimReport before, sim::simulate(sim::copy_of(input)));
+  out.change.take(before, &recorded::RunChange::Change::before_ps);
   const bool changes = std::any_of(o.changes.begin(), o.changes.end(), [](const auto& all) { return !all.empty(); });
   out.changed = changes || !o.network.empty() || !o.devices.device.empty();
   if (out.changed) {
     CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, apply(o, input, out));
     CHAKRA_TRY(check_places(o, input));
     if (input.job.ranks.size() != out.change.ranks.size()) out.change.ranks.clear(), out.change.steps.clear();
-    CHAKRA_ASSIGN(out.report, sim::simulate(whatif::copy_of(input)));
+    CHAKRA_ASSIGN(out.report, sim::simulate(sim::copy_of(input)));
     out.report.devices = std::move(devices);
-    compare_algorithms(before, out, out.findings);
+    if (changes_links(out)) whatif::compare_algorithms(before, out.report, out.findings);
   } else {
     out.report = std::move(before);
   }
-  out.change.take(out.report, &RunChange::Change::after_ps);
+  out.change.take(out.report, &recorded::RunChange::Change::after_ps);
   if (!o.jitter.empty()) {
     std::vector<whatif::Jitter> jitters;
     for (const std::string& text : o.jitter) {
@@ -322,6 +162,42 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   for (const Finding& finding : out.report.findings)  // without a network its size is ours
     if (network || finding.tag != "sim.rank.missing") out.findings.push_back(finding);
   return out;
+}
+
+// ---- as an answer ----------------------------------------------------------------------------------------------
+
+namespace {
+
+using answer::column;
+using answer::Unit;
+
+constexpr std::array kWhatIf{
+    column<&WhatIf::path>("path", Unit::none, "the path of the job"),
+    column<&WhatIf::changed>("changed", Unit::none, "false: only sensitivity or noise"),
+    column<&WhatIf::transfers>("transfers", Unit::none, "transfers of the unchanged job: recorded, simulated or none"),
+    column<&WhatIf::measured_ps>("measured_ps", Unit::ps, "measured time of the unchanged job; null: not measured"),
+    column<WhatIf>("error", Unit::share, "before_ps / measured_ps - 1", [](const WhatIf& r) { return r.error(); })};
+constexpr std::array kNetwork{answer::column_if<WhatIf>([](const WhatIf& r) { return !r.network.empty(); }, "network",
+                                                        Unit::none, "of the changed job, where it has another one",
+                                                        [](const WhatIf& r) { return r.network; })};
+
+template <class Part>
+const Part* or_null(const std::optional<Part>& part) {
+  return part ? &*part : nullptr;
+}
+
+}  // namespace
+
+answer::Answer answer_of(const WhatIf& result) {
+  answer::Builder to("whatif");
+  recorded::add_change("", &result.change, to);
+  to.values("", &result, kWhatIf);
+  whatif::add_changes(result.applied, to);
+  to.values("", &result, kNetwork);
+  sim::add_devices(result.report.devices, to);
+  whatif::add_sensitivity(or_null(result.sensitivity), to);
+  whatif::add_noise(or_null(result.noise), to);
+  return std::move(to).finish(result.findings);
 }
 
 }  // namespace chakra::job

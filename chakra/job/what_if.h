@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/job/delays.h"
 #include "chakra/job/loaded.h"
 #include "chakra/job/simulate.h"
 #include "chakra/options/options.h"
+#include "chakra/recorded/recorded.h"
 #include "chakra/view/view.h"
 #include "chakra/whatif/whatif.h"
 
@@ -37,16 +37,11 @@ options::Options rows_of(WhatIfOptions& options);
 struct WhatIf {
   std::string path;
   bool changed = false;        ///< false: only the sensitivity was requested
-  RunChange change;            ///< before_ps: the unchanged job, simulated
+  recorded::RunChange change;  ///< before_ps: the unchanged job, simulated
   std::string_view transfers;  ///< of the unchanged job: `recorded`, `simulated` or `none`
   /// Measured duration of the unchanged job; nullopt if the job was not measured with one clock.
   std::optional<Picoseconds> measured_ps;
-  struct Applied {
-    const whatif::ChangeRow* row = nullptr;
-    std::string value;
-    whatif::Reached reached;
-  };
-  std::vector<Applied> applied;
+  std::vector<whatif::Applied> applied;
   std::string network;    ///< description of the other network, or ""
   sim::SimReport report;  ///< of the changed job, or of the unchanged job if there is no change
   std::optional<whatif::Sensitivity> sensitivity;

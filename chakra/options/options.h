@@ -157,6 +157,11 @@ Result<void> set(Asked& asked, std::string_view name, const std::string& text) {
   return set(std::span<const Option>(rows_of(asked)), name, text);
 }
 
+/// Report that a given option did not change the result: "--congestion fluid has no effect: nothing communicates".
+Finding no_effect(std::string_view option, std::string_view why);
+/// "--device H100-SXM has no effect on a part: 2.50 % of the device time is unchanged: ..."
+Finding partial_effect(std::string_view option, std::string_view why);
+
 /// Return the word of `known` that `word` misspells or begins; "" without a match.
 std::string nearest(std::string_view word, std::span<const std::string> known);
 /// "; did you mean --network?", or "".

@@ -15,6 +15,7 @@
 #include "chakra/replay/plan.h"        // IWYU pragma: export
 #include "chakra/replay/plugin.h"      // IWYU pragma: export
 #include "chakra/replay/rendezvous.h"  // IWYU pragma: export
+#include "chakra/replay/select.h"      // IWYU pragma: export
 #include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
 

@@ -145,4 +145,13 @@ SimInput copy_whole(const SimInput& input) {
   return copy;
 }
 
+SimInput copy_of(const SimInput& input) {
+  SimInput copy = copy_whole(input);
+  copy.timeline = copy.partial = false;
+  copy.other_fabrics.clear();
+  copy.waits = nullptr;
+  copy.progress = nullptr;
+  return copy;
+}
+
 }  // namespace chakra::sim

@@ -16,7 +16,7 @@
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
 #include "chakra/result/result.h"
-#include "chakra/sim/delays.h"    // IWYU pragma: export
+#include "chakra/sim/answer.h"    // IWYU pragma: export
 #include "chakra/sim/recorded.h"  // IWYU pragma: export
 #include "chakra/sim/retarget.h"  // IWYU pragma: export
 #include "chakra/sim/stuck.h"     // IWYU pragma: export
@@ -40,6 +40,12 @@ struct Meeting {
   uint64_t bytes = 0;  ///< comm_size
   size_t members = 0;
   Picoseconds first_ps = 0, last_ps = 0;  ///< arrivals
+};
+
+/// The delay of each node of a job. The pieces of an operation after its first piece are not delayed again.
+struct Delays {
+  std::vector<std::vector<Picoseconds>> rows;  ///< per rank of the job: a value per node, or empty: no delays
+  Picoseconds of(uint32_t rank, trace::NodeId n) const { return rows[rank].empty() ? 0 : rows[rank][n]; }
 };
 
 struct SimInput {
@@ -251,5 +257,8 @@ Result<SimReport> simulate(SimInput input);
 
 /// Return a copy of the input. Columns of traces are shared.
 SimInput copy_whole(const SimInput& input);
+/// Return a copy of the job without the parts for a single run (timeline,
+/// progress, waits). Cost: O(ranks); the columns of the traces are shared.
+SimInput copy_of(const SimInput& input);
 
 }  // namespace chakra::sim

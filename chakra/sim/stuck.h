@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/trace/trace.h"
 
@@ -29,5 +30,8 @@ struct Wait {
 /// Describe a wait: "rank 0 (node 2) waits in ALL_REDUCE number 1 of group 'tp' for rank 1,
 /// which has no such collective". Long lists are cut and end with the number of omitted items.
 std::string to_text(const Wait& wait);
+
+/// Return the reason of a failure: `error` {tag, text} and `waits[]`; the text of the error names the first wait.
+answer::Answer answer_of(const Error& error, const std::vector<Wait>& waits);
 
 }  // namespace chakra::sim

@@ -6,6 +6,7 @@
 
 #include "chakra/base/times.h"
 #include "chakra/gen/gen.h"
+#include "chakra/recorded/recorded.h"
 #include "chakra/trace/metadata.h"
 #include "chakra/trace/roles.h"
 #include "chakra/whatif/nodes.h"
@@ -136,7 +137,7 @@ class Batch {
     bool matched = pattern_.empty();
     for (size_t g = 0; g < used.size(); ++g) {
       const std::string& name = in_.matching->groups[g].name;
-      const bool named = !pattern_.empty() && sim::matches_pattern(pattern_, name);
+      const bool named = !pattern_.empty() && recorded::matches_pattern(pattern_, name);
       trace::Moves moves = trace::row_of(roles_.of(name)).moves;
       if (named) moves = trace::Moves::parameters;
       else if (moves == trace::Moves::unknown && !pattern_.empty()) moves = trace::Moves::activations;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "chakra/base/times.h"
+#include "chakra/recorded/recorded.h"
 #include "chakra/trace/roles.h"
 #include "chakra/whatif/layouts.h"
 #include "chakra/whatif/rules.h"
@@ -39,7 +40,7 @@ class Replicas {
     const trace::GroupRoles roles(in_.job);
     for (uint32_t g = 0; g < matching.groups.size(); ++g) {
       const std::string& name = matching.groups[g].name;
-      if (pattern.empty() ? roles.of(name) == trace::Role::dp : sim::matches_pattern(pattern, name))
+      if (pattern.empty() ? roles.of(name) == trace::Role::dp : recorded::matches_pattern(pattern, name))
         groups_.push_back(g);
     }
     if (groups_.empty() && pattern.empty() && matching.groups.size() == 1 &&

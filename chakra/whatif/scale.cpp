@@ -4,6 +4,7 @@
 #include <span>
 
 #include "chakra/base/times.h"
+#include "chakra/recorded/recorded.h"
 #include "chakra/trace/roles.h"
 #include "chakra/whatif/nodes.h"
 #include "chakra/whatif/whatif.h"
@@ -63,7 +64,7 @@ class CommFilter {
     const trace::GroupRoles roles(input.job);
     for (const match::Group& group : matching_->groups) {
       const trace::Role role = roles.of(group.name);
-      groups_.push_back(sim::matches_pattern(*selector.group, group.name) ||
+      groups_.push_back(recorded::matches_pattern(*selector.group, group.name) ||
                         (role != trace::Role::unknown && trace::name(role) == *selector.group));
     }
   }
@@ -207,7 +208,8 @@ Reached scale_named(sim::SimInput& input, std::string_view pattern, double facto
   std::vector<std::vector<char>> named;
   for (const Trace& t : input.job.ranks) {
     named.emplace_back(t.strings.size(), 0);
-    for (StringId id = 0; id < t.strings.size(); ++id) named.back()[id] = sim::matches_pattern(pattern, t.strings[id]);
+    for (StringId id = 0; id < t.strings.size(); ++id)
+      named.back()[id] = recorded::matches_pattern(pattern, t.strings[id]);
   }
   return scale_nodes(
       input, [factor] { return factor; },

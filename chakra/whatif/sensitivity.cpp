@@ -81,15 +81,6 @@ std::string alike(const std::string& group, const std::set<std::string>& groups,
 
 }  // namespace
 
-sim::SimInput copy_of(const sim::SimInput& input) {
-  sim::SimInput copy = sim::copy_whole(input);
-  copy.timeline = copy.partial = false;
-  copy.other_fabrics.clear();
-  copy.waits = nullptr;
-  copy.progress = nullptr;
-  return copy;
-}
-
 std::vector<Sensitivity::Row> path_classes(const sim::SimInput& input, const sim::SimReport& report) {
   std::map<TimeClass, Picoseconds> time;
   std::map<Work, Picoseconds> computed;

@@ -122,7 +122,7 @@ struct Selector {
   uint32_t kinds = 0;  ///< bits, by Kind
   uint32_t works = 0;  ///< of compute: bits, by Work; 0: all
   std::optional<trace::CommType> type;
-  std::optional<std::string> group;  ///< a pattern (sim::matches_pattern)
+  std::optional<std::string> group;  ///< a pattern (recorded::matches_pattern)
 };
 Selector selector_of(const TimeClass& time);
 /// Parse a name of kKinds, kWorks or kSums, the name of a collective in
@@ -147,7 +147,7 @@ struct Reached {
 Reached scale(sim::SimInput& input, const Selector& selector, double factor);
 /// The same with a separate factor, next(), for each node, lag, collective and message, and one for all tiers.
 Reached scale_each(sim::SimInput& input, const Selector& selector, const std::function<double()>& next);
-/// The same for nodes whose name matches the pattern (sim::matches_pattern).
+/// The same for nodes whose name matches the pattern (recorded::matches_pattern).
 Reached scale_named(sim::SimInput& input, std::string_view pattern, double factor);
 /// Remove the time of the selected nodes. No rank waits for another rank at a removed node; the gap of
 /// a stream between a removed node and the next one is removed, too. The same requirement and cost.
@@ -200,8 +200,25 @@ Result<std::vector<Sensitivity::Row>> link_rows(const sim::SimInput& input);
 /// simulation for each kind of time on the critical path, two for each class of links, and one more.
 Result<Sensitivity> sensitivity(const sim::SimInput& input, const sim::SimReport& before);
 
-/// Return a copy of the job without the parts for a single run (timeline,
-/// progress, waits). Cost: O(ranks); the columns of the traces are shared.
-sim::SimInput copy_of(const sim::SimInput& input);
+/// A change that was applied.
+struct Applied {
+  const ChangeRow* row = nullptr;
+  std::string value;
+  Reached reached;
+};
+
+/// Give all communication the recorded time, for a run without a network; groups are left with the ranks of the job.
+/// Findings: whatif.rank.missing, whatif.transfer.own. Errors: whatif.network.
+Result<void> give_transfers(sim::SimInput& input, Findings& findings);
+/// Give nodes their times on the devices of the system now: rules change these times, not the measured ones. Returns
+/// how times came to the devices. Errors: as for sim::retarget.
+Result<std::vector<sim::ScaledTime>> bring_to_devices(sim::SimInput& input, Findings& findings);
+/// Report collectives that another algorithm does after a change of links. Findings: whatif.algorithm.changed.
+void compare_algorithms(const sim::SimReport& before, const sim::SimReport& now, Findings& findings);
+
+// Parts of answers; null: the part is absent.
+void add_changes(const std::vector<Applied>& changes, answer::Builder& to);
+void add_sensitivity(const Sensitivity* sensitivity, answer::Builder& to);
+void add_noise(const Noise* noise, answer::Builder& to);
 
 }  // namespace chakra::whatif

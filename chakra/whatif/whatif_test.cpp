@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "chakra/net/change.h"
+#include "chakra/recorded/recorded.h"
 #include "chakra/sim/testing/recorded_ranks.h"
 #include "chakra/trace/testing/random_job.h"
 #include "chakra/trace/testing/small_job.h"
@@ -231,7 +232,7 @@ sim::SimInput cut_collective() {
     return r;
   };
   sim::SimInput in = sim::testing::input_of(sim::testing::job(rank(0), rank(1)));
-  in.transfers = *sim::recorded_transfers(in.job, match::match(in.job));
+  in.transfers = *recorded::recorded_transfers(in.job, match::match(in.job));
   return in;
 }
 

@@ -1,13 +1,15 @@
-#include "chakra/job/max_error.h"
+#include "chakra/recorded/max_error.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "chakra/job/no_effect.h"
+#include "chakra/options/options.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
+
+using options::no_effect;
 
 std::vector<Replayed> replayed_job(const std::optional<JobReplay>& job, const Findings& findings) {
   if (job && job->job().has(TransferKind::recorded)) return {{"the job", job->job().error(TransferKind::recorded)}};
@@ -37,4 +39,4 @@ Result<void> check_errors(std::optional<double> percent, const std::vector<Repla
   return fail(Code::bad_input, "cli.max_error", fmt::format("off by more than {:g} %: {}", *percent, text));
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::recorded

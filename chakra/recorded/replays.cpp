@@ -1,4 +1,4 @@
-#include "chakra/job/replays.h"
+#include "chakra/recorded/replays.h"
 
 #include <fmt/core.h>
 
@@ -7,10 +7,13 @@
 #include <map>
 
 #include "chakra/io/io.h"
-#include "chakra/job/no_effect.h"
+#include "chakra/options/options.h"
+#include "chakra/recorded/transfers.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
 namespace {
+
+using options::no_effect;
 
 constexpr double kMostDriftPpm = 1e5;
 
@@ -56,14 +59,14 @@ void drop_texts(trace::Trace& t) {
 
 Result<void> give_transfers(const RecordingOptions& o, sim::SimInput& input, Findings& findings) {
   constexpr std::string_view kOption = "--transfers recorded";
-  if (const int64_t lost = sim::comms_without_duration(input.job); lost > 0)
+  if (const int64_t lost = comms_without_duration(input.job); lost > 0)
     return fail(Code::bad_input, "comm.no_kernel",
                 fmt::format("{} communications have no recorded duration, because their kernels are missing; without "
                             "{}, the network prices them by size",
                             show_count(lost), kOption),
                 {o.path});
   if (!input.matching) input.matching = match::match(input.job, input.groups);
-  CHAKRA_ASSIGN(sim::Transfers transfers, sim::recorded_transfers(input.job, *input.matching));
+  CHAKRA_ASSIGN(sim::Transfers transfers, recorded_transfers(input.job, *input.matching));
   const int64_t all = transfers.known + transfers.unknown;
   if (transfers.known == 0)
     findings.push_back(no_effect(kOption, all == 0 ? "the job has no collectives or messages"
@@ -178,4 +181,4 @@ Result<std::optional<JobReplay>> use_recording(const RecordingOptions& o, sim::S
   return std::optional(std::move(replay));
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::recorded

@@ -2,34 +2,21 @@
 #include <algorithm>
 #include <limits>
 
-#include "chakra/job/answer_parts.h"
-#include "chakra/job/answer_rows.h"
-#include "chakra/job/simulate.h"
+#include "chakra/answer/rows.h"
+#include "chakra/sim/sim.h"
 
-namespace chakra::job {
+namespace chakra::sim {
 namespace {
 
 using answer::column;
 using answer::Missing;
 using answer::rows;
 using answer::Unit;
-using sim::ActorReport;
-using sim::CollectiveReport;
-using sim::LinkReport;
-using sim::PathPiece;
-using sim::RankReport;
-using sim::SimReport;
-using sim::TierReport;
 
 constexpr std::array kRun{
-    column<SimulateResult>("mode", Unit::none, "rules of the run: native or astra-sim",
-                           [](const auto& r) { return std::string(r.compat ? "astra-sim" : "native"); }),
-    column<&SimulateResult::network>("network", Unit::none, "the network, described"),
-    column<SimulateResult>("makespan_ps", Unit::ps, "from the first start of a rank to the last finish",
-                           [](const auto& r) { return r.report.makespan_ps; }),
-    column<SimulateResult>("interrupted", Unit::none, "the run ended before the job",
-                           [](const auto& r) { return r.report.interrupted; }),
-    column<SimulateResult>("events", Unit::count, "events of the run", [](const auto& r) { return r.report.events; })};
+    column<&SimReport::makespan_ps>("makespan_ps", Unit::ps, "from the first start of a rank to the last finish"),
+    column<&SimReport::interrupted>("interrupted", Unit::none, "the run ended before the job"),
+    column<&SimReport::events>("events", Unit::count, "events of the run")};
 
 /// A rank, and what of it only some runs have.
 struct Rank {
@@ -64,16 +51,16 @@ constexpr std::array kRanks{
 /// Of a fit where there is one, else nothing.
 template <class Get>
 constexpr auto of_fit(std::string_view key, Unit unit, std::string_view meaning, Get) {
-  using Value = std::invoke_result_t<Get, const sim::FittedCollective&>;
+  using Value = std::invoke_result_t<Get, const FittedCollective&>;
   return column<CollectiveReport>(
       key, unit, meaning,
       [](const CollectiveReport& c) { return c.fitted ? std::optional<Value>(Get{}(*c.fitted)) : std::nullopt; },
       Missing::left_out);
 }
 /// The same of numbers that a fit may not say: null then, as NaN is.
-template <double sim::FittedCollective::*Member>
+template <double FittedCollective::*Member>
 constexpr auto percent_of_fit(std::string_view key, std::string_view meaning) {
-  return of_fit(key, Unit::percent, meaning, [](const sim::FittedCollective& fit) {
+  return of_fit(key, Unit::percent, meaning, [](const FittedCollective& fit) {
     return fit.*Member < 0 ? std::numeric_limits<double>::quiet_NaN() : fit.*Member;
   });
 }
@@ -148,8 +135,8 @@ constexpr std::array kCollectives{
     rows<CollectiveReport>("candidates", "algorithms that were looked at",
                            [](const CollectiveReport& c) { return c.algorithm != nullptr; }),
     of_fit("protocol", Unit::none, "the protocol of the measurements", [](const auto& f) { return f.protocol; }),
-    percent_of_fit<&sim::FittedCollective::error_percent>("fitted_error_percent", "mean error of the fit"),
-    percent_of_fit<&sim::FittedCollective::worst_percent>("fitted_worst_percent", "worst error of the fit"),
+    percent_of_fit<&FittedCollective::error_percent>("fitted_error_percent", "mean error of the fit"),
+    percent_of_fit<&FittedCollective::worst_percent>("fitted_worst_percent", "worst error of the fit"),
     rows<CollectiveReport>("fitted_ranks", "numbers of members that were measured", kHasFit),
     rows<CollectiveReport>("fitted_nodes", "numbers of nodes that were measured", kHasFit),
     of_fit("fitted_from_parts", Unit::none, "composed of parts, not measured",
@@ -169,16 +156,15 @@ constexpr std::array kCandidates{
     column<&coll::Candidate::sampled>("sampled", Unit::none, "priced by a sample of its transfers")};
 
 constexpr std::array kCongestion{
-    column<SimReport>(
-        "mode", Unit::none, "closed, fluid or packet",
-        [](const auto& r) { return std::string(sim::kCongestionNames[static_cast<size_t>(r.congestion)]); }),
+    column<SimReport>("mode", Unit::none, "closed, fluid or packet",
+                      [](const auto& r) { return std::string(kCongestionNames[static_cast<size_t>(r.congestion)]); }),
     column<&SimReport::congestion_reason>("reason", Unit::none, "why this mode"),
     column<SimReport>("closed_misses_ps", Unit::ps, "largest additional time of the job over closed form",
                       [](const auto& r) { return r.sharing.longer_ps; })};
 constexpr std::array kSharedLinks{
-    column<&sim::SharedLink::name>("link", Unit::none, "the link; one of several identical links"),
-    column<&sim::SharedLink::most>("asked", Unit::none, "largest load, as a multiple of its rate"),
-    column<&sim::SharedLink::lacks_ps>("lacks_ps", Unit::ps, "additional time for that load")};
+    column<&SharedLink::name>("link", Unit::none, "the link; one of several identical links"),
+    column<&SharedLink::most>("asked", Unit::none, "largest load, as a multiple of its rate"),
+    column<&SharedLink::lacks_ps>("lacks_ps", Unit::ps, "additional time for that load")};
 
 constexpr std::array kActors{
     column<&ActorReport::ranks>("ranks", Unit::count, "ranks that it represents"),
@@ -207,7 +193,7 @@ struct DeviceTime {
   struct Part {
     Picoseconds time = 0, unknown = 0;
     double off_ps = 0;
-    void add(const sim::ScaledTime& row) {
+    void add(const ScaledTime& row) {
       time = add_saturated(time, row.after_ps);
       unknown = add_saturated(unknown, row.unknown_ps);
       off_ps += row.off_ps;
@@ -215,7 +201,7 @@ struct DeviceTime {
   };
   Part kernels, estimated, other;
   explicit DeviceTime(const SimReport& report) {
-    for (const sim::ScaledTime& row : report.devices)
+    for (const ScaledTime& row : report.devices)
       (is_measured_kernel(row.how) ? kernels : is_predicted(row.how) ? estimated : other).add(row);
   }
   bool predicted() const { return kernels.time > 0 || estimated.time > 0; }
@@ -305,7 +291,7 @@ constexpr auto of_collective(std::string_view key, std::string_view meaning, Get
 }
 constexpr std::array kPath{
     column<PathPiece>("kind", Unit::none, "kind of piece",
-                      [](const auto& p) { return std::string(sim::kPathKindNames[static_cast<size_t>(p.kind)]); }),
+                      [](const auto& p) { return std::string(kPathKindNames[static_cast<size_t>(p.kind)]); }),
     column<&PathPiece::rank>("rank", Unit::id, "its rank"),
     column<&PathPiece::node>("node", Unit::id, "its node in the trace of the rank"),
     column<&PathPiece::name>("name", Unit::none, "the name of the node"),
@@ -318,67 +304,71 @@ constexpr std::array kPath{
     column<PathPiece>(
         "tier", Unit::none, "of kind storage: the tier",
         [](const auto& p) { return p.tier.empty() ? std::nullopt : std::optional(p.tier); }, Missing::left_out)};
-constexpr std::array kTransfers{
-    column<SimulateResult>("transfers", Unit::none, "duration of transfers: simulated or recorded", [](const auto& r) {
-      return std::string(
-          kTransferKinds[static_cast<size_t>(r.recorded_transfers ? TransferKind::recorded : TransferKind::simulated)]);
-    })};
+/// Rows of `devices`.
+constexpr std::array kDeviceRows{
+    column<&ScaledTime::from>("from", Unit::none, "the device of the recording; empty: not measured"),
+    column<&ScaledTime::to>("to", Unit::none, "the device of the run"),
+    column<ScaledTime>("how", Unit::none, "how times came to that device",
+                       [](const auto& d) { return std::string(kScalings[static_cast<size_t>(d.how)].name); }),
+    column<&ScaledTime::nodes>("nodes", Unit::count, "nodes of all ranks"),
+    column<&ScaledTime::before_ps>("before_ps", Unit::ps, "their time before"),
+    column<&ScaledTime::after_ps>("after_ps", Unit::ps, "their time in the run"),
+    column<ScaledTime>("error", Unit::share, "error of the prediction; null where it is not known",
+                       [](const auto& d) { return d.error() > 0 ? std::optional(d.error()) : std::nullopt; })};
 
 /// Tables that ASTRA-sim's rules do not give.
-void add_native(const SimulateResult& result, answer::Builder& to) {
-  const SimReport& report = result.report;
-  const bool native = !result.compat;
+void add_native(const SimReport& report, const ToAdd& what, answer::Builder& to) {
+  const bool native = what.native;
   to.values("congestion.", native ? &report : nullptr, kCongestion);
   to.table("congestion.shared_links", "links that are shared at the same time, the worst first", report.sharing.links,
            kSharedLinks, native);
   to.table("actors", "ranks simulated as one", report.actors, kActors, native);
   to.children(
       "actors", "exposed", report.actors, [](const auto& a) -> const auto& { return a.exposed; }, kExposed);
-  to.table("devices", "device time by devices and way of scaling, summed over all ranks", report.devices, kDeviceRows,
-           native);
+  add_devices(report.devices, to, native);
   const DeviceTime device_time(report);
   to.values("device_time.", native && device_time.predicted() ? &device_time : nullptr, kDeviceTime);
-  const Throughput throughput = throughput_of(result);
-  to.values("throughput.", native && result.tokens > 0 ? &throughput : nullptr, kThroughput);
+  const Throughput throughput = throughput_of(report, what.step);
+  to.values("throughput.", native && what.step.tokens > 0 ? &throughput : nullptr, kThroughput);
   const LinkUse link_use(report.links);
   to.values("link_use.", native && !report.links.empty() ? &link_use : nullptr, kLinkUse);
   to.table("links", "links that carried something", report.links, kLinks, native);
   to.table("tiers", "tiers of storage that were used", report.tiers, kTiers, native && !report.tiers.empty());
   to.children(
       "tiers", "kinds", report.tiers, [](const auto& t) -> const auto& { return t.kinds; }, kTierKinds);
-  to.table("critical_path", "the critical path of the job, in order", report.critical_path, kPath, native);
-  to.values("", native ? &result : nullptr, kTransfers);
-  add_measured("measured.", native ? result.replay : std::nullopt, to);
-  add_delays(native ? result.delays : std::nullopt, to);
+  to.table("critical_path", "the nodes that the end of the job waited for, one after the other", report.critical_path,
+           kPath, native);
 }
 
 }  // namespace
 
-answer::Answer answer_of(const SimulateResult& result, Tables tables) {
-  const SimReport& report = result.report;
-  answer::Builder to("sim");
-  to.values("", &result, kRun);
+void add_devices(const std::vector<ScaledTime>& devices, answer::Builder& to, bool present) {
+  to.table("devices", "device time by devices and way of scaling, summed over all ranks", devices, kDeviceRows,
+           present);
+}
+
+void add_report(const SimReport& report, const ToAdd& what, answer::Builder& to) {
+  to.values("", &report, kRun);
   std::vector<Rank> ranks;
   ranks.reserve(report.ranks.size());
-  for (const RankReport& rank : report.ranks) ranks.push_back({&rank, !result.compat, !report.tiers.empty()});
+  for (const RankReport& rank : report.ranks) ranks.push_back({&rank, what.native, !report.tiers.empty()});
   to.table("ranks", "ranks, ascending", ranks, kRanks);
   const auto& collectives = report.collectives;
   to.table("collectives", "collectives by group, type and size", collectives, kCollectives);
   const std::vector<coll::Candidate> left_out;
   to.children(
       "collectives", "candidates",
-      collectives, [&](const auto& c) -> const auto& { return tables == Tables::all ? c.candidates : left_out; },
+      collectives, [&](const auto& c) -> const auto& { return what.candidates ? c.candidates : left_out; },
       kCandidates);
   const std::vector<int64_t> none;
-  const auto fitted = [&](const std::vector<int64_t> sim::FittedCollective::*member) {
+  const auto fitted = [&](const std::vector<int64_t> FittedCollective::*member) {
     return [&none, member](const CollectiveReport& c) -> const std::vector<int64_t>& {
       return c.fitted ? (*c.fitted).*member : none;
     };
   };
-  to.children("collectives", "fitted_ranks", collectives, fitted(&sim::FittedCollective::ranks), kNumberRows);
-  to.children("collectives", "fitted_nodes", collectives, fitted(&sim::FittedCollective::nodes), kNumberRows);
-  add_native(result, to);
-  return std::move(to).finish(report.findings);
+  to.children("collectives", "fitted_ranks", collectives, fitted(&FittedCollective::ranks), answer::kNumberRows);
+  to.children("collectives", "fitted_nodes", collectives, fitted(&FittedCollective::nodes), answer::kNumberRows);
+  add_native(report, what, to);
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::sim

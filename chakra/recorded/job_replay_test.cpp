@@ -1,10 +1,10 @@
 // A recorded job against its own measurement, by truth worked out by hand.
 #include <gtest/gtest.h>
 
-#include "chakra/job/job.h"
+#include "chakra/recorded/recorded.h"
 #include "chakra/sim/testing/recorded_ranks.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
 namespace {
 
 using sim::testing::input_of;
@@ -56,4 +56,4 @@ TEST(JobReplay, AGraphThatIsOffIsAWarning) {
 }
 
 }  // namespace
-}  // namespace chakra::job
+}  // namespace chakra::recorded

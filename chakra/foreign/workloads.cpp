@@ -1,16 +1,15 @@
-#include "chakra/job/workloads.h"
-
+// Workloads in place of traces or recordings.
 #include <fmt/core.h>
 
 #include "chakra/filetype/filetype.h"
 #include "chakra/foreign/foreign.h"
 
-namespace chakra::job {
+namespace chakra::foreign {
 
 std::string_view workload_form(std::string_view head) {
   const filetype::Row* const row = filetype::recognise(head, filetype::kAllGroups);
   if (row && (row->marked || row->group != filetype::Group::trace)) return "";
-  const foreign::FormRow* const form = foreign::form_of(head);
+  const FormRow* const form = form_of(head);
   return form ? form->name : "";
 }
 
@@ -25,4 +24,4 @@ Result<void> refuse_workload(const std::string& path, std::string_view expected)
   return {};
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::foreign

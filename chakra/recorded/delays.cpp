@@ -1,12 +1,14 @@
-#include "chakra/job/delays.h"
+#include "chakra/recorded/delays.h"
 
 #include <fmt/core.h>
 
 #include "chakra/io/io.h"
-#include "chakra/job/no_effect.h"
-#include "chakra/whatif/whatif.h"
+#include "chakra/options/options.h"
+#include "chakra/recorded/job_replay.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
+
+using options::no_effect;
 
 RunChange RunChange::of(const trace::TraceSet& job) {
   RunChange out;
@@ -23,16 +25,16 @@ Result<DelayStudy> DelayStudy::begin(const std::vector<std::string>& delays, con
                                      sim::SimInput& input, Findings& findings) {
   DelayStudy study;
   for (const std::string& text : delays) {
-    CHAKRA_ASSIGN(sim::DelayRule rule, sim::parse_delay(text));
+    CHAKRA_ASSIGN(DelayRule rule, parse_delay(text));
     study.rules.push_back(std::move(rule));
   }
   if (input.classes) {
     CHAKRA_ASSIGN(input.job, io::expand(*input.classes, path));
     input.classes.reset();
   }
-  sim::Delays found = sim::find_delays(input.job, study.rules, study.nodes);
+  sim::Delays found = find_delays(input.job, study.rules, study.nodes);
   for (size_t r = 0; r < delays.size(); ++r) {
-    const sim::DelayRule& rule = study.rules[r];
+    const DelayRule& rule = study.rules[r];
     const std::string option = "--delay " + delays[r];
     if (rule.rank && !input.job.find(*rule.rank))
       findings.push_back(no_effect(option, fmt::format("the job has no rank {}", *rule.rank)));
@@ -44,7 +46,7 @@ Result<DelayStudy> DelayStudy::begin(const std::vector<std::string>& delays, con
   }
   static_cast<RunChange&>(study) = RunChange::of(input.job);
   input.node_times = input.node_times || study.has_steps();
-  CHAKRA_ASSIGN(const sim::SimReport before, sim::simulate(whatif::copy_of(input)));
+  CHAKRA_ASSIGN(const sim::SimReport before, sim::simulate(sim::copy_of(input)));
   study.take(before, &Change::before_ps);
   input.congestion = before.congestion;  // both runs share links in the same way
   study.congestion_reason = before.congestion_reason;
@@ -68,4 +70,4 @@ void RunChange::take(const sim::SimReport& report, Picoseconds Change::*when) {
   }
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::recorded

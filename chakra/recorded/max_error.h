@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "chakra/job/job_replay.h"
+#include "chakra/recorded/job_replay.h"
 #include "chakra/sim/sim.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
 
 /// A simulation of a recording and the error: simulated / measured - 1; nullopt if the simulation could not run.
 struct Replayed {
@@ -24,4 +24,4 @@ Findings max_error_without_effect(std::optional<double> percent, const std::vect
 /// Check that all errors stay within +-`percent`. Errors: cli.max_error.
 Result<void> check_errors(std::optional<double> percent, const std::vector<Replayed>& replays);
 
-}  // namespace chakra::job
+}  // namespace chakra::recorded

@@ -1,18 +1,18 @@
 // What ranks do per second.
-#include "chakra/job/answer_parts.h"
+#include "chakra/sim/answer.h"
+#include "chakra/sim/sim.h"
 
-namespace chakra::job {
+namespace chakra::sim {
 
-Throughput throughput_of(const SimulateResult& result) {
+Throughput throughput_of(const SimReport& report, const StepWork& step) {
   Throughput of;
-  const sim::SimReport& report = result.report;
-  if (result.tokens <= 0 || report.makespan_ps <= 0 || report.ranks.empty()) return of;
+  if (step.tokens <= 0 || report.makespan_ps <= 0 || report.ranks.empty()) return of;
   const double seconds = static_cast<double>(report.makespan_ps) / kPsPerSecond;
-  of.tokens_per_s = static_cast<double>(result.tokens) / seconds;
+  of.tokens_per_s = static_cast<double>(step.tokens) / seconds;
   of.tokens_per_s_per_rank = of.tokens_per_s / static_cast<double>(report.ranks.size());
-  of.model_ops_per_s = static_cast<double>(result.model_operations) / seconds;
+  of.model_ops_per_s = static_cast<double>(step.model_operations) / seconds;
   double ops = 0, used = 0;  // of all ranks: operations, and peaks used for them, in ranks
-  for (const sim::ActorReport& actor : report.actors) {
+  for (const ActorReport& actor : report.actors) {
     const auto ranks = static_cast<double>(actor.ranks);
     ops += ranks * actor.rates.ops_per_s;
     if (actor.work.all_ops() > 0 && !actor.rates.mfu) return of;
@@ -22,4 +22,4 @@ Throughput throughput_of(const SimulateResult& result) {
   return of;
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::sim

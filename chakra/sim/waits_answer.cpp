@@ -1,14 +1,13 @@
 // The answer where a job cannot finish: who waits for whom.
-#include "chakra/job/answer_rows.h"
-#include "chakra/job/simulate.h"
+#include "chakra/answer/rows.h"
+#include "chakra/sim/stuck.h"
 
-namespace chakra::job {
+namespace chakra::sim {
 namespace {
 
 using answer::column;
 using answer::rows;
 using answer::Unit;
-using sim::Wait;
 
 constexpr auto kIsMessage = [](const Wait& wait) { return wait.type == trace::CommType::unknown; };
 constexpr auto kIsCollective = [](const Wait& wait) { return !kIsMessage(wait); };
@@ -28,7 +27,7 @@ constexpr std::array kWaits{
 constexpr std::array kWaiting{column<&Wait::Rank::rank>("rank", Unit::id, "the rank"),
                               column<&Wait::Rank::node>("node", Unit::id, "its node; null: unknown")};
 constexpr std::array kMissing =
-    joined(kWaiting, std::array{column<&Wait::Rank::why>("why", Unit::none, "reason for its absence")});
+    answer::joined(kWaiting, std::array{column<&Wait::Rank::why>("why", Unit::none, "reason for its absence")});
 
 }  // namespace
 
@@ -37,7 +36,7 @@ answer::Answer answer_of(const Error& error, const std::vector<Wait>& waits) {
   to.values("error.", &error, kNoEnd);
   to.table("waits", "blocked communication; the error names the first", waits, kWaits);
   to.children(
-      "waits", "groups", waits, [](const Wait& wait) -> const auto& { return wait.groups; }, kTextRows);
+      "waits", "groups", waits, [](const Wait& wait) -> const auto& { return wait.groups; }, answer::kTextRows);
   to.children(
       "waits", "waiting", waits, [](const Wait& wait) -> const auto& { return wait.waiting; }, kWaiting);
   to.children(
@@ -45,4 +44,4 @@ answer::Answer answer_of(const Error& error, const std::vector<Wait>& waits) {
   return std::move(to).finish();
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::sim

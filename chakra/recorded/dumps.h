@@ -9,7 +9,7 @@
 #include "chakra/link/link.h"
 #include "chakra/trace/trace.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
 
 bool is_dump_file(const std::string& path);
 
@@ -22,4 +22,4 @@ void find_unused_dumps(const std::map<int64_t, flight::Dump>& dumps, const std::
 /// Complete a trace from the dump of the same rank, and correct the report.
 void fill_from_dump(trace::Trace& trace, const flight::Dump& dump, link::LinkingReport& report);
 
-}  // namespace chakra::job
+}  // namespace chakra::recorded

@@ -1,13 +1,16 @@
 // Delays against answers worked out by hand: one that shows, and one that slack hides.
-#include "chakra/sim/delays.h"
+#include "chakra/recorded/recorded.h"
 
 #include <gtest/gtest.h>
 
 #include "chakra/sim/sim.h"
 
-namespace chakra::sim {
+namespace chakra::recorded {
 namespace {
 
+using sim::Congestion;
+using sim::Delays;
+using sim::SimInput;
 using trace::NodeId;
 using trace::NodeType;
 
@@ -27,7 +30,7 @@ class Recorder {
     b_.trace.rank = rank;
     b_.trace.says_rank = true;
     lane_ = b_.lane({trace::Lane::Kind::thread, 1, 1});
-    set_recorded_start(b_.trace, {0, 0});
+    sim::set_recorded_start(b_.trace, {0, 0});
   }
   NodeId add(const Piece& piece, int64_t start_us) {
     const NodeId n = b_.add(++last_, b_.trace.strings.intern(piece.name), piece.type);
@@ -164,4 +167,4 @@ TEST(Delays, Patterns) {
 }
 
 }  // namespace
-}  // namespace chakra::sim
+}  // namespace chakra::recorded

@@ -1,4 +1,4 @@
-#include "chakra/job/dumps.h"
+#include "chakra/recorded/dumps.h"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 
 #include "chakra/filetype/filetype.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
 namespace {
 
 /// A finding of linking about `count` nodes, of which `left` are left.
@@ -65,4 +65,4 @@ void fill_from_dump(trace::Trace& trace, const flight::Dump& dump, link::Linking
           "do not name their group, even in a dump, and several groups are possible");
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::recorded

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,7 @@
 #include "chakra/sim/sim.h"
 #include "chakra/trace/trace.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
 
 enum class TransferKind : uint8_t { recorded, simulated };
 inline constexpr std::array<std::string_view, 2> kTransferKinds{"recorded", "simulated"};
@@ -66,4 +67,7 @@ class JobReplay {
 /// Findings: sim.transfer.unknown. Errors: as for sim::simulate(). Cost: that of sim::simulate() without folding.
 Result<void> replay_recorded(sim::SimInput input, JobReplay& replay, Findings& findings);
 
-}  // namespace chakra::job
+/// Return the measured duration of the job; nullopt without measured times by one clock. Errors: sim.start.
+Result<std::optional<Picoseconds>> measured_time(const trace::TraceSet& job);
+
+}  // namespace chakra::recorded

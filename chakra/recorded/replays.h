@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "chakra/analyze/analyze.h"
-#include "chakra/job/job_replay.h"
+#include "chakra/recorded/job_replay.h"
 #include "chakra/sim/sim.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
 
 /// Set the start of the rank in each measured trace. Requires the clocks of these traces. Findings: sim.start.clock.
 void put_starts(trace::TraceSet& job, const analyze::JobTimes& times, Findings& findings);
@@ -32,4 +32,4 @@ struct RecordingOptions {
 Result<std::optional<JobReplay>> use_recording(const RecordingOptions& options, sim::SimInput& input,
                                                Findings& findings);
 
-}  // namespace chakra::job
+}  // namespace chakra::recorded

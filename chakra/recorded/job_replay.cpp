@@ -1,11 +1,13 @@
-#include "chakra/job/job_replay.h"
+#include "chakra/recorded/job_replay.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace chakra::job {
+#include "chakra/recorded/transfers.h"
+
+namespace chakra::recorded {
 namespace {
 
 using trace::NodeId;
@@ -44,7 +46,7 @@ Result<JobReplay> JobReplay::measure(const trace::TraceSet& job) {
   JobReplay out;
   Picoseconds first = INT64_MAX, last = INT64_MIN;
   for (const Trace& t : job.ranks) {
-    CHAKRA_ASSIGN(const sim::JobClock clock, sim::JobClock::of(t));
+    CHAKRA_ASSIGN(const JobClock clock, JobClock::of(t));
     Picoseconds begin = INT64_MAX, end = 0;
     for (const NodeId n : t.nodes()) {
       if (!t.has_start(n)) continue;
@@ -103,7 +105,7 @@ Findings JobReplay::findings() const {
 }
 
 Result<void> replay_recorded(sim::SimInput input, JobReplay& replay, Findings& findings) {
-  if (const int64_t lost = sim::comms_without_duration(input.job); lost > 0) {
+  if (const int64_t lost = comms_without_duration(input.job); lost > 0) {
     findings.push_back({"comm.no_kernel", Severity::warning, -1, -1,
                         fmt::format("{} communications have no recorded duration, because their kernels are missing: "
                                     "the job is not compared with its measurement",
@@ -111,7 +113,7 @@ Result<void> replay_recorded(sim::SimInput input, JobReplay& replay, Findings& f
     return {};
   }
   if (!input.matching) input.matching = match::match(input.job, input.groups);
-  CHAKRA_ASSIGN(sim::Transfers transfers, sim::recorded_transfers(input.job, *input.matching));
+  CHAKRA_ASSIGN(sim::Transfers transfers, recorded_transfers(input.job, *input.matching));
   if (transfers.unknown > 0)
     findings.push_back({"sim.transfer.unknown", Severity::warning, -1, -1,
                         fmt::format("{} of {} collectives and messages have no measured times of all members: with "
@@ -132,4 +134,14 @@ Result<void> replay_recorded(sim::SimInput input, JobReplay& replay, Findings& f
   return {};
 }
 
-}  // namespace chakra::job
+Result<std::optional<Picoseconds>> measured_time(const trace::TraceSet& job) {
+  if (recorded::JobReplay::possible(job)) {
+    CHAKRA_ASSIGN(const recorded::JobReplay replay, recorded::JobReplay::measure(job));
+    return std::optional(replay.job().measured_ps);
+  }
+  if (job.ranks.size() != 1) return std::optional<Picoseconds>();
+  const auto replay = analyze::self_replay(job.ranks.front());
+  return replay ? std::optional(replay->measured_ps) : std::nullopt;
+}
+
+}  // namespace chakra::recorded

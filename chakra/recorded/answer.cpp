@@ -2,13 +2,14 @@
 #include <cmath>
 #include <map>
 
-#include "chakra/job/answer_parts.h"
-#include "chakra/job/answer_rows.h"
+#include "chakra/answer/rows.h"
+#include "chakra/recorded/answer.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
 namespace {
 
 using answer::column;
+using answer::joined;
 using answer::Missing;
 using answer::rows;
 using answer::Unit;
@@ -117,7 +118,7 @@ struct MostChanged {
   RunChange::Change change;
 };
 struct Delayed {
-  sim::DelayRule rule;
+  DelayRule rule;
   int64_t nodes = 0;
 };
 constexpr auto kChanged = changed<ChangedRank>();
@@ -189,4 +190,4 @@ void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to) {
   to.table("delays.rules", "the rules of --delay", rules, kDelays, study.has_value());
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::recorded

@@ -1,13 +1,14 @@
-#include "chakra/sim/delays.h"
+#include "chakra/recorded/delay_rules.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 
-namespace chakra::sim {
+namespace chakra::recorded {
 namespace {
 
+using sim::Delays;
 using trace::NodeId;
 using trace::Trace;
 
@@ -103,4 +104,4 @@ Delays find_delays(const trace::TraceSet& job, const std::vector<DelayRule>& rul
   return delays;
 }
 
-}  // namespace chakra::sim
+}  // namespace chakra::recorded

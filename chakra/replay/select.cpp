@@ -5,9 +5,9 @@
 #include <set>
 
 #include "chakra/analyze/analyze.h"
-#include "chakra/job/replay.h"
+#include "chakra/replay/select.h"
 
-namespace chakra::job {
+namespace chakra::replay {
 namespace {
 
 using trace::NodeId;
@@ -47,7 +47,7 @@ Result<std::set<std::string>> wanted_types(const std::vector<std::string>& names
 }
 
 /// Communication alone is left out by these; computation stays.
-Result<void> by_communication(const Trace& t, const ReplaySelection& s, std::vector<bool>& selected) {
+Result<void> by_communication(const Trace& t, const Selection& s, std::vector<bool>& selected) {
   CHAKRA_ASSIGN(const std::set<std::string> types, wanted_types(s.types));
   const std::set<std::string, std::less<>> groups(s.groups.begin(), s.groups.end());
   for (const NodeId n : t.nodes()) {
@@ -129,7 +129,7 @@ Result<void> by_name(const Trace& t, const std::string& name, std::vector<bool>&
 
 }  // namespace
 
-Result<std::vector<bool>> select_nodes(const Trace& t, const ReplaySelection& selection) {
+Result<std::vector<bool>> select_nodes(const Trace& t, const Selection& selection) {
   std::vector<bool> selected(t.size(), true);
   CHAKRA_TRY(by_communication(t, selection, selected));
   if (!selection.steps.empty()) CHAKRA_TRY(by_step(t, selection.steps, selected));
@@ -137,4 +137,4 @@ Result<std::vector<bool>> select_nodes(const Trace& t, const ReplaySelection& se
   return selected;
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::replay

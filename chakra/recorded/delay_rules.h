@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/sim/sim.h"
 #include "chakra/trace/trace.h"
 
-namespace chakra::sim {
+namespace chakra::recorded {
 
 struct DelayRule {
   std::optional<int64_t> rank;  ///< no value: all ranks
@@ -26,12 +27,7 @@ Result<DelayRule> parse_delay(std::string_view text);
 /// Return whether the pattern matches the whole name. Cost: O(pattern x name) at most.
 bool matches_pattern(std::string_view pattern, std::string_view name);
 
-/// The delay of each node of a job. The pieces of an operation after its first piece are not delayed again.
-struct Delays {
-  std::vector<std::vector<Picoseconds>> rows;  ///< per rank of the job: a value per node, or empty: no delays
-  Picoseconds of(uint32_t rank, trace::NodeId n) const { return rows[rank].empty() ? 0 : rows[rank][n]; }
-};
 /// Find all delays; several rules add up. `nodes`: number of nodes per rule. Cost: O(rules x (names + nodes)).
-Delays find_delays(const trace::TraceSet& job, const std::vector<DelayRule>& rules, std::vector<int64_t>& nodes);
+sim::Delays find_delays(const trace::TraceSet& job, const std::vector<DelayRule>& rules, std::vector<int64_t>& nodes);
 
-}  // namespace chakra::sim
+}  // namespace chakra::recorded

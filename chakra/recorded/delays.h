@@ -7,9 +7,10 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/base/base.h"
+#include "chakra/recorded/delay_rules.h"
 #include "chakra/sim/sim.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
 
 /// Change of the job, the ranks and the steps.
 struct RunChange {
@@ -35,7 +36,7 @@ struct RunChange {
 
 /// Effect of delays.
 struct DelayStudy : RunChange {
-  std::vector<sim::DelayRule> rules;
+  std::vector<DelayRule> rules;
   std::vector<int64_t> nodes;     ///< number of nodes that each rule delays
   std::string congestion_reason;  ///< of the run without delays; the run with delays uses the same contention model
 
@@ -48,4 +49,4 @@ struct DelayStudy : RunChange {
   void add(const sim::SimReport& report);
 };
 
-}  // namespace chakra::job
+}  // namespace chakra::recorded

@@ -1,0 +1,39 @@
+// The rows of answers about a run: each number once, with its key, unit and meaning.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "chakra/answer/answer.h"
+
+namespace chakra::sim {
+
+struct ScaledTime;
+struct SimReport;
+
+/// Work of a training step, as the generator of the job recorded it. 0: unknown.
+struct StepWork {
+  int64_t tokens = 0;            ///< of the step, all ranks
+  int64_t model_operations = 0;  ///< for a rank: FLOPs without activation recomputation
+};
+
+/// Rates of a run; 0 if the work is unknown.
+struct Throughput {
+  double tokens_per_s = 0, tokens_per_s_per_rank = 0, model_ops_per_s = 0;
+  std::optional<double> mfu;  ///< of the FLOPs of the model, without activation recomputation
+};
+Throughput throughput_of(const SimReport& report, const StepWork& step);
+
+/// The parts of a report for an answer.
+struct ToAdd {
+  bool native = true;      ///< false: only the parts that the rules of ASTRA-sim give
+  bool candidates = true;  ///< fill `collectives[].candidates`, which is long
+  StepWork step = {};
+};
+/// Add makespan, ranks, collectives, devices, links, tiers and the critical path. Cost: about the memory of the report.
+void add_report(const SimReport& report, const ToAdd& what, answer::Builder& to);
+/// Add the table `devices`.
+void add_devices(const std::vector<ScaledTime>& devices, answer::Builder& to, bool present = true);
+
+}  // namespace chakra::sim
