@@ -36,7 +36,12 @@ class CHAKRA_API Table {
   /// The values of a column. Its type decides which of whole(), real() and text() has them.
   class CHAKRA_API Column {
    public:
+    /// natural: whole() has the bits of a uint64_t. rows: the place of a table below this one. any: each row has a
+    /// type, and json() alone has the values.
+    enum class Type : uint8_t { whole, natural, real, text, truth, rows, any };
+
     std::string_view key() const;
+    Type type() const;
     std::string_view unit() const;  ///< "ps", "bytes", "bytes/s", "count", "share", "id" and so on; "": none
     std::string_view meaning() const;
     size_t rows() const;
@@ -44,6 +49,7 @@ class CHAKRA_API Table {
     std::span<const int64_t> whole() const;   ///< whole numbers; of truth values 0 and 1; else empty
     std::span<const double> real() const;     ///< other numbers; else empty
     std::string_view text(size_t row) const;  ///< of texts; else empty. Requires row < rows()
+    std::string json(size_t row) const;       ///< of any type: 12, "closed", null. Requires row < rows()
 
    private:
     friend class Table;
@@ -61,6 +67,8 @@ class CHAKRA_API Table {
   /// Of a table below another one, such as "collectives.candidates": the rows of row p of "collectives" are
   /// [begin()[p], begin()[p + 1]). Empty for others.
   std::span<const size_t> begin() const;
+  /// Of a table of findings, which has no columns: its rows.
+  const std::vector<Finding>& findings() const;
 
  private:
   friend class Answer;
@@ -80,15 +88,17 @@ class CHAKRA_API Answer {
   std::optional<int64_t> whole(std::string_view key) const;  ///< also of truth values: 0 or 1
   std::optional<double> real(std::string_view key) const;    ///< also of whole numbers
   std::optional<std::string> text(std::string_view key) const;
-  std::vector<std::string> keys() const;  ///< of values that are there
+  std::optional<std::string> json(std::string_view key) const;  ///< of any type: 12, "closed", true, null
+  std::vector<std::string> keys() const;                        ///< of values that are there
   std::optional<Table> table(std::string_view key) const;
   std::vector<std::string> tables() const;  ///< keys of tables that are there
   const std::vector<Finding>& findings() const;
 
   std::string to_text() const;  ///< as the command prints it
   std::string to_json() const;  ///< as the command's --json. Cost: memory for all of it
-  /// A file that appears whole or not at all: JSON, or text where the name ends in .txt. Errors: base.file.*.
-  Result<void> write(const std::string& path) const;
+  /// A file that appears whole or not at all, in the form "json" or "txt"; without one, text where the name ends in
+  /// .txt, else JSON. Errors: base.file.*, cli.usage for another form.
+  Result<void> write(const std::string& path, std::string_view form = {}) const;
 
  private:
   friend struct AnswerMaker;

@@ -62,9 +62,12 @@ class CHAKRA_API Trace {
   std::span<const NodeType> type() const;
   std::span<const uint64_t> num_ops() const;       ///< operations; empty where no node says it
   std::span<const uint64_t> tensor_bytes() const;  ///< read and written; empty where no node says it
+  std::span<const uint32_t> name_code() const;     ///< equal where the names are
 
   uint64_t id(size_t row) const;  ///< in the file
   std::string_view name(size_t row) const;
+  size_t codes() const;                           ///< those of names are below it
+  std::string_view name_of(uint32_t code) const;  ///< requires code < codes()
   bool on_device(size_t row) const;
   bool has_start(size_t row) const;  ///< its start was measured
   std::optional<Communication> communication(size_t row) const;
@@ -74,6 +77,9 @@ class CHAKRA_API Trace {
   std::span<const uint32_t> waits_for(size_t row) const;  ///< rows
   EdgeKind edge_kind(size_t row, size_t edge) const;      ///< of waits_for(row)[edge]
   int64_t edge_lag_ps(size_t row, size_t edge) const;     ///< so much later than that node's end
+  // All edges: those of a row are [edge_begin()[row], edge_begin()[row + 1]) of edge_on(), which waits_for() shows.
+  std::span<const uint32_t> edge_begin() const;
+  std::span<const uint32_t> edge_on() const;
   std::vector<ProcessGroup> groups() const;
 
  private:

@@ -29,6 +29,7 @@ void expect_made(const std::string& path, const std::string& made) {
 TEST(PublicOptions, AreThoseOfTheTable) {
   expect_made("chakra/options.h", facade::testing::options_header());
   expect_made("chakra/facade/fields.cpp", facade::testing::fields_source());
+  expect_made("python/chakra_et/_verbs.py", facade::testing::python_source());
 }
 
 /// What an option may meet, wherever it is.

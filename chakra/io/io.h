@@ -121,7 +121,7 @@ const FormatRow* format_of_name(std::string_view path);
 
 struct ReadOptions {
   /// Keep tensors and attributes that have no column. Without it only comm_request, comm_wait, pass, micro_batch,
-  /// chunk, kernel of computations, and storage_tier, io_kind and bytes of loads and stores.
+  /// chunk, kernel and weight_bytes of computations, and storage_tier, io_kind and bytes of loads and stores.
   bool texts = false;
 };
 /// Errors: io.et.empty, io.et.not_a_trace, io.et.truncated, io.et.damaged, io.et.range, and those of the

@@ -69,6 +69,9 @@ Options rank_rows(ReplayOptions& o) {
 /// Which part runs, and how often.
 Options part_rows(ReplayOptions& o) {
   ReplaySelection& s = o.selection;
+  Option compare{"--compare", &o.compare, "Say how alike the times are to the recorded ones",
+                 {},          {},         "The tables are those of 'chakra diff --timing'."};
+  compare.excludes = "--dry-run";
   return {{"--dry-run", &o.dry_run, "Say what would run, and run nothing"},
           {"--steps", &s.steps, "Only these training steps, by the numbers in ProfilerStep#N", "FIRST:COUNT"},
           {"--subgraph", &s.subgraph, "Only nodes of this name, and what they call", "NAME"},
@@ -88,12 +91,7 @@ Options part_rows(ReplayOptions& o) {
           {"--max-size", &s.max_bytes, "Communicate only what has N bytes or fewer", "N", whole_number(0, INT64_MAX)},
           {"-w,--warmup-iter", &o.warmup, "Run it N times before it counts", "N", whole_number(0, kMostRepetitions)},
           {"-n,--num-replays,--iter", &o.repetitions, "Run it N times", "N", whole_number(1, kMostRepetitions)},
-          {"--compare",
-           &o.compare,
-           "Say how alike the times are to the recorded ones",
-           {},
-           {},
-           "The tables are those of 'chakra diff --timing'."}};
+          std::move(compare)};
 }
 
 }  // namespace
