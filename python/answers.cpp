@@ -25,11 +25,13 @@ std::vector<Named> columns_of(const Table& table) {
   }
   return columns;
 }
+/// A table of findings has no columns.
+bool has_findings(const Table& table) { return table.columns() == 0; }
 std::vector<std::string> keys_of(const Table& table) {
   std::vector<std::string> keys;
   if (!table.begin().empty()) keys.emplace_back("row");
   for (const Named& named : columns_of(table)) keys.push_back(named.name);
-  if (!table.findings().empty()) keys.insert(keys.end(), {"tag", "severity", "rank", "node", "text"});
+  if (has_findings(table)) keys.insert(keys.end(), {"tag", "severity", "rank", "node", "text"});
   return keys;
 }
 
@@ -127,7 +129,7 @@ nb::capsule arrow_stream(const Table& table, std::optional<nb::object>) {
     columns.push_back(ArrowColumn::of(key, "l", std::span<const int64_t>(*kept), kept));
     columns.back().set_valid([&](size_t row) { return get(row) >= 0; });
   };
-  if (!findings.empty()) {
+  if (has_findings(table)) {
     texts("tag", [&](size_t row) { return std::string_view(findings[row].tag); });
     texts("severity", [&](size_t row) { return std::string_view(name(findings[row].severity)); });
     numbers("rank", [&](size_t row) { return findings[row].rank; });

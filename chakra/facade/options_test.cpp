@@ -112,6 +112,13 @@ std::string tag_of(const Result<T>& result) {
   return result ? "done" : result.error().tag;
 }
 
+TEST(PublicOptions, ARunThatIsNotDoneIsNotCompared) {
+  Builder builder(0);
+  builder.compute("a", 1000);
+  const std::vector<Trace> traces{*builder.finish()};
+  EXPECT_EQ(Job::from(traces)->run({.dry_run = true, .compare = true}).error().tag, "cli.usage");
+}
+
 TEST(PublicOptions, OutOfRangeAreRefusedByEveryVerb) {
   Builder builder(0);
   builder.compute("a", 1000);

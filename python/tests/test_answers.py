@@ -1,6 +1,8 @@
 """Answers and tables: values, arrays, Arrow, pandas, polars, DuckDB, files, and how long memory lives."""
 import gc
+import gzip
 import json
+import os
 import weakref
 
 import chakra_et
@@ -10,7 +12,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from conftest import command
+from conftest import RECORDED, command
 
 EXACT = 2**53 + 1  # no double has it
 
@@ -129,9 +131,23 @@ def test_whole_numbers_stay_exact(large):
 
 
 def test_findings():
-    job = chakra_et.open("tiny")
-    found = job.edit(expand="32").made.findings
+    found = chakra_et.open("tiny").edit(expand="32").made.findings
     assert found and found[0].severity in ("note", "warning", "error") and found[0].tag and found[0].rank is None
+
+
+def test_a_table_of_findings():
+    with gzip.open(os.path.join(RECORDED, "device.0.json.gz")) as whole, open("cut.json", "wb") as cut:
+        cut.write(whole.read()[:-2000])
+    recordings = ["cut.json", os.path.join(RECORDED, "host.0.json.gz")]
+    with pytest.raises(chakra_et.Error) as error:
+        chakra_et.link(recordings)
+    assert error.value.tag == "pytorch.json.truncated" and error.value.place.file == "cut.json" and error.value.place.byte > 1e6
+    made = chakra_et.link(recordings, salvage=True).made
+    table, wanted = made.table("ranks.findings"), made.to_dict()["ranks"][0]["findings"]
+    assert len(table) == len(wanted) > 0
+    for key in ("tag", "severity", "rank", "node", "text"):
+        assert table[key].tolist() == [each[key] for each in wanted] == pyarrow.table(table)[key].to_pylist()
+    assert table["row"].tolist() == [0] * len(wanted)
 
 
 def test_files(answer):
