@@ -35,6 +35,7 @@ T value(Result<T> result) {
 /// A read-only array of NumPy that shows values; it keeps `owner`, which keeps them.
 template <class T>
 nb::object view(std::span<const T> values, nb::handle owner) {
+  nb::module_::import_("numpy");  // whose absence has a clear error
   const T none{};
   return nb::cast(
       nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.empty() ? &none : values.data(), {values.size()}, owner));
@@ -49,10 +50,11 @@ nb::object array(std::vector<T> values) {
 /// numpy.ma.MaskedArray of the same values, where `has` is false for some rows; else `values`.
 template <class Has>
 nb::object masked(nb::object values, size_t rows, const Has& has) {
+  size_t first = 0;
+  while (first < rows && has(first)) ++first;
+  if (first == rows) return values;
   std::vector<uint8_t> missing(rows);
-  bool any = false;
-  for (size_t row = 0; row < rows; ++row) any |= (missing[row] = !has(row)) != 0;
-  if (!any) return values;
+  for (size_t row = first; row < rows; ++row) missing[row] = !has(row);
   const nb::object mask = array(std::move(missing)).attr("view")("bool");
   return nb::module_::import_("numpy.ma").attr("masked_array")(values, mask);
 }

@@ -28,7 +28,7 @@ import zipfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Where each program looks for libchakra.so, and for the libraries beside it.
 RPATH = {"chakra": "$ORIGIN/../lib/chakra",
-         "_chakra.abi3.so": "$ORIGIN/../../../chakra:$ORIGIN/../../../../lib/chakra:$ORIGIN/../lib/chakra"}
+         "_chakra.abi3.so": "$ORIGIN/../../../chakra:$ORIGIN/../../../../lib/chakra"}
 # Of split mode: the extension is for every Python, and what differs between them is in the package nanobind-backend.
 NANOBIND, BACKEND, PYTHONS = "nanobind==3.1.0", "nanobind-backend==1.0.0", ("3.10", "3.11", "3.12", "3.13", "3.14")
 # What no wheel has a use for: the recording for `--compute torch`, whose plugin is missing, the page of the library, and pictures.

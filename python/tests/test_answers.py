@@ -49,20 +49,20 @@ def test_values(answer):
         assert value == answer[key] or answer[key] is None, key
 
 
-def test_every_table_equals_the_json(answer):
-    for made in (answer, chakra_et.open("linked").check(), chakra_et.open("linked").analyze(),
-                 chakra_et.open("tiny").what_if(from_network="net.yml")):
+def test_tables_equal_the_json(answer):
+    compared = 0
+    for made in (answer, chakra_et.open("linked").check(), chakra_et.open("linked").analyze(), chakra_et.open("tiny").what_if(from_network="net.yml")):
         whole = made.to_dict()
         for key in made.tables():
-            table = made.table(key)
-            rows = table._rows(None)
-            assert len(rows) == len(table)
-            if "." in key or not isinstance(whole.get(key), list) or not key:
-                continue
-            for row, wanted in zip(rows, whole[key], strict=True):
-                for name, value in zip(table.keys(), row, strict=True):
-                    if isinstance(wanted, dict) and "." not in name:
-                        assert wanted.get(name) == value or wanted.get(name) is None and value is None, (key, name)
+            table, wanted = made.table(key), whole.get(key)
+            if not isinstance(wanted, list) or not all(isinstance(row, dict) for row in wanted):
+                continue  # below another table, or an object
+            assert len(table) == len(wanted)
+            for name in table.keys():
+                if "." not in name:
+                    assert table[name].tolist() == [row.get(name) for row in wanted], (key, name)
+                    compared += len(wanted)
+    assert compared > 1000
 
 
 def test_a_column_is_a_view(answer):
