@@ -195,10 +195,14 @@ void add_answers(nb::module_& m) {
             return list;
           },
           nb::sig("def findings(self) -> list[typing.Any]"), "What was noticed: chakra_et.Finding.")
-      .def("to_text", &Answer::to_text, "The text that the command prints.")
-      .def("to_json", &Answer::to_json, "The JSON of the command's --json, byte by byte.")
+      .def("to_text", &Answer::to_text, nb::call_guard<nb::gil_scoped_release>(), "The text that the command prints.")
+      .def("to_json", &Answer::to_json, nb::call_guard<nb::gil_scoped_release>(),
+           "The JSON of the command's --json, byte by byte.")
       .def("_write", [](const Answer& answer, const std::string& path, std::string_view form) {
-        value(answer.write(path, form));
+        value([&] {
+          const nb::gil_scoped_release release;
+          return answer.write(path, form);
+        }());
       });
 }
 

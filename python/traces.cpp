@@ -202,6 +202,11 @@ void add_trace(nb::module_& m) {
       "Nodes of one rank in rows: len(trace), trace['dur_ps'] (a read-only NumPy array without a copy),\n"
       "trace.edges. keys(), units and meanings have the columns. pyarrow, polars and DuckDB read a trace.")
       .def("__len__", &Trace::size)
+      .def("__repr__",
+           [](const Trace& trace) {
+             return "<chakra_et.Trace of rank " + std::to_string(trace.rank()) + ": " + std::to_string(trace.size()) +
+                    " nodes>";
+           })
       .def("keys", &keys_of, "Keys of the columns.")
       .def("__getitem__", &get_column, nb::arg("key"),
            nb::sig("def __getitem__(self, key: str) -> numpy.ndarray[typing.Any, typing.Any]"))

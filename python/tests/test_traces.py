@@ -26,6 +26,7 @@ def build(rank):
 
 def test_a_trace_that_was_built():
     trace = build(0)
+    assert repr(trace) == "<chakra_et.Trace of rank 0: 4 nodes>"
     assert len(trace) == 4 and trace.rank == 0 and trace.groups == {"dp": [0, 1]}
     assert trace["dur_ps"].tolist() == [10_000_000, 0, 0, 1000]
     assert trace["name"].tolist() == ["work", "reduce", "m", "host"] and trace.name(-1) == "host"
