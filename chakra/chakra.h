@@ -36,7 +36,12 @@ class CHAKRA_API Table {
   /// The values of a column. Depending on the type of the column, whole(), real() or text() returns the values.
   class CHAKRA_API Column {
    public:
+    /// natural: whole() has the bits of a uint64_t. rows: the place of a nested table. any: the type depends on the
+    /// row, and only json() returns the values.
+    enum class Type : uint8_t { whole, natural, real, text, truth, rows, any };
+
     std::string_view key() const;
+    Type type() const;
     std::string_view unit() const;  ///< "ps", "bytes", "bytes/s", "count", "share", "id" and so on; "": no unit
     std::string_view meaning() const;
     size_t rows() const;
@@ -44,6 +49,7 @@ class CHAKRA_API Table {
     std::span<const int64_t> whole() const;   ///< whole numbers, and truth values as 0 and 1; else empty
     std::span<const double> real() const;     ///< other numbers; else empty
     std::string_view text(size_t row) const;  ///< of a column of texts; else empty. Requires row < rows()
+    std::string json(size_t row) const;       ///< of any type: 12, "closed", null. Requires row < rows()
 
    private:
     friend class Table;
@@ -61,6 +67,8 @@ class CHAKRA_API Table {
   /// For a nested table such as "collectives.candidates": the rows that belong to row p of "collectives" are
   /// [begin()[p], begin()[p + 1]). Empty for other tables.
   std::span<const size_t> begin() const;
+  /// Return the rows of a table of findings, which has no columns; else empty.
+  const std::vector<Finding>& findings() const;
 
  private:
   friend class Answer;
@@ -80,16 +88,18 @@ class CHAKRA_API Answer {
   std::optional<int64_t> whole(std::string_view key) const;  ///< also truth values, as 0 or 1
   std::optional<double> real(std::string_view key) const;    ///< also whole numbers
   std::optional<std::string> text(std::string_view key) const;
-  std::vector<std::string> keys() const;  ///< keys of the values present
+  std::optional<std::string> json(std::string_view key) const;  ///< of any type: 12, "closed", true, null
+  std::vector<std::string> keys() const;                        ///< keys of the values present
   std::optional<Table> table(std::string_view key) const;
   std::vector<std::string> tables() const;  ///< keys of the tables present
   const std::vector<Finding>& findings() const;
 
   std::string to_text() const;  ///< the text that the command prints
   std::string to_json() const;  ///< the JSON of --json. Cost: memory for the whole text
-  /// Write JSON; text if the name ends in .txt; for PREFIX.csv a file PREFIX.<table>.csv for each table with rows. Each
-  /// file appears whole, or none does. Errors: base.file.*; cli.usage for a .csv of an answer without tables.
-  Result<void> write(const std::string& path) const;
+  /// Write the answer in the form "json", "txt" or "csv". Without a form, the ending .txt or .csv selects the form, and
+  /// any other ending means JSON. CSV: for PREFIX.csv, a file PREFIX.<table>.csv for each table. Each file appears
+  /// whole, or none does. Errors: base.file.*; cli.usage for another form, and for CSV of an answer without tables.
+  Result<void> write(const std::string& path, std::string_view form = {}) const;
 
  private:
   friend struct AnswerMaker;

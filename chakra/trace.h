@@ -62,9 +62,12 @@ class CHAKRA_API Trace {
   std::span<const NodeType> type() const;
   std::span<const uint64_t> num_ops() const;       ///< FLOPs; empty if no node has a value
   std::span<const uint64_t> tensor_bytes() const;  ///< read and written; empty if no node has a value
+  std::span<const uint32_t> name_code() const;     ///< a code for each name: equal for equal names
 
   uint64_t id(size_t row) const;  ///< the id in the file
   std::string_view name(size_t row) const;
+  size_t codes() const;                           ///< greater than every code of a name
+  std::string_view name_of(uint32_t code) const;  ///< requires code < codes()
   bool on_device(size_t row) const;
   bool has_start(size_t row) const;  ///< the start was measured
   std::optional<Communication> communication(size_t row) const;
@@ -74,6 +77,9 @@ class CHAKRA_API Trace {
   std::span<const uint32_t> waits_for(size_t row) const;  ///< rows of the dependencies
   EdgeKind edge_kind(size_t row, size_t edge) const;      ///< of waits_for(row)[edge]
   int64_t edge_lag_ps(size_t row, size_t edge) const;     ///< minimum delay after the end of that dependency
+  // All edges: the edges of a row are [edge_begin()[row], edge_begin()[row + 1]) of edge_on(), as waits_for() returns.
+  std::span<const uint32_t> edge_begin() const;
+  std::span<const uint32_t> edge_on() const;
   std::vector<ProcessGroup> groups() const;
 
  private:

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Makes the Python package chakra-et of the command.
+"""Makes the Python package chakra-et: `import chakra_et`, the command, and the library that both are.
 
-    python_package.py wheel --build DIR [--out dist]      a wheel for other systems, of a build: with the shared libraries that the command needs
+    python_package.py wheel --build DIR [--out dist]      a wheel for other systems, of a build: with the shared libraries that it needs
+    python_package.py backends [--out dist]               wheels of nanobind-backend for each Python, for installing without a network
+    python_package.py needs                               packages of PyPI that compile the extension of a wheel
     python_package.py sdist [--out dist]                  the sources, which pip builds
     python_package.py licences --bundle DIR --to FOLDER   licence texts of the shared libraries in DIR, and of headers that are compiled in
 
@@ -24,7 +26,11 @@ import tempfile
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-RPATH = "$ORIGIN/../lib/chakra"
+# Where each program looks for libchakra.so, and for the libraries beside it.
+RPATH = {"chakra": "$ORIGIN/../lib/chakra",
+         "_chakra.abi3.so": "$ORIGIN/../../../chakra:$ORIGIN/../../../../lib/chakra"}
+# Of split mode: the extension is for every Python, and what differs between them is in the package nanobind-backend.
+NANOBIND, BACKEND, PYTHONS = "nanobind==3.1.0", "nanobind-backend==1.0.0", ("3.10", "3.11", "3.12", "3.13", "3.14")
 # What no wheel has a use for: the recording for `--compute torch`, whose plugin is missing, the page of the library, and pictures.
 WITHOUT = {"gpt2_host", "cpp_api.md", "pictures"}
 # What manylinux_2_35 has (Ubuntu 22.04): the newest versions of symbols, and the libraries that are not bundled.
@@ -59,8 +65,8 @@ def launcher(name):
 
 def metadata():
     return (f"Metadata-Version: 2.1\nName: chakra-et\nVersion: {version()}\n"
-            "Summary: Link, check, simulate and replay Chakra execution traces: one command\n"
-            "License: Apache-2.0\nRequires-Python: >=3.10\n"
+            "Summary: Link, check, simulate and replay Chakra execution traces: a library and a command\n"
+            f"License: Apache-2.0\nRequires-Python: >=3.10\nRequires-Dist: {BACKEND.replace('==', '>=')},<2\n"
             "Classifier: License :: OSI Approved :: Apache Software License\nClassifier: Operating System :: POSIX :: Linux\n"
             "Description-Content-Type: text/markdown\n\n" + read(os.path.join(ROOT, "README.md")))
 
@@ -94,18 +100,19 @@ def bundled(folder):
     return found
 
 
-def check_programs(command, libraries):
-    """What would keep the command from running on another system."""
+def check_programs(programs, libraries):
+    """What would keep the command and the extension from running on another system."""
     problems = []
-    for path in [command, *libraries.values()]:
+    for path in [*programs, *libraries.values()]:
+        rpath = RPATH.get(os.path.basename(path))
         problems += [f"{os.path.basename(path)} needs {symbol}, which manylinux_2_35 has not" for symbol in too_new(path)]
         for key, value in dynamic(path):
             if key == "NEEDED" and value not in libraries and not OF_SYSTEM.match(value):
                 problems.append(f"{os.path.basename(path)} needs {value}, which is not bundled")
-            if key == "RUNPATH" or (key == "RPATH" and (path != command or value != RPATH)):
+            if key == "RUNPATH" or (key == "RPATH" and value != rpath):
                 problems.append(f"{os.path.basename(path)} has {key} {value}")
-    if ("RPATH", RPATH) not in dynamic(command):
-        problems.append(f"the command has not RPATH {RPATH}")
+        if rpath and ("RPATH", rpath) not in dynamic(path):
+            problems.append(f"{os.path.basename(path)} has not RPATH {rpath}")
     return problems
 
 
@@ -124,6 +131,38 @@ def licences(libraries):
         if not any(package.startswith(row) for row in re.findall(r"^\|[^|]*\| `([\w.+-]+)` \|", notices, re.M)):
             sys.exit(f"python_package: THIRD_PARTY_NOTICES.md has no row for {package}")
     return {f"{package}.txt": read(f"/usr/share/doc/{package}/copyright", "rb") for package in sorted(packages)}
+
+
+# ---- the extension ---------------------------------------------------------------------------------------------------
+
+
+def build_extension(build):
+    """The folder with the extension over the libchakra.so of a build, and with its stub. It wants nanobind in this Python."""
+    try:
+        nanobind = output_of(sys.executable, "-m", "nanobind", "--cmake_dir", stderr=subprocess.DEVNULL).strip()
+    except subprocess.CalledProcessError:
+        sys.exit(f"python_package: this Python lacks nanobind; ./dev wheel installs it, or: pip install {NANOBIND} {BACKEND}")
+    folder, library = os.path.join(build, "python"), os.path.join(os.path.abspath(build), "lib")
+    output_of("cmake", "-S", os.path.join(ROOT, "python"), "-B", folder, "-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}",
+              f"-Dnanobind_DIR={nanobind}", f"-DCHAKRA_LIBRARY={library}/libchakra.so")
+    output_of("cmake", "--build", folder)
+    output_of(sys.executable, "-m", "nanobind.stubgen", "-q", "-P", "-i", folder, "-m", "_chakra", "-o", os.path.join(folder, "_chakra.pyi"),
+              env={**os.environ, "LD_LIBRARY_PATH": library})
+    return folder
+
+
+def package_files(build):
+    """name in the wheel -> (bytes, whether it is run), of the package chakra_et."""
+    source, built = os.path.join(ROOT, "python", "chakra_et"), build_extension(build)
+    places = [os.path.join(source, name) for name in sorted(os.listdir(source)) if name.endswith((".py", ".typed"))]
+    places += [os.path.join(built, name) for name in ("_chakra.abi3.so", "_chakra.pyi")]
+    return {f"chakra_et/{os.path.basename(path)}": (read(path, "rb"), path.endswith(".so")) for path in places}
+
+
+def download_backends(out, pythons=PYTHONS):
+    for python in pythons:
+        output_of(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:",
+                  "--python-version", python, "--platform", f"manylinux_2_28_{platform.machine()}", "--dest", out, BACKEND)
 
 
 # ---- the wheel -------------------------------------------------------------------------------------------------------
@@ -150,6 +189,7 @@ def make_wheel(build, out, portable):
     """Writes a wheel of what a build installs, and says its name. portable: with its libraries, checked for other systems."""
     data, files = f"chakra_et-{version()}.data", {}
     info = f"chakra_et-{version()}.dist-info/licenses"
+    files.update(package_files(build))
     for text in ("LICENSE", "THIRD_PARTY_NOTICES.md"):
         files[f"{info}/{text}"] = (read(os.path.join(ROOT, text), "rb"), False)
     with tempfile.TemporaryDirectory() as prefix:
@@ -164,16 +204,17 @@ def make_wheel(build, out, portable):
             for entry in sorted(set(entries) - set(WITHOUT)):
                 path = os.path.join(folder, entry)
                 files[f"{data}/data/{os.path.relpath(path, prefix)}"] = (read(path, "rb"), False)
-        tag = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+        tag = f"cp310-abi3-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
         libraries = bundled(os.path.join(prefix, "lib", "chakra"))
         for name, path in libraries.items():
             files[f"{data}/data/lib/chakra/{name}"] = (read(path, "rb"), True)
         if portable:
-            if problems := check_programs(command, libraries):
+            extension = os.path.join(build, "python", "_chakra.abi3.so")
+            if problems := check_programs([command, extension], libraries):
                 sys.exit("python_package: this wheel would not run elsewhere; build it on Debian 12\n  " + "\n  ".join(problems))
             for name, text in licences(libraries).items():
                 files[f"{info}/{name}"] = (text, False)
-            tag = f"py3-none-manylinux_2_35_{platform.machine()}"
+            tag = f"cp310-abi3-manylinux_2_35_{platform.machine()}"
     name = f"chakra_et-{version()}-{tag}.whl"
     os.makedirs(out, exist_ok=True)
     write_wheel(os.path.join(out, name), tag, files)
@@ -211,7 +252,7 @@ def build_sdist(sdist_directory, config_settings=None):  # PEP 517
 
 
 def get_requires_for_build_wheel(config_settings=None):  # PEP 517
-    needs = []
+    needs = [NANOBIND, BACKEND]
     try:
         found = tuple(map(int, re.search(r"(\d+)\.(\d+)", output_of("cmake", "--version")).groups()))
     except (OSError, subprocess.CalledProcessError):
@@ -234,9 +275,9 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    wheel, sdist, texts = verbs.add_parser("wheel"), verbs.add_parser("sdist"), verbs.add_parser("licences")
+    wheel, sdist, texts, backends, _ = map(verbs.add_parser, ("wheel", "sdist", "licences", "backends", "needs"))
     wheel.add_argument("--build", required=True)
-    for verb in (wheel, sdist):
+    for verb in (wheel, sdist, backends):
         verb.add_argument("--out", default=os.path.join(ROOT, "dist"))
     texts.add_argument("--bundle", required=True)
     texts.add_argument("--to", required=True)
@@ -247,6 +288,10 @@ def main():
             with open(os.path.join(options.to, name), "wb") as file:
                 file.write(text)
         return
+    if options.verb == "needs":
+        return print(NANOBIND, BACKEND)
+    if options.verb == "backends":
+        return download_backends(options.out)
     name = build_sdist(options.out) if options.verb == "sdist" else make_wheel(options.build, options.out, portable=True)
     path = os.path.join(options.out, name)
     print(f"{os.path.relpath(path)}: {os.path.getsize(path) / 1e6:.1f} MB")

@@ -1,4 +1,6 @@
 // Answers of the facade: what chakra::answer has, behind pointers.
+#include <fmt/core.h>
+
 #include "chakra/facade/facade.h"
 
 namespace chakra {
@@ -8,12 +10,39 @@ namespace {
 const answer::Series& series_of(const void* pointer) { return *static_cast<const answer::Series*>(pointer); }
 const answer::Table& table_of(const void* pointer) { return *static_cast<const answer::Table*>(pointer); }
 
+using ColumnType = Table::Column::Type;
+static_assert(static_cast<int>(ColumnType::rows) == static_cast<int>(answer::Type::rows));
+static_assert(static_cast<int>(ColumnType::any) == static_cast<int>(answer::Type::any));
+
+std::string json_of(const answer::Cell& cell, answer::Type type) {
+  std::string json;
+  if (const auto* truth = std::get_if<bool>(&cell)) return *truth ? "true" : "false";
+  if (const auto* natural = std::get_if<uint64_t>(&cell)) return fmt::format("{}", *natural);
+  if (const auto* whole = std::get_if<int64_t>(&cell))
+    return type == answer::Type::natural ? fmt::format("{}", static_cast<uint64_t>(*whole)) : fmt::format("{}", *whole);
+  if (const auto* real = std::get_if<double>(&cell)) answer::append_real(json, *real);
+  else if (const auto* text = std::get_if<std::string>(&cell)) answer::append_text(json, *text);
+  else return "null";
+  return json;
+}
+answer::Cell cell_of(const answer::Series& series, size_t row) {
+  if (!series.has(row)) return {};
+  switch (series.info().type) {
+    case answer::Type::real: return series.real(row);
+    case answer::Type::text: return std::string(series.text(row));
+    case answer::Type::truth: return series.whole(row) != 0;
+    case answer::Type::any: return series.any(row);
+    default: return series.whole(row);
+  }
+}
+
 }  // namespace
 
 std::string_view Table::Column::key() const { return series_of(series_).info().key; }
 std::string_view Table::Column::unit() const {
   return answer::kUnitNames[static_cast<size_t>(series_of(series_).info().unit)];
 }
+ColumnType Table::Column::type() const { return static_cast<Type>(series_of(series_).info().type); }
 std::string_view Table::Column::meaning() const { return series_of(series_).info().meaning; }
 size_t Table::Column::rows() const { return series_of(series_).size(); }
 bool Table::Column::has(size_t row) const { return series_of(series_).has(row); }
@@ -27,6 +56,9 @@ std::string_view Table::Column::text(size_t row) const {
   return series.info().type == answer::Type::text && row < series.size() && series.has(row) ? series.text(row)
                                                                                             : std::string_view();
 }
+std::string Table::Column::json(size_t row) const {
+  return json_of(cell_of(series_of(series_), row), series_of(series_).info().type);
+}
 
 std::string_view Table::key() const { return table_of(table_).key; }
 std::string_view Table::meaning() const { return table_of(table_).meaning; }
@@ -39,6 +71,11 @@ std::optional<Table::Column> Table::find(std::string_view key) const {
   return Column(owner_, found);
 }
 std::span<const size_t> Table::begin() const { return table_of(table_).begin; }
+const std::vector<Finding>& Table::findings() const {
+  static const std::vector<Finding> none;
+  const auto& findings = table_of(table_).findings;
+  return findings ? *findings : none;
+}
 
 Answer AnswerMaker::make(answer::Answer answer, std::string text) {
   Answer made;
@@ -83,6 +120,11 @@ std::optional<std::string> Answer::text(std::string_view key) const {
   const auto* text = cell ? std::get_if<std::string>(cell) : nullptr;
   return text ? std::optional(*text) : std::nullopt;
 }
+std::optional<std::string> Answer::json(std::string_view key) const {
+  const answer::Value* const value = data_->answer.value(key);
+  if (!value || !value->present) return std::nullopt;
+  return json_of(value->cell, value->info.type);
+}
 std::vector<std::string> Answer::keys() const {
   std::vector<std::string> keys;
   for (const answer::Value& value : data_->answer.values())
@@ -104,16 +146,20 @@ const std::vector<Finding>& Answer::findings() const { return data_->answer.find
 
 std::string Answer::to_text() const { return data_->text; }
 std::string Answer::to_json() const { return answer::to_json_text(data_->answer); }
-Result<void> Answer::write(const std::string& path) const {
-  if (path.ends_with(".csv")) {
+Result<void> Answer::write(const std::string& path, std::string_view form) const {
+  if (form.empty()) form = path.ends_with(".txt") ? "txt" : path.ends_with(".csv") ? "csv" : "json";
+  if (form != "json" && form != "txt" && form != "csv")
+    return fail(Code::usage, "cli.usage", fmt::format("no form {}; known: json, txt, csv", quote(form)));
+  if (form == "csv") {
     if (tables().empty())
       return fail(Code::usage, "cli.usage", "this answer has no tables: write it as FILE.json or FILE.txt");
     job::Outputs files;
-    CHAKRA_TRY(job::add_csv(files, path.substr(0, path.size() - 4), data_->answer));
+    CHAKRA_TRY(
+        job::add_csv(files, path.substr(0, path.ends_with(".csv") ? path.size() - 4 : path.size()), data_->answer));
     return files.commit();
   }
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
-  if (path.ends_with(".txt")) {
+  if (form == "txt") {
     CHAKRA_TRY(file.write(data_->text));
   } else {
     CHAKRA_TRY(answer::write_json(data_->answer, [&](std::string_view piece) { return file.write(piece); }));

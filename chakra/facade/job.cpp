@@ -315,6 +315,7 @@ namespace {
 template <class Call, class Asked>
 Result<Job> generated(const Asked& options, const Control& control, auto generator) {
   Call call;
+  call.stats = true;  // no files are asked for
   CHAKRA_TRY(take(options, call));
   CHAKRA_TRY(ask(control, 0));
   Findings findings;

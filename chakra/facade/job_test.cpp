@@ -91,6 +91,37 @@ TEST(Job, IsDrawn) {
   EXPECT_EQ(job.view(folder.path("g.xyz"), {.rank = 1}).error().tag, "cli.usage");
 }
 
+TEST(Job, AnswersGiveTheJsonAndTypeOfEachValue) {
+  const WithNetwork at;
+  const auto answer = two_ranks().simulate({.network = at.network});
+  EXPECT_EQ(answer->json("makespan_ps"), std::to_string(*answer->whole("makespan_ps")));
+  EXPECT_EQ(answer->json("interrupted"), "false");
+  EXPECT_EQ(answer->json("congestion.mode"), "\"closed\"");
+  EXPECT_FALSE(answer->json("no_such"));
+  using Type = Table::Column::Type;
+  const Table collectives = *answer->table("collectives");
+  EXPECT_EQ(collectives.find("type")->type(), Type::text);
+  EXPECT_EQ(collectives.find("type")->json(0), "\"ALL_REDUCE\"");
+  EXPECT_EQ(collectives.find("bytes")->type(), Type::natural);
+  EXPECT_EQ(collectives.find("bytes")->json(0), "1048576");
+  EXPECT_EQ(collectives.find("candidates")->type(), Type::rows);
+  EXPECT_EQ(answer->table("ranks")->find("exposed_storage_ps")->json(0), "null");
+  EXPECT_TRUE(collectives.findings().empty());
+  EXPECT_EQ(answer->write(at.folder.path("a"), "xml").error().tag, "cli.usage");
+  ASSERT_TRUE(answer->write(at.folder.path("a"), "txt"));
+  EXPECT_EQ(testing::must_read(at.folder.path("a")), answer->to_text());
+}
+
+TEST(Job, GeneratesStepsWithoutAFolder) {
+  const auto step = generate(StepOptions{.preset = "tiny"});
+  ASSERT_TRUE(step) << step.error().message();
+  EXPECT_EQ(step->ranks()->size(), 16U);
+  EXPECT_EQ(step->made().whole("rank_count"), 16);
+  const auto serve = generate(ServeOptions{.model = "llama3-8b", .contexts = {64}});
+  ASSERT_TRUE(serve) << serve.error().message();
+  EXPECT_EQ(serve->ranks()->size(), 1U);
+}
+
 TEST(Job, ATableOutlivesItsAnswerAndJob) {
   const WithNetwork at;
   std::optional<Table::Column> finish;
@@ -196,6 +227,18 @@ TEST(Models, SayWhatNodesAndCollectivesTake) {
   ASSERT_TRUE(write_file(roofline, R"({"roofline-enabled": 1, "peak-perf": 100, "local-mem-bw": 1000})"));
   EXPECT_TRUE(job.simulate({.network = at.network, .system = roofline}));
   EXPECT_EQ(job.simulate({.network = at.network, .system = roofline}, {}, &prices).error().tag, "cli.usage");
+}
+
+TEST(Trace, HasCodesOfNamesAndAllEdges) {
+  const Trace trace = *two_ranks().trace(0);
+  ASSERT_EQ(trace.name_code().size(), 2U);
+  for (size_t row = 0; row < 2; ++row) {
+    ASSERT_LT(trace.name_code()[row], trace.codes());
+    EXPECT_EQ(trace.name_of(trace.name_code()[row]), trace.name(row));
+  }
+  EXPECT_EQ(std::vector(trace.edge_begin().begin(), trace.edge_begin().end()), (std::vector<uint32_t>{0, 0, 1}));
+  EXPECT_EQ(trace.edge_on().data(), trace.waits_for(1).data());
+  EXPECT_TRUE(Trace().edge_on().empty());
 }
 
 TEST(Builder, RefusesWhatNoTraceHas) {

@@ -29,6 +29,7 @@ void expect_made(const std::string& path, const std::string& made) {
 TEST(PublicOptions, AreThoseOfTheTable) {
   expect_made("chakra/options.h", facade::testing::options_header());
   expect_made("chakra/facade/fields.cpp", facade::testing::fields_source());
+  expect_made("python/chakra_et/_verbs.py", facade::testing::python_source());
 }
 
 /// What an option may meet, wherever it is.
@@ -109,6 +110,13 @@ void expect_all_refused(const Call& call) {
 template <class T>
 std::string tag_of(const Result<T>& result) {
   return result ? "done" : result.error().tag;
+}
+
+TEST(PublicOptions, ARunThatIsNotDoneIsNotCompared) {
+  Builder builder(0);
+  builder.compute("a", 1000);
+  const std::vector<Trace> traces{*builder.finish()};
+  EXPECT_EQ(Job::from(traces)->run({.dry_run = true, .compare = true}).error().tag, "cli.usage");
 }
 
 TEST(PublicOptions, OutOfRangeAreRefusedByEveryVerb) {

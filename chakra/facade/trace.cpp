@@ -54,6 +54,9 @@ std::span<const NodeType> Trace::type() const {
 }
 std::span<const uint64_t> Trace::num_ops() const { return of(*this).num_ops; }
 std::span<const uint64_t> Trace::tensor_bytes() const { return of(*this).tensor_bytes; }
+std::span<const uint32_t> Trace::name_code() const { return of(*this).name; }
+size_t Trace::codes() const { return of(*this).strings.size(); }
+std::string_view Trace::name_of(uint32_t code) const { return of(*this).strings[code]; }
 uint64_t Trace::id(size_t row) const { return of(*this).id[row]; }
 std::string_view Trace::name(size_t row) const { return of(*this).name_of(NodeId(row)); }
 bool Trace::on_device(size_t row) const { return of(*this).on_device(NodeId(row)); }
@@ -88,6 +91,11 @@ EdgeKind Trace::edge_kind(size_t row, size_t edge) const {
 int64_t Trace::edge_lag_ps(size_t row, size_t edge) const {
   const trace::Edges& deps = of(*this).deps;
   return deps.lag_of(deps.begin[row] + edge);
+}
+std::span<const uint32_t> Trace::edge_begin() const { return of(*this).deps.begin; }
+std::span<const uint32_t> Trace::edge_on() const {
+  const auto& nodes = of(*this).deps.node;
+  return {reinterpret_cast<const uint32_t*>(nodes.data()), nodes.size()};
 }
 std::vector<ProcessGroup> Trace::groups() const {
   std::vector<ProcessGroup> groups;

@@ -69,6 +69,9 @@ Options rank_rows(ReplayOptions& o) {
 /// Which part runs, and how often.
 Options part_rows(ReplayOptions& o) {
   replay::Selection& s = o.selection;
+  Option compare{"--compare", &o.compare, "Compare the times with the recorded times",
+                 {},          {},         "The output has the tables of 'chakra diff --timing'."};
+  compare.excludes = "--dry-run";
   return {
       {"--dry-run", &o.dry_run, "Print the plan without running the job"},
       {"--steps", &s.steps, "Only these training steps, by the numbers in ProfilerStep#N", "FIRST:COUNT"},
@@ -90,12 +93,7 @@ Options part_rows(ReplayOptions& o) {
       {"--max-size", &s.max_bytes, "Skip communication of more than N bytes", "N", whole_number(0, INT64_MAX)},
       {"-w,--warmup-iter", &o.warmup, "Number of warm-up runs", "N", whole_number(0, kMostRepetitions)},
       {"-n,--num-replays,--iter", &o.repetitions, "Number of measured runs", "N", whole_number(1, kMostRepetitions)},
-      {"--compare",
-       &o.compare,
-       "Compare the times with the recorded times",
-       {},
-       {},
-       "The output has the tables of 'chakra diff --timing'."}};
+      std::move(compare)};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <functional>
 #include <map>
 #include <vector>
@@ -231,6 +232,171 @@ std::string fields_source() {
     text += "  };\n}\n";
   }
   return text + "\n}  // namespace chakra::facade\n";
+}
+
+// ---- the package for Python -------------------------------------------------------------------------------------
+
+namespace {
+
+/// A function of python/chakra_et/_verbs.py.
+struct Function {
+  std::string_view options, scope, name, arguments, gives, call, more;
+};
+constexpr std::string_view kAsks = "It asks progress, and looks for Ctrl-C, before and after the work.";
+constexpr std::array kFunctions{
+    Function{"CheckOptions", "Job", "check", "self", "Answer", "Answer(self._check({}, progress))", kAsks},
+    Function{"SimulateOptions", "Job", "simulate", "self", "Answer", "Answer(self._simulate({}, progress))",
+             "It asks progress, and looks for Ctrl-C, while it runs."},
+    Function{"WhatIfOptions", "Job", "what_if", "self", "Answer", "Answer(self._what_if({}, progress))", kAsks},
+    Function{"AnalyzeOptions", "Job", "analyze", "self", "Answer", "Answer(self._analyze({}, progress))", kAsks},
+    Function{"RunOptions", "Job", "run", "self", "Answer", "Answer(self._run({}, progress))", kAsks},
+    Function{"DiffOptions", "Job", "diff", "self, other: Job", "Answer", "Answer(self._diff(other, {}, progress))",
+             kAsks},
+    Function{"EditOptions", "Job", "edit", "self", "Job", "Job(self._edit({}, progress))",
+             "The job itself stays. Job.made has the findings."},
+    Function{
+        "WriteOptions", "Job", "write", "self, path: Text", "Answer",
+        "Answer(self._write(os.fspath(path), {}, progress))",
+        "A path that ends in .chakra becomes a container, another one PREFIX.<rank>.et, and a folder (it ends in /) "
+        "trace.<rank>.et."},
+    Function{"StepOptions", "generate", "step", "", "Job", "Job(_chakra.generate_step({}, progress))",
+             "Job.made has its numbers."},
+    Function{"ServeOptions", "generate", "serve", "", "Job", "Job(_chakra.generate_serve({}, progress))",
+             "Job.made has its numbers."},
+    Function{"CalibrateDeviceOptions", "calibrate", "device", "", "Answer", "Answer(_chakra.calibrate_device({}))", ""},
+    Function{"CalibrateNetworkOptions", "calibrate", "network", "", "Answer", "Answer(_chakra.calibrate_network({}))",
+             ""},
+    Function{
+        "LinkOptions", "", "link", "recordings: Sequence[Text] | Text", "Job",
+        "Job(_chakra.link(paths(recordings), {}, progress))",
+        "recordings: of one rank (host and device trace, in any order, or one of them), or folders with those of a "
+        "job. Without output, traces stay in memory. Job.made has the numbers."},
+};
+
+constexpr char kUnbroken = '\1';  ///< a space that ends no line
+
+/// "from_" for "from".
+std::string python_name(const Option& row) {
+  std::string name = member(row);
+  if (name.ends_with('_')) name.pop_back();  // keywords of C++
+  return name == "from" || name == "with" || name == "in" ? name + "_" : name;
+}
+/// "--packet-bytes" as it is called here, but in commands, which stand between single quotes.
+std::string in_python(const std::string& text) {
+  std::string out;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\'') quoted = text.compare(i, 7, "'chakra") == 0;
+    if (quoted || text.compare(i, 2, "--") != 0) {
+      out += text[i];
+      continue;
+    }
+    for (i += 2; i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '-'); ++i)
+      out += text[i] == '-' ? '_' : text[i];
+    --i;
+  }
+  return out;
+}
+/// "int | None = None".
+std::string annotation(const Option& row, bool is_required) {
+  const std::string text = options::default_of(row);
+  const auto maybe = [&](std::string_view type) {
+    return is_required ? std::string(type) : fmt::format("{} | None = None", type);
+  };
+  const auto texts = [&](std::string_view type) {
+    return text.empty() ? maybe(type) : fmt::format("{} = \"{}\"", type, text);
+  };
+  const auto number = [&](std::string_view type) {
+    return text.empty() ? maybe(type) : fmt::format("{} = {}", type, text);
+  };
+  return std::visit(
+      Overloaded{
+          [&](const Choice& choice) {
+            return texts(fmt::format("Literal[\"{}\"]", fmt::join(choice.names, "\", \"")));
+          },
+          [&](const Form&) { return texts("str | int"); }, [&](std::string*) { return texts("Text"); },
+          [&](std::vector<std::string>*) { return maybe("Texts"); },
+          [&](std::vector<int64_t>*) { return maybe("Numbers"); }, [&](std::optional<bool>*) { return maybe("bool"); },
+          [&](std::optional<int64_t>*) { return maybe("int"); }, [&](std::optional<uint64_t>*) { return maybe("int"); },
+          [&](std::optional<double>*) { return maybe("float"); },
+          [&](bool* value) { return fmt::format("bool = {}", *value ? "True" : "False"); },
+          [&](int64_t*) { return number("int"); }, [&](uint64_t*) { return number("int"); },
+          [&](double*) { return number("float"); }},
+      row.target);
+}
+
+std::string python_function(const Function& function) {
+  const auto verb =
+      std::find_if(kVerbs.begin(), kVerbs.end(), [&](const Verb& v) { return v.name == function.options; });
+  const size_t depth = function.scope.empty() ? 0 : 4;
+  const std::string in(depth, ' '), deeper(depth + 4, ' ');
+  const bool watched = function.call.find("progress") != std::string_view::npos;
+  std::string signature =
+      fmt::format("def {}({}{}*", function.name, function.arguments, function.arguments.empty() ? "" : ", ");
+  const auto parameter = [&](std::string text) {  // on one line
+    std::replace(text.begin(), text.end(), ' ', kUnbroken);
+    signature += ", " + text;
+  };
+  std::string doc = verb->meaning, lists;
+  if (!function.more.empty()) doc += "\n\n" + deeper + options::wrapped(std::string(function.more), 120, depth + 4);
+  doc +=
+      "\n\n" + deeper +
+      "Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of\n" +
+      deeper + "the command.\n";
+  for (const Option& row : rows_of(*verb)) {
+    const std::string name = python_name(row);
+    parameter(fmt::format("{}: {}", name, annotation(row, row.required && function.name != "link")));
+    std::string text = fmt::format("{}: {}", name, row.help);
+    if (!row.more.empty()) text += ". " + row.more;
+    const std::string taken = options::shown_of(row);
+    if (!taken.empty() && !std::holds_alternative<Choice>(row.target))
+      text += (text.ends_with('.') ? " " : ". ") + taken;
+    doc += "\n" + deeper + options::wrapped(in_python(text), 120, depth + 8) + (text.ends_with('.') ? "" : ".");
+    if (options::is_list(row)) lists += fmt::format("\"{}\", ", name);
+  }
+  if (watched) parameter("progress: Progress = None");
+  signature += fmt::format("){0}->{0}{1}:", kUnbroken, function.gives);
+  signature = options::wrapped(signature, 116, depth + 8);
+  std::replace(signature.begin(), signature.end(), kUnbroken, ' ');
+
+  const std::string given =
+      lists.empty() ? "given(locals())" : fmt::format("given(locals(), ({}))", lists.substr(0, lists.size() - 1));
+  std::string call(function.call);
+  call.replace(call.find("{}"), 2, given);
+  return fmt::format("{}{}{}\n{}\"\"\"{}\n{}\"\"\"\n{}return {}\n",
+                     function.scope.empty() || function.scope == "Job" ? "" : in + "@staticmethod\n", in, signature,
+                     deeper, doc, deeper, deeper, call);
+}
+
+}  // namespace
+
+std::string python_source() {
+  std::string text =
+      "\"\"\"The verbs: their options are those of the command.\n\n"
+      "MADE from the table of options (chakra/facade/testing/public_options.cpp); do not edit.\n\"\"\"\n"
+      "from __future__ import annotations\n\nimport os\n\nfrom . import _chakra\n"
+      "from ._base import Answer, BaseJob, given, paths\n\nTYPE_CHECKING = False\nif TYPE_CHECKING:\n"
+      "    from collections.abc import Callable, Sequence\n    from typing import Literal\n\n"
+      "    Text = str | os.PathLike[str]\n    Texts = Sequence[Text | float] | Text | float\n    Numbers = "
+      "Sequence[int] | int\n    Progress = Callable[[float], bool | None] | None\n";
+  std::string_view scope;
+  for (const Function& function : kFunctions) {
+    if (function.scope.empty()) text += "\n";
+    else if (function.scope != scope)
+      text +=
+          function.scope == "Job"
+              ? "\n\nclass Job(BaseJob):\n    \"\"\"The traces of all ranks of a job; several threads may use one.\n\n"
+                "    A verb reads the traces when it first needs them, and later verbs reuse them. progress(share) is "
+                "called with the\n"
+                "    share of the work that is done, 0 to 1; where it returns False, the verb ends with an Error, code "
+                "130. Other\n"
+                "    threads of Python run meanwhile.\n    \"\"\"\n"
+              : fmt::format("\n\nclass {}:\n    \"\"\"`chakra {}`.\"\"\"\n", function.scope,
+                            function.scope == "generate" ? "gen" : "calibrate");
+    scope = function.scope;
+    text += "\n" + python_function(function);
+  }
+  return text;
 }
 
 }  // namespace chakra::facade::testing

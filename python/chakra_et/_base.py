@@ -1,0 +1,169 @@
+"""Errors, findings, answers and tables: what the extension has, with what is easier in Python."""
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections import namedtuple
+
+from . import _chakra
+
+SHOWN_ROWS = 10  # of a table in a notebook
+
+Place = namedtuple("Place", "file byte line")
+Place.__doc__ = "Where in a file something is: byte (of the uncompressed file) and line (from 1) are None where unknown."
+Finding = namedtuple("Finding", "tag severity rank node text facts")
+Finding.__doc__ = """Something noticed that does not stop the work.
+
+severity: 'note', 'warning' or 'error'. rank, node: None where it concerns no single one. facts: further values by name.
+"""
+
+
+class Error(Exception):
+    """A verb cannot do its work. str(error) is the sentence that the command prints.
+
+    tag: stable, such as 'io.et.truncated' (docs/reference/errors.md). text: the sentence alone. place: a Place.
+    code: the exit code of the command: 1 bad input, 2 a wrong request, 3 a file, 4 stuck, 130 interrupted.
+    """
+
+    def __init__(self, message: str, tag: str, text: str, place: Place, code: int):
+        super().__init__(message)
+        self.tag, self.text, self.place, self.code = tag, text, place, code
+
+    def __reduce__(self):
+        return Error, (str(self), self.tag, self.text, self.place, self.code)
+
+
+def no_key(key, known):
+    import difflib  # 5 ms
+
+    near = difflib.get_close_matches(key, known, 1)
+    return KeyError(f"no {key!r}" + (f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"))
+
+
+class Table(_chakra.Table):
+    """Rows of an answer, in columns. It keeps the answer's memory alive, and so does each of its arrays.
+
+    len(table): rows. table['finish_ps']: a column as a NumPy array; numbers are read-only views without a copy. A column
+    with missing values is a numpy.ma.MaskedArray; texts are an array of str. keys(), units and meanings describe the
+    columns. Of a table below another one (its key has a dot), the column 'row' is the row of that table. pyarrow, polars
+    and DuckDB read a table directly: pyarrow.table(table), polars.DataFrame(table), duckdb.sql('from table').
+    """
+
+    def to_pandas(self):
+        """A DataFrame with Arrow's types, so that whole numbers beside missing ones stay exact. Needs pyarrow."""
+        import pandas
+        import pyarrow
+
+        return pyarrow.table(self).to_pandas(types_mapper=pandas.ArrowDtype)
+
+    def to_polars(self):
+        """A polars.DataFrame."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def _rows(self, count):
+        columns = [self[key][:count].tolist() for key in self.keys()]
+        return list(zip(*columns, strict=True))
+
+    def _repr_html_(self):
+        keys, units = self.keys(), self.units
+        heads = "".join(f"<th>{html.escape(key)}{' [' + html.escape(units[key]) + ']' if units.get(key) else ''}</th>" for key in keys)
+        rows = "".join("<tr>" + "".join(f"<td>{'' if cell is None else html.escape(str(cell))}</td>" for cell in row) + "</tr>"
+                       for row in self._rows(SHOWN_ROWS))
+        more = f"<p>{min(SHOWN_ROWS, len(self)):,} of {len(self):,} rows of {html.escape(self.key)}</p>"
+        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+    def __repr__(self):
+        return f"<chakra_et.Table {self.key!r}: {len(self):,} rows of {', '.join(self.keys())}>"
+
+
+class Answer(_chakra.Answer):
+    """What a verb found: values, tables and findings. It is complete and never changes.
+
+    answer['makespan_ps']: a value, by the key of the command's --json; None where it is missing. Times are whole
+    picoseconds. `chakra list results` has all keys with their units and meanings. str(answer) is the command's text.
+    """
+
+    def table(self, key: str) -> Table:
+        """A table by its key, such as 'ranks' or 'collectives.candidates'. Cost: O(1). Errors: KeyError."""
+        return Table(self._table(key))
+
+    def to_dict(self) -> dict:
+        """All of it, as the command's --json. Cost: memory for each cell; tables are cheaper."""
+        return json.loads(self.to_json())
+
+    def to_pandas(self, key: str):
+        """A table as a pandas.DataFrame with Arrow's types. Needs pandas and pyarrow."""
+        return self.table(key).to_pandas()
+
+    def to_polars(self, key: str):
+        """A table as a polars.DataFrame. Needs polars."""
+        return self.table(key).to_polars()
+
+    def write(self, path: str | os.PathLike, form: str | None = None) -> None:
+        """Write a file that appears whole or not at all: 'json', or 'txt', the command's text.
+
+        Without form, the ending .txt means text, and all others JSON. Errors: base.file.create and its like.
+        """
+        self._write(os.fspath(path), form or "")
+
+    def _repr_html_(self):
+        values = "".join(f"<tr><th>{html.escape(key)}</th><td>{html.escape(str(self[key]))}</td></tr>" for key in self.keys())
+        tables = "".join(f"<h4>{html.escape(key)}</h4>{self.table(key)._repr_html_()}" for key in self.tables())
+        findings = "".join(f"<li>{html.escape(each.severity)}: {html.escape(each.text)}</li>" for each in self.findings[:SHOWN_ROWS])
+        return f"<table>{values}</table><ul>{findings}</ul>{tables}"
+
+    def __str__(self):
+        return self.to_text()
+
+    def __repr__(self):
+        return f"<chakra_et.Answer of {self.verb!r}: {', '.join(self.keys() + self.tables())}>"
+
+
+class BaseJob(_chakra.Job):
+    """What chakra_et.Job has besides its verbs."""
+
+    @classmethod
+    def of(cls, traces):
+        """A job of traces that Builder.finish() gave. Errors: io.job.rank_twice, cli.usage for none."""
+        return cls(_chakra.Job._of(list(traces)))
+
+    @property
+    def made(self) -> Answer:
+        """What link, generate or edit found; else empty."""
+        return Answer(self._made())
+
+    def __repr__(self):
+        return f"<chakra_et.Job {self.path!r}>" if self.path else "<chakra_et.Job in memory>"
+
+
+def _text_of(name, value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value)
+    if hasattr(value, "__index__"):  # int, and NumPy's
+        return str(value.__index__())
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    raise TypeError(f"{name}: {type(value).__name__} is not text, a number or a truth value")
+
+
+ARGUMENTS = ("self", "progress", "other", "path", "recordings")  # what verbs have besides options
+
+
+def paths(recordings) -> list:
+    return [os.fspath(path) for path in ([recordings] if isinstance(recordings, (str, os.PathLike)) else recordings)]
+
+
+def given(options: dict, lists: tuple = ()) -> list:
+    """(name, text) of the options that were given; of a list one for each item. None: not given."""
+    pairs = []
+    for name, value in options.items():
+        if value is None or name in ARGUMENTS:
+            continue
+        is_list = name in lists and not isinstance(value, (str, os.PathLike)) and hasattr(value, "__iter__")
+        pairs += [(name.rstrip("_"), _text_of(name, item)) for item in (value if is_list else [value])]  # from_
+    return pairs

@@ -1,0 +1,141 @@
+// Errors, long calls and jobs. A verb takes its options as texts, which set() of chakra/options.h checks.
+#include "module.h"
+
+namespace chakra::python {
+namespace {
+
+using Given = std::vector<std::pair<std::string, std::string>>;  ///< option, text; of a list one for each item
+using Progress = std::optional<nb::object>;
+
+nb::object base() { return nb::module_::import_("chakra_et._base"); }
+[[noreturn]] void raise_instance(nb::handle instance) {
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(instance.ptr())), instance.ptr());
+  throw nb::python_error();
+}
+
+/// Lets Python's threads run while a call runs, tells a function of Python how far it is, and stops it at Ctrl-C.
+class Watch {
+ public:
+  explicit Watch(Progress progress) : progress_(std::move(progress)) {}
+  template <class Run>
+  auto run(const Run& run) {
+    auto result = [&] {
+      const nb::gil_scoped_release release;
+      return run(Control{ask, this});
+    }();
+    if (error_) throw nb::python_error(std::move(*error_));
+    return value(std::move(result));
+  }
+
+ private:
+  static bool ask(void* user, double share) { return static_cast<Watch*>(user)->ask(share); }
+  bool ask(double share) {
+    const nb::gil_scoped_acquire acquire;
+    if (error_) return false;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      return !progress_ || !(*progress_)(share).is(nb::handle(Py_False));
+    } catch (nb::python_error& error) {
+      error_.emplace(std::move(error));
+      return false;
+    }
+  }
+  Progress progress_;
+  std::optional<nb::python_error> error_;
+};
+
+template <class Options>
+Options options_of(const Given& given) {
+  Options options;
+  for (const auto& [name, text] : given) value(set(options, name, text));
+  return options;
+}
+Job of_traces(const std::vector<Trace>& traces) { return value(Job::from(traces)); }
+
+/// A verb of a job, as a method of Python's.
+template <class Made, class Options>
+auto verb(Result<Made> (Job::*verb)(const Options&, Control) const) {
+  return [verb](const Job& job, const Given& given, Progress progress) {
+    const auto options = options_of<Options>(given);
+    return Watch(progress).run([&](Control control) { return (job.*verb)(options, control); });
+  };
+}
+Answer simulate(const Job& job, const Given& given, Progress progress) {
+  const auto options = options_of<SimulateOptions>(given);
+  return Watch(progress).run([&](Control control) { return job.simulate(options, control); });
+}
+Answer diff(const Job& job, const Job& other, const Given& given, Progress progress) {
+  const auto options = options_of<DiffOptions>(given);
+  return Watch(progress).run([&](Control control) { return job.diff(other, options, control); });
+}
+Answer write(const Job& job, const std::string& path, const Given& given, Progress progress) {
+  const auto options = options_of<WriteOptions>(given);
+  return Watch(progress).run([&](Control control) { return job.write(path, options, control); });
+}
+Job link_all(const std::vector<std::string>& recordings, const Given& given, Progress progress) {
+  const auto options = options_of<LinkOptions>(given);
+  return Watch(progress).run([&](Control control) { return link(recordings, options, control); });
+}
+template <class Options>
+Job generate_job(const Given& given, Progress progress) {
+  const auto options = options_of<Options>(given);
+  return Watch(progress).run([&](Control control) { return generate(options, control); });
+}
+template <class Options>
+Answer calibrate_file(const Given& given) {
+  const auto options = options_of<Options>(given);
+  return Watch(std::nullopt).run([&](Control) { return calibrate(options); });
+}
+
+void add_jobs(nb::module_& m) {
+  nb::class_<Job>(m, "Job")
+      .def(nb::init<const Job&>())
+      .def_static("_of", &of_traces)
+      .def_prop_ro("path", &Job::path, "The path that it was opened with; '' of a job that no file has.")
+      .def_prop_ro(
+          "ranks", [](const Job& job) { return Watch(std::nullopt).run([&](Control) { return job.ranks(); }); },
+          "Numbers of the ranks, ascending. Cost: the first use reads the traces.")
+      .def(
+          "trace",
+          [](const Job& job, int64_t rank) {
+            return Watch(std::nullopt).run([&](Control) { return job.trace(rank); });
+          },
+          nb::arg("rank"), "The trace of a rank. Errors: cli.usage for a rank that the job does not have.")
+      .def("_made", [](const Job& job) { return job.made(); })
+      .def("_check", verb(&Job::check))
+      .def("_simulate", &simulate)
+      .def("_what_if", verb(&Job::what_if))
+      .def("_analyze", verb(&Job::analyze))
+      .def("_run", verb(&Job::run))
+      .def("_edit", verb(&Job::edit))
+      .def("_diff", &diff)
+      .def("_write", &write);
+  m.def("open", [](const std::string& path) { return value(open(path)); });
+  m.def("link", &link_all);
+  m.def("generate_step", &generate_job<StepOptions>);
+  m.def("generate_serve", &generate_job<ServeOptions>);
+  m.def("calibrate_device", &calibrate_file<CalibrateDeviceOptions>);
+  m.def("calibrate_network", &calibrate_file<CalibrateNetworkOptions>);
+  m.def("names", [](std::string_view kind) { return value(names(kind)); });
+  m.def("version", &version);
+}
+
+}  // namespace
+
+void raise(const Error& error) {
+  const auto known = [](int64_t number) { return number < 0 ? nb::object(nb::none()) : nb::object(nb::int_(number)); };
+  const nb::object place = base().attr("Place")(error.place.file, known(error.place.byte), known(error.place.line));
+  raise_instance(base().attr("Error")(error.message(), error.tag, error.text, place, static_cast<int>(error.code)));
+}
+void no_key(std::string_view key, const std::vector<std::string>& known) {
+  raise_instance(base().attr("no_key")(key, known));
+}
+
+}  // namespace chakra::python
+
+NB_MODULE(_chakra, m) {
+  nanobind::set_leak_warnings(false);  // interpreters end without freeing all objects
+  chakra::python::add_answers(m);
+  chakra::python::add_traces(m);
+  chakra::python::add_jobs(m);
+}

@@ -1,0 +1,54 @@
+"""Jobs and files of the tests, made once, in a folder that the tests are run in."""
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+COMMAND = os.environ.get("CHAKRA", os.path.join(os.path.dirname(sys.executable), "chakra"))
+RECORDED = os.path.join(ROOT, "examples", "traces", "ddp_gloo_2ranks")
+
+
+def command(*arguments, code=0):
+    """Run the command. Requires the exit code. Returns standard output and standard error."""
+    done = subprocess.run([COMMAND, *map(str, arguments)], text=True, capture_output=True)
+    assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stderr}"
+    return done.stdout, done.stderr
+
+
+def write_measured():
+    """A device and a network whose laws are known, as in chakra/calibrate/cases."""
+    sizes = sorted([int(256 * 2 ** (i / 2)) for i in range(11)] + [3000])
+    with open("kernels.csv", "w") as out:
+        print("kernel,type,m,n,k,time_us,device", file=out)
+        for m in sizes:
+            for n in sizes:
+                for k in sizes:
+                    us = 2 * 2 * m * n * k / 312e6 + 1.5 * 2 * (m * k + n * k + m * n) / 2.039e6 + 4
+                    print(f"gemm,bf16,{m},{n},{k},{us:.9f},NVIDIA A100-SXM4-80GB", file=out)
+    with open("collectives.csv", "w") as out:
+        print("collective,ranks,size_bytes,time_us", file=out)
+        for power in range(20, 32, 2):
+            print(f"all_reduce,4,{2**power},{20 + 1.5 * 2**power / 1e5:.6f}", file=out)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chakra")
+    os.chdir(folder)
+    with open("net.yml", "w") as out:
+        out.write("topology: [Switch]\nnpus_count: [16]\nbandwidth: [10]\nlatency: [1000]\n")
+    with open("net2.yml", "w") as out:
+        out.write("topology: [Switch]\nnpus_count: [2]\nbandwidth: [10]\nlatency: [1000]\n")
+    with open("system.json", "w") as out:
+        json.dump({"roofline-enabled": 1, "peak-perf": 100, "local-mem-bw": 1000}, out)
+    with open("memory.json", "w") as out:
+        json.dump({"memory-type": "NO_MEMORY_EXPANSION"}, out)
+    with open("groups.json", "w") as out:
+        json.dump({"0": [0, 1]}, out)
+    write_measured()
+    command("gen", "step", "--preset", "tiny", "-o", "tiny")
+    command("link", RECORDED, "-o", "linked")
+    return folder
