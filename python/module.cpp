@@ -72,6 +72,10 @@ Answer write(const Job& job, const std::string& path, const Given& given, Progre
   const auto options = options_of<WriteOptions>(given);
   return Watch(progress).run([&](Control control) { return job.write(path, options, control); });
 }
+Answer draw(const Job& job, const std::string& path, const Given& given, Progress progress) {
+  const auto options = options_of<ViewOptions>(given);
+  return Watch(progress).run([&](Control control) { return job.view(path, options, control); });
+}
 Job link_all(const std::vector<std::string>& recordings, const Given& given, Progress progress) {
   const auto options = options_of<LinkOptions>(given);
   return Watch(progress).run([&](Control control) { return link(recordings, options, control); });
@@ -109,6 +113,7 @@ void add_jobs(nb::module_& m) {
       .def("_run", verb(&Job::run))
       .def("_edit", verb(&Job::edit))
       .def("_diff", &diff)
+      .def("_view", &draw)
       .def("_write", &write);
   m.def("open", [](const std::string& path) { return value(open(path)); });
   m.def("link", &link_all);

@@ -103,9 +103,10 @@ class Answer(_chakra.Answer):
         return self.table(key).to_polars()
 
     def write(self, path: str | os.PathLike, form: str | None = None) -> None:
-        """Write a file that appears whole or not at all: 'json', or 'txt', the command's text.
+        """Write the answer in the form 'json', 'txt' (the text of the command) or 'csv' (PREFIX.<table>.csv for each table).
 
-        Without form, the ending .txt means text, and all others JSON. Errors: base.file.create and its like.
+        Without form, the endings .txt and .csv select the form, and any other ending means JSON. Each file appears whole, or
+        none does. Errors: base.file.*; cli.usage for another form.
         """
         self._write(os.fspath(path), form or "")
 

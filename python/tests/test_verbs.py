@@ -34,6 +34,7 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "simulate": (["sim"], ["linked"], {"network": "net2.yml"}),
     "what_if": (["whatif"], ["tiny"], {"from_network": "net.yml"}),
     "analyze": (["analyze"], ["linked"], {}),
+    "view": (["view"], ["linked", "-o", "drawn.json"], {}),
     "run": (["replay"], ["linked"], {"dry_run": True}),
     "diff": (["diff"], ["linked", "linked"], {}),
     "step": (["gen", "step"], ["--stats"], {"preset": "tiny"}),
@@ -58,6 +59,8 @@ def by_python(verb, options):
             return function(**options).made.to_json()
         if verb == "link":
             return function(arguments, **options).made.to_json()
+        if verb == "view":
+            return function(chakra_et.open(arguments[0]), arguments[2], **options).to_json()
         if verb in ("device", "network"):
             return function(**options).to_json()
         return function(*map(chakra_et.open, arguments), **options).to_json()

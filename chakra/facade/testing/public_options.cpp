@@ -242,35 +242,39 @@ namespace {
 struct Function {
   std::string_view options, scope, name, arguments, gives, call, more;
 };
-constexpr std::string_view kAsks = "It asks progress, and looks for Ctrl-C, before and after the work.";
+constexpr std::string_view kAsks = "Calls progress and checks for Ctrl-C before and after the work.";
 constexpr std::array kFunctions{
     Function{"CheckOptions", "Job", "check", "self", "Answer", "Answer(self._check({}, progress))", kAsks},
     Function{"SimulateOptions", "Job", "simulate", "self", "Answer", "Answer(self._simulate({}, progress))",
-             "It asks progress, and looks for Ctrl-C, while it runs."},
+             "Calls progress and checks for Ctrl-C during the run."},
     Function{"WhatIfOptions", "Job", "what_if", "self", "Answer", "Answer(self._what_if({}, progress))", kAsks},
     Function{"AnalyzeOptions", "Job", "analyze", "self", "Answer", "Answer(self._analyze({}, progress))", kAsks},
+    Function{"ViewOptions", "Job", "view", "self, path: Text", "Answer",
+             "Answer(self._view(os.fspath(path), {}, progress))",
+             "path: the file. FILE.json is a timeline for https://ui.perfetto.dev; .dot, .graphml, .svg, .pdf and .png "
+             "are graphs of one rank."},
     Function{"RunOptions", "Job", "run", "self", "Answer", "Answer(self._run({}, progress))", kAsks},
     Function{"DiffOptions", "Job", "diff", "self, other: Job", "Answer", "Answer(self._diff(other, {}, progress))",
              kAsks},
     Function{"EditOptions", "Job", "edit", "self", "Job", "Job(self._edit({}, progress))",
-             "The job itself stays. Job.made has the findings."},
+             "The job itself does not change. Job.made has the findings."},
     Function{
         "WriteOptions", "Job", "write", "self, path: Text", "Answer",
         "Answer(self._write(os.fspath(path), {}, progress))",
-        "A path that ends in .chakra becomes a container, another one PREFIX.<rank>.et, and a folder (it ends in /) "
-        "trace.<rank>.et."},
+        "path: FILE.chakra is a container, PREFIX stands for PREFIX.<rank>.et, and FOLDER/ for trace.<rank>.et in "
+        "the folder."},
     Function{"StepOptions", "generate", "step", "", "Job", "Job(_chakra.generate_step({}, progress))",
-             "Job.made has its numbers."},
+             "Job.made has the numbers of the job."},
     Function{"ServeOptions", "generate", "serve", "", "Job", "Job(_chakra.generate_serve({}, progress))",
-             "Job.made has its numbers."},
+             "Job.made has the numbers of the job."},
     Function{"CalibrateDeviceOptions", "calibrate", "device", "", "Answer", "Answer(_chakra.calibrate_device({}))", ""},
     Function{"CalibrateNetworkOptions", "calibrate", "network", "", "Answer", "Answer(_chakra.calibrate_network({}))",
              ""},
     Function{
         "LinkOptions", "", "link", "recordings: Sequence[Text] | Text", "Job",
         "Job(_chakra.link(paths(recordings), {}, progress))",
-        "recordings: of one rank (host and device trace, in any order, or one of them), or folders with those of a "
-        "job. Without output, traces stay in memory. Job.made has the numbers."},
+        "recordings: the host trace, the device trace or both of one rank, or folders with the recordings of a job. "
+        "Without output, traces stay in memory. Job.made has the numbers."},
 };
 
 constexpr char kUnbroken = '\1';  ///< a space that ends no line
@@ -385,12 +389,12 @@ std::string python_source() {
     else if (function.scope != scope)
       text +=
           function.scope == "Job"
-              ? "\n\nclass Job(BaseJob):\n    \"\"\"The traces of all ranks of a job; several threads may use one.\n\n"
-                "    A verb reads the traces when it first needs them, and later verbs reuse them. progress(share) is "
-                "called with the\n"
-                "    share of the work that is done, 0 to 1; where it returns False, the verb ends with an Error, code "
-                "130. Other\n"
-                "    threads of Python run meanwhile.\n    \"\"\"\n"
+              ? "\n\nclass Job(BaseJob):\n    \"\"\"The traces of all ranks of a job. Several threads may use one job.\n\n"
+                "    The first verb that needs the traces reads them; later verbs reuse them. progress(share) receives "
+                "the completed\n"
+                "    share of the work, 0 to 1. Return False to stop: the verb then raises Error with code 130. Other "
+                "Python threads\n"
+                "    run during a verb.\n    \"\"\"\n"
               : fmt::format("\n\nclass {}:\n    \"\"\"`chakra {}`.\"\"\"\n", function.scope,
                             function.scope == "generate" ? "gen" : "calibrate");
     scope = function.scope;
