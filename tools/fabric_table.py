@@ -506,7 +506,7 @@ is below, and used for all shapes, rates and numbers of ranks. On those runs the
 |---|---|---|
 | share of the rate that carries data | {constants['share']:.4f} | `bandwidth` and `burst` of the network file |
 | time of a message | {constants['message_ns'] / 1e3:.0f} us | `latency` of the network file, over its links |
-| time of an operation | {constants['operation_ns'] / 1e3:.0f} us | added to what the simulator says |
+| time of an operation | {constants['operation_ns'] / 1e3:.0f} us | added to the predicted time |
 
 Of an Ethernet frame of 1,514 bytes TCP carries 1,448: a share of 0.9564.
 

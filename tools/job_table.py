@@ -19,7 +19,7 @@ rank begins when it did, each member of a collective or message ends as long aft
 start as it did, or by its own time where it had ended by then and could, and waiting comes out
 anew. *measured*: from the first start to the last end, clocks aligned. *error*: replayed /
 measured - 1, of the job, of the rank and of the step (on one rank) where it is largest.
-[accuracy](../explanation/accuracy.md), "Whole jobs", says more.
+[accuracy](../explanation/accuracy.md), "Whole jobs", explains the columns.
 
 | job | ranks | nodes | collectives | measured | error, job | worst rank | worst step | clocks known to |
 |---|---|---|---|---|---|---|---|---|

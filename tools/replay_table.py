@@ -17,10 +17,10 @@ from page import write_or_check
 HEAD = """# How well every recording replays
 
 Made by `./dev table` from the recordings of the test data that hold device operations. Times are
-the recordings' own; [accuracy](../explanation/accuracy.md), "Self-replay", says what the columns
-mean. *error*: replayed / measured - 1, median of |error| and the worst over the steps. *half*:
-what halving the device durations changes. *others*: worst error of the other steps where the first
-one alone told the launch latency and dispatch gap (`--fit-steps`). *starts*: device starts off by,
+the recordings' own; [accuracy](../explanation/accuracy.md), "Self-replay", explains the columns.
+*error*: replayed / measured - 1, median of |error| and the worst over the steps. *half*: the change
+if the device durations are halved. *others*: worst error of the other steps if only the first step
+sets the launch latency and the dispatch gap (`--fit-steps`). *starts*: device starts off by,
 median. *stall*: worst stream. *sync*, *initial*, *unrecorded* (device work that the recording
 lacks, rule U1): shares of the critical path.
 
