@@ -113,8 +113,8 @@ struct FittedNetwork {
   FitError held_out;    ///< of all operations
   /// Across nodes: measurements with more ranks per node, predicted from the fewest and from one node.
   FitError scale;
-  /// Across nodes, of operations that were not measured there: what a rail carries, and what a step takes by NCCL's own
-  /// model. 0: there are none.
+  /// Across nodes, for operations without a measurement there: rate of a rail, and time of a step by NCCL's model. 0:
+  /// no such operation.
   double rail_bytes_per_s = 0, node_step_ns = 0;
   FitError judged;             ///< on NetworkOptions::judge
   result::Table judged_table;  ///< by operation and ranks

@@ -30,8 +30,8 @@ using view::to_text;
 
 /// Options of every subcommand.
 struct Globals {
-  std::string json;           ///< a file, "-" for standard output, "" for none
-  std::string all;            ///< a table of the answer, of which every row is shown; "": none
+  std::string json;           ///< a file; "-": standard output; "": no JSON
+  std::string all;            ///< a table of the answer to print in full; "": no table
   int64_t jobs = 0;           ///< cores; 0: all
   uint64_t max_unpacked = 0;  ///< bytes; 0: the default
 };
@@ -112,17 +112,17 @@ void print_error(std::string_view text);
 int exit_code_of(int exit_code);
 /// Print an answer to stdout, in pieces.
 Result<void> print_json(const answer::Answer& answer);
-/// Errors: cli.usage where no answer of the subcommand with these words has such a table.
+/// Check the table of --all. Errors: cli.usage if no answer of the subcommand with these words has the table.
 Result<void> check_table(const std::string& table, const std::vector<std::string>& words);
-/// The text of an answer, or where --all names one that table. Errors: cli.usage where this answer has none.
+/// Print the text, or the table given with --all. Errors: cli.usage if this answer does not have the table.
 Result<void> print_answer(const answer::Answer& answer, const view::Text& text, const std::string& table);
-/// Results of a subcommand: `files` and the file of `answer` appear together; then the answer goes to standard output,
-/// as JSON or as print_answer() shows it. Errors: also those of print_answer().
+/// Show the result of a subcommand: `files` and the file of `answer` appear together; then the answer (for "-") or the
+/// text goes to standard output. Errors: also as for print_answer().
 Result<void> show(const Globals& globals, const answer::Answer& answer, const view::Text& text,
                   job::Outputs files = {});
-/// The same of a text that is the whole answer.
+/// Likewise, with a text made elsewhere.
 Result<void> show_words(const std::string& json_path, const answer::Answer& answer, const std::string& words);
-/// The answer and the text of a result of `job`.
+/// Likewise, for a result of room job.
 template <class Made>
 Result<void> show(const Globals& globals, const Made& made, job::Outputs files = {}) {
   return show(globals, answer_of(made), text_of(made), std::move(files));

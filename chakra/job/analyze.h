@@ -37,7 +37,7 @@ struct AnalyzedJob {
 /// analyses.
 Result<AnalyzedJob> analyze_job(const AnalyzeOptions& options);
 
-/// The first rows of each table that is not a detail, and the findings.
+/// Return the text: the first rows of each table, without the tables of `details`, and the findings.
 view::Text text_of(const AnalyzedJob& job);
 /// Return the answer: each table under its name. Cost: O(cells).
 answer::Answer answer_of(const AnalyzedJob& job);

@@ -24,7 +24,7 @@ Result<device::Stack> use_device_and_stack(const std::string& device, const std:
 /// Return the memory in GiB: the option, else the size from the device, else kUsualDeviceGib.
 double memory_of_device(std::optional<double> asked, const device::System& system);
 
-/// How the memory of a rank is counted.
+/// Descriptions of the parts of memory of a rank.
 struct MemoryFormulas {
   std::string parameters, gradients, optimizer, activations, working, allocator;
 };

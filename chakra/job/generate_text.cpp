@@ -1,4 +1,4 @@
-// What people read of generated jobs.
+// Texts of generated jobs.
 #include "chakra/job/generate_serve.h"
 #include "chakra/job/generate_step.h"
 

@@ -162,11 +162,12 @@ answer::Answer answer_of(const CheckedInstallation& checked) {
   constexpr std::array kVersion{column<CheckedInstallation>("version", Unit::none, "the version of this program",
                                                             [](const auto&) { return std::string(CHAKRA_VERSION); })};
   constexpr std::array kChecks{
-      column<Row>("name", Unit::none, "what is checked", [](const Row& r) { return std::string(r.name); }),
+      column<Row>("name", Unit::none, "the check", [](const Row& r) { return std::string(r.name); }),
       column<Row>("status", Unit::none, "ok, note or wrong",
                   [](const Row& r) { return std::string(name_of(r.checked.status)); }),
-      column<Row>("text", Unit::none, "what was found", [](const Row& r) { return r.checked.text; }),
-      column<Row>("advice", Unit::none, "what to do; empty: nothing", [](const Row& r) { return r.checked.advice; })};
+      column<Row>("text", Unit::none, "the result in words", [](const Row& r) { return r.checked.text; }),
+      column<Row>("advice", Unit::none, "remedy; empty if none is needed",
+                  [](const Row& r) { return r.checked.advice; })};
   answer::Builder to("doctor");
   to.values("", &checked, kVersion);
   to.table("checks", "the checks", checked.rows, kChecks);

@@ -17,8 +17,8 @@ struct KindRow {
 };
 extern const std::span<const KindRow> kKinds;  ///< by name, ascending
 
-/// Answers of nothing, which have all that those of a subcommand may have: "sim" has those of `sim` and of a job
-/// without an end. Cost: makes them.
+/// Return answers without data, with all values and tables that the answers of a subcommand can have. "sim" has two:
+/// of a finished run, and of a run that is stuck. Cost: that of making the answers.
 std::vector<answer::Answer> schemas_of(std::string_view command);
 
 /// Return a table of rows that have a name and a description.

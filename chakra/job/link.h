@@ -60,7 +60,7 @@ struct LinkedJob {
 /// until the clocks are known.
 Result<LinkedJob> link_job(const LinkJobOptions& options);
 
-/// The facts of each rank and what the ranks say together, or the explanation that was asked for.
+/// Return the text: each rank and the job, or the explanation of one node (--explain).
 view::Text text_of(const LinkedJob& linked);
 /// Return the answer; docs/reference/formats/results.md has the keys. Cost: O(ranks + steps + findings).
 answer::Answer answer_of(const LinkedJob& linked);

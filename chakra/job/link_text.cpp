@@ -1,4 +1,4 @@
-// What people read of a linked job.
+// The text of a linked job.
 #include "chakra/job/link.h"
 #include "chakra/job/text_rows.h"
 
@@ -54,9 +54,8 @@ constexpr std::array<Show, 17> kRankText{{
     {.when = "{?measured_ps}{?device_ops}", .line = kHalfLine},
     {.when = "{?measured_ps}{?device_ops}", .line = kStartsLine},
     {.when = "{?measured_ps}{?device_ops}",
-     .line =
-         "                 {?unattributed_sync_ns}{unattributed_sync_ns} in blocking calls for which nothing to wait "
-         "for was found"},
+     .line = "                 {?unattributed_sync_ns}{unattributed_sync_ns} in blocking calls without a known "
+             "dependency"},
     {.when = "{?measured_ps}{?informative=no}", .line = kNoteLine},
     {.findings = true},
 }};

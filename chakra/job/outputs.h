@@ -16,10 +16,9 @@ using Outputs = FilesTogether<AtomicFile>;
 Result<void> add_text(Outputs& outputs, const std::string& path, std::string_view text);
 /// Add a file with this answer as JSON, written in pieces; no file for "" and "-" (the caller prints the answer).
 Result<void> add_answer(Outputs& outputs, const std::string& path, const answer::Answer& answer);
-/// A file of this table as CSV.
+/// Add a CSV file of this table.
 Result<void> add_csv(Outputs& outputs, const std::string& path, const answer::Table& table);
-/// A file PREFIX.<key>.csv for each table that the answer has, but of those that belong to rows of another one only
-/// where there are rows; none for "".
+/// Add a file PREFIX.<key>.csv for each table of the answer, without nested tables that have no rows; no file for "".
 Result<void> add_csv(Outputs& outputs, const std::string& prefix, const answer::Answer& answer);
 /// Return all files that add_csv() could write. `schema`: an answer without data.
 std::vector<std::string> csv_files(const std::string& prefix, const answer::Answer& schema);

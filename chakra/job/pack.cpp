@@ -117,10 +117,11 @@ answer::Answer answer_of(const ContainerStats& stats) {
   constexpr std::array kRanks{
       column<&Rank::rank>("rank", Unit::id, "the rank"),
       column<Rank>("nodes", Unit::count, "its nodes", [](const Rank& r) { return r.info.nodes; }),
-      column<Rank>("bytes", Unit::bytes, "what it takes of its own", [](const Rank& r) { return r.info.bytes; }),
+      column<Rank>("bytes", Unit::bytes, "bytes stored for this rank alone",
+                   [](const Rank& r) { return r.info.bytes; }),
       column<Rank>("master", Unit::id, "the rank from which it is stored as a difference; itself: none",
                    [](const Rank& r) { return r.info.master; }),
-      column<&Rank::touched>("touched_bytes", Unit::bytes, "what a reader of it reads"),
+      column<&Rank::touched>("touched_bytes", Unit::bytes, "bytes that a reader of the rank reads"),
       column<&Rank::touched_window>("touched_bytes_100_nodes", Unit::bytes, "the same for 100 nodes in its middle")};
   answer::Builder to("pack");
   to.values("", &stats, kContainer);

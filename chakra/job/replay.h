@@ -102,11 +102,11 @@ trace::TraceSet replayed_traces(const ReplayedJob& job, size_t repetition);
 /// Return the time from the first start to the last end of the executed nodes of a rank. Cost: O(nodes).
 Picoseconds replay_span(const ReplayedJob& job, size_t r, const replay::NodeTimes& times);
 
-/// What ran, how long it took, operations by type and size, findings.
+/// Return the text: the run, its duration, operations by type and size, findings.
 view::Text text_of(const ReplayedJob& job);
 answer::Answer answer_of(const ReplayedJob& job);
-// Inside job: parts of these.
-/// Of the operators that ran (--compute torch): a row per rank, and findings.
+// Parts of answer_of(), inside job.
+/// Add the operators that ran (--compute torch): a row per rank, and findings.
 void add_computed(const ReplayedJob& job, answer::Builder& to);
 void add_computed_findings(ReplayedJob& job);
 /// For executed work (--compute work): a row per rank; loads and stores in files (--files): a row per rank and tier.

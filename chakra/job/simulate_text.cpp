@@ -1,4 +1,4 @@
-// What people read of a simulation, as rows of its answer.
+// The text of a simulation, as rows of its answer.
 #include <fmt/core.h>
 
 #include "chakra/job/simulate.h"

@@ -1,4 +1,4 @@
-// What people read of what a change makes of a job, and of what less of each kind of time would save.
+// The text of what a change makes of a job, and of what less of each kind of time would save.
 #include "chakra/job/text_rows.h"
 #include "chakra/job/what_if.h"
 

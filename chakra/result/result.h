@@ -1,5 +1,4 @@
-// What comes out: a Timeline (what ran when) and a Table (named columns with units), which becomes a table of an
-// answer.
+// Results: a Timeline (slices over time), and a Table (named columns with units), which becomes a table of an answer.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +52,7 @@ struct Table {
   std::vector<std::vector<Cell>> rows;  ///< as many cells as columns
 };
 
-/// A table under a name of its own.
+/// A table with a name.
 struct NamedTable {
   std::string name;  ///< [a-z_]+, the key in results
   Table table;
@@ -64,7 +63,8 @@ struct NamedTable {
 /// Requires cells of the kind of the column, or the text of `missing`.
 void add_table(answer::Builder& to, std::string key, const Table& table, bool present = true,
                std::string_view meaning = {}, bool detail = false);
-/// A table for each of `schema`, by the rows of the same name in `made`; absent where there is none. `prefix`: of keys.
+/// Add a table for each entry of `schema`, with the rows of the same name in `made`; a table without such rows is
+/// absent. Keys begin with `prefix`.
 void add_tables(answer::Builder& to, const std::string& prefix, const std::vector<NamedTable>& schema,
                 const std::vector<NamedTable>& made);
 

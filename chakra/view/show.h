@@ -18,19 +18,19 @@ namespace chakra::view {
 //
 //     {subject}           the subject of the request, such as a path
 //     {makespan_ps}       "3.250 ms"
-//     {+change_ps}        with its sign: "+2.000 ms"
-//     {busy_ps/all_ps}    a share: "25.00 %"; of nothing there is none
-//     {#ranks}  {#}       how many rows the table has; how many rows this one stands for
-//     {actors.mfu..}      the least to the most of a column, without zeros: "3.10 % to 4.20 %"
-//     {actors.device*mfu} the texts of a column, each once, of rows that have the other column
-//     {edges*}            the cells of a table's rows: "data 12, comm 3"
-//     {?key}  {?key=text} nothing, but missing unless the value is true, other than 0 or "", or this text
-//     {?#ranks}           the same of how many rows the table has
+//     {+change_ps}        with a sign: "+2.000 ms"
+//     {busy_ps/all_ps}    a share: "25.00 %"; missing if the whole is 0
+//     {#ranks}  {#}       number of rows of the table; number of rows folded into this row
+//     {actors.mfu..}      range of a column, without zeros: "3.10 % to 4.20 %"
+//     {actors.device*mfu} distinct texts of a column, of rows that have the other column
+//     {edges*}            the cells of the rows of a table: "data 12, comm 3"
+//     {?key}  {?key=text} empty, but missing unless the value is true, other than 0 or "", or equal to the text
+//     {?#ranks}           likewise for the number of rows of the table
 //
-// With a dot before it ("{.bytes}"), a key is that of a value even where the table has a column of this name.
+// With a leading dot ("{.bytes}"), a key names a value even if the table has a column of this name.
 //
-// Where one of them is missing, so is the whole line. A part in brackets is left out alone, or gives way to the next of
-// its alternatives: "[{error}|not known]". One of "[!{a}|{b}]" is needed, else the line is missing.
+// If a key is missing, the whole line is omitted. A part in brackets is omitted alone, or replaced by the next
+// alternative: "[{error}|not known]". "[!{a}|{b}]" requires one alternative, else the line is omitted.
 
 enum class Hide : uint8_t { never, missing, zero };  ///< a column with this property in every row
 
@@ -51,8 +51,8 @@ inline constexpr size_t kAllRows = SIZE_MAX;
 struct Show {
   std::string_view when = {};  ///< a template; if missing, nothing is shown
   std::string_view line = {};  ///< a template
-  /// A table, or with a dot at its end the values that begin so, as one row. With "*" at its end: all tables with rows
-  /// whose keys begin so, each with its meaning as title and those of its columns that have a heading (Info::heading).
+  /// A table, or (with a dot at the end) the values with this prefix, as one row. With "*" at the end: all tables with
+  /// rows and this prefix. The title is the meaning of the table, and columns without a heading are left out.
   std::string_view table = {};
   std::string_view title = {};  ///< a line above the table
   /// Below the line of each row: nested tables of the row, and findings of the row. The findings are a nested table, or
@@ -65,7 +65,7 @@ struct Show {
   bool sum = false;              ///< merge rows with the same text in the first column, and add up numbers
   std::string_view ranked = {};  ///< a column: sort by this column, largest first
   std::span<const ShowColumn> columns = {};
-  bool findings = false;  ///< those of `table`, or else all; the most severe last, where eyes are
+  bool findings = false;  ///< findings of `table`, else all; the most severe finding last, near the prompt
 };
 
 /// The text for a kind of answers, and {subject} of one answer.

@@ -30,12 +30,12 @@ inline bool is_number(const Shown& value) {
   return !std::holds_alternative<std::string>(value.cell) && !std::holds_alternative<bool>(value.cell);
 }
 
-/// Texts in aligned columns. Those of more than `widest` bytes are cut, and those with control characters quoted: CSV
-/// and JSON have them whole.
+/// Texts in aligned columns. to_text() cuts texts longer than `widest` bytes, and quotes texts with control characters.
+/// CSV and JSON have complete texts.
 struct Grid {
   struct Column {
     std::string heading;
-    bool left = false;  ///< texts stand at the left
+    bool left = false;  ///< left-aligned, for texts
   };
   std::string title = {};
   std::vector<Column> columns = {};
@@ -49,8 +49,8 @@ struct Rows {
   size_t begin = 0, end = 0;
 };
 
-/// Where keys are looked up: in a row of a table, in the rows that it belongs to, then among the values; in those with
-/// a prefix first.
+/// Scope of key lookup: a row of a table, then the rows of its parent tables, then the values of the answer; keys with
+/// the prefix first.
 struct Scope {
   const answer::Answer& answer;
   std::string_view subject = {};

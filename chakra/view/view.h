@@ -104,8 +104,8 @@ struct HeatMap {
   std::vector<std::string> columns;
   std::vector<Row> rows;
 };
-/// An image (SVG): each cell is coloured by how it compares with the mean of its row; below, the sum of each column as
-/// a bar.
+/// Return a figure (SVG): one row of cells per row, coloured by the ratio to the mean of the row. Bars below show the
+/// sums of columns.
 std::string to_heat_map(const HeatMap& map);
 
 /// Return a line per finding.
