@@ -52,7 +52,7 @@ nb::object objects_of(const Column& column) {
   nb::list list;
   for (size_t row = 0; row < column.rows(); ++row) {
     if (!column.has(row)) list.append(nb::none());
-    else if (column.type() == Type::text) list.append(nb::str(column.text(row).data(), column.text(row).size()));
+    else if (column.type() == Type::text) list.append(text_of(column.text(row)));
     else list.append(parse(column.json(row)));
   }
   return nb::module_::import_("numpy").attr("array")(list, nb::arg("dtype") = "object");
@@ -78,7 +78,7 @@ nb::object finding_column(const Table& table, std::string_view key) {
   }
   nb::list list;
   for (const Finding& finding : findings)
-    list.append(key == "tag" ? finding.tag : key == "text" ? finding.text : name(finding.severity));
+    list.append(text_of(key == "tag" ? finding.tag : key == "text" ? finding.text : name(finding.severity)));
   return nb::module_::import_("numpy").attr("array")(list, nb::arg("dtype") = "object");
 }
 
@@ -155,11 +155,11 @@ Table get_table(const Answer& answer, std::string_view key) {
 nb::object finding_of(const Finding& finding) {
   nb::dict facts;
   for (const Fact& fact : finding.facts)
-    facts[nb::str(fact.name.data(), fact.name.size())] = fact.number ? nb::cast(*fact.number) : nb::cast(fact.text);
+    facts[text_of(fact.name)] = fact.number ? nb::cast(*fact.number) : nb::object(text_of(fact.text));
   const auto known = [](int64_t number) { return number < 0 ? nb::object(nb::none()) : nb::object(nb::int_(number)); };
   return nb::module_::import_("chakra_et._base")
-      .attr("Finding")(finding.tag, name(finding.severity), known(finding.rank), known(finding.node), finding.text,
-                       facts);
+      .attr("Finding")(finding.tag, name(finding.severity), known(finding.rank), known(finding.node),
+                       text_of(finding.text), facts);
 }
 
 }  // namespace
@@ -195,7 +195,9 @@ void add_answers(nb::module_& m) {
             return list;
           },
           nb::sig("def findings(self) -> list[typing.Any]"), "What was noticed: chakra_et.Finding.")
-      .def("to_text", &Answer::to_text, nb::call_guard<nb::gil_scoped_release>(), "The text that the command prints.")
+      .def(
+          "to_text", [](const Answer& answer) { return text_of(answer.to_text()); },
+          "The text that the command prints.")
       .def("to_json", &Answer::to_json, nb::call_guard<nb::gil_scoped_release>(),
            "The JSON of the command's --json, byte by byte.")
       .def("_write", [](const Answer& answer, const std::string& path, std::string_view form) {

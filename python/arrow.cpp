@@ -132,7 +132,34 @@ void release_stream(ArrowArrayStream* stream) {
   stream->release = nullptr;
 }
 
+/// Of the sequence that begins at text[at]; 0: it is none.
+size_t length_at(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t first = byte(at);
+  if (first < 0x80) return 1;
+  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || at + length > text.size()) return 0;
+  for (size_t i = at + 1; i < at + length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  const uint8_t second = byte(at + 1);
+  const bool is_wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return is_wrong ? 0 : length;
+}
+
 }  // namespace
+
+std::string utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = length_at(text, at);
+    if (length) out += text.substr(at, length);
+    else out += "\xef\xbf\xbd";
+    at += length ? length : 1;
+  }
+  return out;
+}
 
 void* make_stream(std::vector<ArrowColumn> columns, int64_t rows) {
   auto all = std::make_shared<const Columns>(std::move(columns));

@@ -12,6 +12,9 @@
 
 namespace chakra::python {
 
+/// With U+FFFD for each byte that is no UTF-8: files have names of any bytes, Arrow and Python have not.
+std::string utf8(std::string_view text);
+
 /// A column as Arrow wants it. `format` is Arrow's: "l" int64, "L" uint64, "I" uint32, "C" uint8, "g" double, "b" bits,
 /// "u" texts.
 struct ArrowColumn {
@@ -47,7 +50,7 @@ struct ArrowColumn {
     offsets.reserve(rows + 1);
     std::string bytes;
     for (size_t row = 0; row < rows; ++row) {
-      bytes += get(row);
+      bytes += utf8(get(row));
       if (bytes.size() > INT32_MAX) throw std::length_error("texts of a column of Arrow end at 2 GiB");
       offsets.push_back(static_cast<int32_t>(bytes.size()));
     }

@@ -129,8 +129,10 @@ void add_jobs(nb::module_& m) {
 
 void raise(const Error& error) {
   const auto known = [](int64_t number) { return number < 0 ? nb::object(nb::none()) : nb::object(nb::int_(number)); };
-  const nb::object place = base().attr("Place")(error.place.file, known(error.place.byte), known(error.place.line));
-  raise_instance(base().attr("Error")(error.message(), error.tag, error.text, place, static_cast<int>(error.code)));
+  const nb::object place =
+      base().attr("Place")(text_of(error.place.file), known(error.place.byte), known(error.place.line));
+  raise_instance(base().attr("Error")(text_of(error.message()), error.tag, text_of(error.text), place,
+                                      static_cast<int>(error.code)));
 }
 void no_key(std::string_view key, const std::vector<std::string>& known) {
   raise_instance(base().attr("no_key")(key, known));

@@ -23,6 +23,11 @@ namespace nb = nanobind;
 void add_answers(nb::module_& module);  ///< Answer, Table
 void add_traces(nb::module_& module);   ///< Trace, Builder and their enumerations
 
+inline nb::str text_of(std::string_view text) {
+  const std::string valid = utf8(text);
+  return nb::str(valid.data(), valid.size());
+}
+
 /// Throws chakra_et.Error.
 [[noreturn]] void raise(const Error& error);
 /// The value, else throws chakra_et.Error.

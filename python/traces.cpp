@@ -56,8 +56,7 @@ const std::array<TraceColumn, 7> kColumns{{
      [](const Trace& t, nb::handle) {
        nb::list words, list;
        for (size_t code = 0; code < t.codes(); ++code) {
-         const std::string_view word = t.name_of(static_cast<uint32_t>(code));
-         words.append(nb::str(word.data(), word.size()));
+         words.append(text_of(t.name_of(static_cast<uint32_t>(code))));
        }
        const nb::object numpy = nb::module_::import_("numpy");
        const nb::object codes = array(std::vector<uint32_t>(t.name_code().begin(), t.name_code().end()));
@@ -139,7 +138,7 @@ nb::object communication_of(const Trace& trace, int64_t row) {
   const auto type = static_cast<size_t>(what->type);
   dict["type"] = type < kCommTypes.size() ? nb::object(nb::str(kCommTypes[type])) : nb::object(nb::none());
   dict["bytes"] = what->bytes;
-  dict["group"] = what->group;
+  dict["group"] = text_of(what->group);
   for (const auto& [key, number] :
        {std::pair("src", what->src), {"dst", what->dst}, {"tag", what->tag}, {"root", what->root}})
     dict[key] = known(number);
@@ -224,13 +223,14 @@ void add_trace(nb::module_& m) {
           "groups",
           [](const Trace& trace) {
             nb::dict groups;
-            for (const ProcessGroup& group : trace.groups()) groups[group.name.c_str()] = nb::cast(group.ranks);
+            for (const ProcessGroup& group : trace.groups()) groups[text_of(group.name)] = nb::cast(group.ranks);
             return groups;
           },
           nb::sig("def groups(self) -> dict[str, list[int]]"),
           "Process groups: name -> ranks; an empty list stands for all ranks.")
       .def(
-          "name", [](const Trace& trace, int64_t row) { return trace.name(checked(trace, row)); }, nb::arg("row"))
+          "name", [](const Trace& trace, int64_t row) { return text_of(trace.name(checked(trace, row))); },
+          nb::arg("row"))
       .def(
           "id", [](const Trace& trace, int64_t row) { return trace.id(checked(trace, row)); }, nb::arg("row"),
           "The number of the node in its file.")
@@ -240,9 +240,11 @@ void add_trace(nb::module_& m) {
       .def(
           "attribute",
           [](const Trace& trace, int64_t row, std::string_view name) {
-            return trace.attribute(checked(trace, row), name);
+            const auto text = trace.attribute(checked(trace, row), name);
+            return text ? nb::object(text_of(*text)) : nb::object(nb::none());
           },
-          nb::arg("row"), nb::arg("name"), "An attribute that has no column, as text; None where the node has none.");
+          nb::arg("row"), nb::arg("name"), nb::sig("def attribute(self, row: int, name: str) -> str | None"),
+          "An attribute that has no column, as text; None where the node has none.");
 }
 
 /// A method about the node that was made last: it returns the builder.

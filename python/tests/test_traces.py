@@ -88,6 +88,26 @@ def test_an_empty_trace():
     assert pyarrow.table(trace).num_rows == 0
 
 
+def test_names_of_any_bytes():
+    """Files may have them; Python and Arrow have U+FFFD for each byte that is no UTF-8, as the JSON of the command has."""
+    builder = chakra_et.Builder(0)
+    builder.compute("aXXb", 1000)
+    builder.attribute("note", "XX")
+    builder.compute("\u00e9\u20ac\U0001f600", 1000)
+    chakra_et.Job.of([builder.finish()]).write("bytes/")
+    with open("bytes/trace.0.et", "rb") as file:
+        data = file.read()
+    assert data.count(b"XX") == 2
+    with open("bytes/trace.0.et", "wb") as file:
+        file.write(data.replace(b"XX", b"\xff\xe2"))
+    trace = chakra_et.open("bytes").trace(0)
+    wanted = ["a\ufffd\ufffdb", "\u00e9\u20ac\U0001f600"]
+    assert trace["name"].tolist() == wanted == [trace.name(0), trace.name(1)] and trace.attribute(0, "note") == "\ufffd\ufffd"
+    table = pyarrow.table(trace)
+    table.validate(full=True)
+    assert table["name"].to_pylist() == wanted
+
+
 def test_arrays_outlive_the_trace():
     job = chakra_et.open("linked")
     trace = job.trace(0)

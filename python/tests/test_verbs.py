@@ -28,7 +28,8 @@ NEEDS = {  # what an option goes together with
     "seed": {"jitter": ["compute=normal:0.1"]}, "checkpoint_behind": {"checkpoint_tier": "disk"}, "sample_bytes": {"data_tier": "disk"},
     "kv_tier_share": {"kv_tier": "disk"},
 }
-NUMBERS = {"npus": [4], "layers": 16, "explain": 0, "hidden": 1024, "heads": 8, "micro_batches": 8, "max_error": 50.0}
+NUMBERS = {"npus": [4], "layers": 16, "explain": 0, "hidden": 1024, "heads": 8, "micro_batches": 8, "max_error": 50.0,
+           "packet_bytes": 65536}
 VERBS = {  # function -> command, arguments of the command, arguments and options of the function
     "check": (["check"], ["linked"], {}),
     "simulate": (["sim"], ["linked"], {"network": "net2.yml"}),
