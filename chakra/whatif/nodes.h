@@ -27,10 +27,10 @@ class NodeWorks {
  public:
   /// Cost: O(nodes + edges), and looking up each name.
   explicit NodeWorks(const trace::Trace& t);
-  Work of(trace::NodeId n) const { return works_[n]; }  ///< of nodes of Kind::compute
+  WorkKind of(trace::NodeId n) const { return works_[n]; }  ///< of nodes of Kind::compute
 
  private:
-  std::vector<Work> works_;
+  std::vector<WorkKind> works_;
 };
 
 /// Whether nodes have that `io_kind` (docs/reference/formats/et.md).
