@@ -97,10 +97,10 @@ struct NodeWork {
   uint64_t ops = 0, bytes = 0;
   trace::DType type = trace::DType::unknown;
 };
-/// Return the work of a node; all zero if the trace has none.
+/// Return the work of a node in the trace; all zero if absent.
 NodeWork work_of(const trace::Trace& trace, trace::NodeId node);
 
-/// Work of many nodes. Sums stay at the largest number where they would not fit.
+/// Work of many nodes. Sums saturate at the largest number.
 struct WorkSum {
   std::array<uint64_t, trace::kDTypeNames.size()> ops{};  ///< by DType
   uint64_t bytes = 0;
