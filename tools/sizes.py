@@ -12,7 +12,7 @@ MOST_EXCEPTIONS = 10
 
 # file, class or function ("" for the file): why it may be larger.
 EXCEPTIONS = {
-    ("chakra/link/work_rows.cpp", ""): "a table of rows: a formula for each operator",
+    ("chakra/work/operators.cpp", ""): "a table of rows: a formula for each operator",
     ("chakra/astra/algorithms.h", "Phase"): "ASTRA-sim's state of a phase, a member for each of its variables, so that both can be compared",
     ("chakra/json/python_repr.cpp", "append_python_repr"): "one loop over bytes with four positions; in pieces it is slower",
 }

@@ -7,6 +7,7 @@
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
 #include "chakra/analyze/rows.h"
+#include "chakra/work/work.h"
 
 namespace chakra::analyze {
 namespace {
@@ -17,19 +18,12 @@ using trace::NodeId;
 using trace::Trace;
 using Kind = Table::Kind;
 
-/// By what the names of copies contain: CUPTI's "HtoD", ROCm's "HostToDevice".
-constexpr std::pair<std::string_view, std::string_view> kDirections[] = {
-    {"HtoD", "host to device"},         {"HostToDevice", "host to device"}, {"DtoH", "device to host"},
-    {"DeviceToHost", "device to host"}, {"DtoD", "within a device"},        {"DeviceToDevice", "within a device"},
-    {"PtoP", "device to device"},       {"PeerToPeer", "device to device"}, {"HtoH", "within the host"},
-    {"HostToHost", "within the host"}};
+/// By work::CopyRoute; empty for what is no copy.
+constexpr std::string_view kDirections[] = {
+    "", "not known", "host to device", "device to host", "within a device", "device to device", "within the host"};
 
-/// Empty for what is no copy.
 std::string_view direction_of(std::string_view name) {
-  const bool is_copy = contains_ignoring_case(name, "memcpy") || contains_ignoring_case(name, "copy");
-  for (const auto& [part, direction] : kDirections)
-    if (is_copy && contains(name, part)) return direction;
-  return name.starts_with("Memcpy") ? "not known" : "";
+  return kDirections[static_cast<size_t>(work::copy_route(name))];
 }
 
 struct Copies {

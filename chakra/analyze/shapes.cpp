@@ -11,6 +11,7 @@
 #include "chakra/analyze/host_tree.h"
 #include "chakra/analyze/rows.h"
 #include "chakra/device/device.h"
+#include "chakra/work/work.h"
 
 namespace chakra::analyze {
 namespace {
@@ -27,7 +28,7 @@ struct ShapeSums {
   int64_t operations = 0;  ///< that they launched
   Picoseconds time = 0;
   Picoseconds with_work = 0;  ///< of that: of what says its work
-  device::WorkSum work;
+  work::WorkSum work;
   double compute_s = 0, memory_s = 0;  ///< at the device's peaks
 };
 
@@ -73,7 +74,7 @@ class ShapeTable {
   void add(ShapeSums& sums, NodeId n, Picoseconds time) const {
     sums.time = add_saturated(sums.time, time);
     if (!says_work(t_, n)) return;
-    const device::Work work = device::work_of(t_, n);
+    const work::NodeWork work = work::work_of(t_, n);
     sums.with_work = add_saturated(sums.with_work, time);
     sums.work.add(work);
     if (!on_) return;

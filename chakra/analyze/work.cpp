@@ -6,6 +6,7 @@
 #include "chakra/analyze/device_work.h"
 #include "chakra/analyze/rows.h"
 #include "chakra/device/device.h"
+#include "chakra/work/work.h"
 
 namespace chakra::analyze {
 namespace {
@@ -16,7 +17,7 @@ using trace::Trace;
 using Kind = Table::Kind;
 
 struct Sums {
-  device::WorkSum work;
+  work::WorkSum work;
   int64_t nodes = 0;
   Picoseconds computing = 0, covered = 0;  ///< time of computation on devices, and of what of it says its work
   Picoseconds first = 0, last = 0;
@@ -44,7 +45,7 @@ Sums add_up(const Trace& t, const Schedule& s, const DeviceWork& work) {
   const auto add = [&](NodeId n, Picoseconds at) {
     if (at < first || at > last || !says_work(t, n)) return false;
     ++sums.nodes;
-    sums.work.add(device::work_of(t, n));
+    sums.work.add(work::work_of(t, n));
     return true;
   };
   for (const NodeId n : t.nodes())

@@ -8,6 +8,7 @@
 #include "chakra/calibrate/calibrate.h"
 #include "chakra/calibrate/device_fit.h"
 #include "chakra/calibrate/device_rows.h"
+#include "chakra/work/work.h"
 
 namespace chakra::calibrate {
 namespace {
@@ -61,7 +62,7 @@ MeasuredRows::Kernels rows_of(const device::Device& device, MeasuredRows& rows, 
 void note_undetermined(const KernelData& data, const FittedConstants& fitted, Findings& findings) {
   const device::KernelConstants& errors = fitted.errors;
   const bool steps = fitted.constants.step_s > 0;
-  const device::KernelKind& kind = *device::find_kernel_kind(data.name);
+  const work::KernelKind& kind = *work::find_kernel_kind(data.name);
   const bool multiplies = kind.ops(data.measured[0].sizes) > 0;
   std::string which;
   const auto look = [&](double error, const std::string& name) {

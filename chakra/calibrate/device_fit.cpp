@@ -9,6 +9,8 @@
 #include <functional>
 #include <set>
 
+#include "chakra/work/work.h"
+
 namespace chakra::calibrate {
 namespace {
 
@@ -16,7 +18,7 @@ using device::KernelConstants;
 using device::KernelError;
 using device::KernelTable;
 using device::MeasuredKernel;
-using device::Sizes;
+using work::Sizes;
 
 using Parts = device::BaseParts;
 using Matrix = std::array<Parts, device::kBaseParts>;
@@ -60,10 +62,10 @@ struct Terms {
 
 std::vector<Terms> terms_of(const KernelData& data, bool overlap) {
   std::vector<Terms> terms;
-  const device::KernelKind& kind = *device::find_kernel_kind(data.name);
+  const work::KernelKind& kind = *work::find_kernel_kind(data.name);
   for (const MeasuredKernel& m : data.measured) {
     const device::RooflineParts parts = device::roofline_parts(*data.device, kind, data.type, m.sizes);
-    const device::Tensors& bytes = parts.tensors_s;
+    const work::Tensors& bytes = parts.tensors_s;
     const double steps = overlap ? kind.steps(m.sizes) * 1e-9 : 0;
     Terms& t = terms.emplace_back(Terms{{parts.ops_s, bytes[0], bytes[1], bytes[2], 1e-6, steps}, std::log(m.seconds)});
     for (double& part : t.parts) part = overlap ? part * std::sqrt(part) : part;
@@ -106,7 +108,7 @@ Sum sum_at(const std::vector<Terms>& terms, const Parts& logs, bool overlap) {
 /// With the term that draws the times of tensors together.
 Sum drawn_sum_at(const std::vector<Terms>& terms, const Parts& logs, bool overlap) {
   Sum sum = sum_at(terms, logs, overlap);
-  constexpr size_t kFirst = 1, kBehind = 1 + device::kMostTensors;  // of the tensors' parts
+  constexpr size_t kFirst = 1, kBehind = 1 + work::kMostTensors;  // of the tensors' parts
   const auto weight = static_cast<double>(terms.size()) * kAlike * kAlike;
   const double mean = (logs[1] + logs[2] + logs[3]) / 3;
   for (size_t i = kFirst; i < kBehind; ++i) {
@@ -114,7 +116,7 @@ Sum drawn_sum_at(const std::vector<Terms>& terms, const Parts& logs, bool overla
     sum.value += weight * from_mean * from_mean;
     sum.gradient[i] += weight * kRobust * kRobust * from_mean;
     for (size_t j = kFirst; j < kBehind; ++j)
-      sum.curvature[i][j] += weight * kRobust * kRobust * ((i == j ? 1.0 : 0.0) - 1.0 / device::kMostTensors);
+      sum.curvature[i][j] += weight * kRobust * kRobust * ((i == j ? 1.0 : 0.0) - 1.0 / work::kMostTensors);
   }
   return sum;
 }
@@ -133,7 +135,7 @@ Parts step_towards(const Parts& next, const Parts& logs) {
 
 /// Which parts the base of a kernel has.
 std::array<bool, device::kBaseParts> parts_of(const KernelData& data, bool overlap) {
-  const device::KernelKind& kind = *device::find_kernel_kind(data.name);
+  const work::KernelKind& kind = *work::find_kernel_kind(data.name);
   const Sizes& shape = data.measured[0].sizes;
   const size_t tensors = kind.tensor_count();
   return {kind.ops(shape) > 0, tensors > 0, tensors > 1, tensors > 2, true, overlap && kind.steps(shape) > 0};
@@ -169,7 +171,7 @@ KernelTable make_table(const KernelData& data, bool overlap) {
 }
 
 double roofline_error(const KernelData& data, const std::vector<MeasuredKernel>& kept_out) {
-  const device::KernelKind& kind = *device::find_kernel_kind(data.name);
+  const work::KernelKind& kind = *work::find_kernel_kind(data.name);
   double sum = 0;
   for (const MeasuredKernel& m : kept_out) {
     const device::RooflineParts parts = device::roofline_parts(*data.device, kind, data.type, m.sizes);
@@ -186,7 +188,7 @@ struct Block {
 /// For each size its values in groups of neighbours, at most kMostBlocks.
 std::vector<Block> blocks_of(const KernelData& data) {
   std::vector<Block> blocks;
-  for (size_t size = 0; size < device::find_kernel_kind(data.name)->size(); ++size) {
+  for (size_t size = 0; size < work::find_kernel_kind(data.name)->size(); ++size) {
     std::set<double> distinct;
     for (const MeasuredKernel& m : data.measured) distinct.insert(m.sizes[size]);
     const std::vector<double> values(distinct.begin(), distinct.end());
@@ -307,7 +309,7 @@ FittedConstants fit_constants(const KernelData& data, bool overlap) {
 
 bool parts_overlap(const KernelData& data) {
   double add_up = 0, overlap = 0;  // sums of logarithms
-  for (size_t size = 0; size < device::find_kernel_kind(data.name)->size(); ++size) {
+  for (size_t size = 0; size < work::find_kernel_kind(data.name)->size(); ++size) {
     const auto [least, most] = std::minmax_element(data.measured.begin(), data.measured.end(),
                                                    [&](auto& a, auto& b) { return a.sizes[size] < b.sizes[size]; });
     const double from = std::log2(least->sizes[size]), to = std::log2(most->sizes[size]), end = kEnd * (to - from);
@@ -383,7 +385,7 @@ KernelJudgement judge_kernel(const KernelData& data) {
     if (judgement.error <= result.error.worst) continue;
     result.error.worst = judgement.error;
     const auto& [size, least, most] = blocks[b];
-    const std::string_view name = device::find_kernel_kind(data.name)->sizes[size];
+    const std::string_view name = work::find_kernel_kind(data.name)->sizes[size];
     result.error.worst_of =
         least == most ? fmt::format("{} = {:g}", name, least) : fmt::format("{} = {:g} to {:g}", name, least, most);
   }

@@ -9,13 +9,14 @@
 #include <functional>
 
 #include "chakra/calibrate/csv.h"
+#include "chakra/work/work.h"
 
 namespace chakra::calibrate {
 namespace {
 
 using device::DType;
-using device::KernelKind;
 using device::MeasuredKernel;
+using work::KernelKind;
 
 constexpr double kMost = 1e9;                       ///< of sizes, and of times in ms or us
 constexpr double kLeastUs = 1e-6, kLeastMs = 1e-9;  ///< a picosecond
@@ -93,7 +94,7 @@ Result<void> set_sizes(const Row& row, std::initializer_list<std::string_view> c
 /// kernel, type, the kind's sizes by name, time_us; a device.
 Result<Sample> own_row(const Row& row) {
   Sample sample{row.text("kernel"), row.text("type"), {}, row.text("device"), ""};
-  const KernelKind* kind = device::find_kernel_kind(sample.kernel);
+  const KernelKind* kind = work::find_kernel_kind(sample.kernel);
   if (!kind) return row.error("calibrate.csv.value", fmt::format("unknown kernel {}", quote(sample.kernel)));
   for (size_t i = 0; i < kind->size(); ++i) {
     CHAKRA_ASSIGN(sample.measured.sizes[i], row.size(kind->sizes[i]));
@@ -214,7 +215,7 @@ Result<Sample> aic_experts(const Row& row) {
   sample.kernel = "experts";
   CHAKRA_TRY(set_sizes(row, {"num_tokens", "hidden_size", "inter_size", "num_experts", "topk", "moe_ep_size"}, sample));
   CHAKRA_ASSIGN(const double sharers, row.size("moe_tp_size"));
-  device::Sizes& sizes = sample.measured.sizes;
+  work::Sizes& sizes = sample.measured.sizes;
   sizes[2] /= sharers;
   if (sizes[2] < 1 || sizes[3] < sizes[5] || sizes[4] > sizes[3])
     sample.skipped = "experts that cannot be distributed over the ranks";
@@ -232,12 +233,12 @@ Result<Sample> aic_recurrent(const Row& row) {
   sample.device = row.text("device");
   CHAKRA_ASSIGN(const double ms, row.number("latency", kLeastMs));
   sample.measured.seconds = ms * 1e-3;
-  device::Sizes& sizes = sample.measured.sizes;
+  work::Sizes& sizes = sample.measured.sizes;
   if (source == "causal_conv1d_fn" || source == "causal_conv1d_update") {
     Sample parts;  // what the channels are made of: states, or keys, and heads
     CHAKRA_TRY(mamba ? set_sizes(row, {"n_groups", "d_state", "nheads", "head_dim"}, parts)
                      : set_sizes(row, {"num_k_heads", "head_k_dim", "num_v_heads", "head_v_dim"}, parts));
-    const device::Sizes& p = parts.measured.sizes;
+    const work::Sizes& p = parts.measured.sizes;
     const double channels = 2 * p[0] * p[1] + p[2] * p[3];
     const bool decode = source == "causal_conv1d_update";
     if (row.text("d_conv") != "4") sample.skipped = "convolutions over other numbers of tokens than 4";
@@ -270,7 +271,7 @@ Result<Sample> vidur(const Row& row) {
   const double head = width / heads;
   struct Operator {
     std::string_view name, kernel;
-    device::Sizes sizes;
+    work::Sizes sizes;
   };
   const std::array<Operator, 10> operators{{
       {"attn_pre_proj", "gemm", {tokens, (heads + 2 * kv_heads) * head / ranks, width}},
@@ -294,7 +295,7 @@ Result<Sample> vidur(const Row& row) {
   sample.kernel = op->kernel;
   sample.type = "f16";
   sample.measured.sizes = op->sizes;
-  const size_t sizes = device::find_kernel_kind(sample.kernel)->size();
+  const size_t sizes = work::find_kernel_kind(sample.kernel)->size();
   if (std::any_of(op->sizes.begin(), op->sizes.begin() + sizes, [](double size) { return size < 1; }))
     sample.skipped = "sizes below 1";
   double ms = 0;
@@ -397,7 +398,7 @@ Result<Sample> liger(const Row& row) {
   };
   if (const Spec* type = config ? config->find("dtype") : nullptr) sample.type = torch_type(type->scalar);
   CHAKRA_ASSIGN(const double x, row.size("x_value"));
-  sample.measured.sizes = norm ? device::Sizes{number("M"), x} : device::Sizes{number("B") * number("T"), number("D")};
+  sample.measured.sizes = norm ? work::Sizes{number("M"), x} : work::Sizes{number("B") * number("T"), number("D")};
   CHAKRA_ASSIGN(const double ms, row.number("y_value_50", kLeastMs));
   sample.measured.seconds = ms * 1e-3;
   if (sample.type.empty() || !(sample.measured.sizes[0] >= 1 && sample.measured.sizes[1] >= 1))

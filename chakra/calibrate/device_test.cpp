@@ -14,7 +14,7 @@ namespace {
 
 using device::DType;
 using device::KernelTable;
-using device::Sizes;
+using work::Sizes;
 
 std::string measured(const std::string& name) { return testing::data_folder() + "/measured/" + name; }
 
@@ -58,11 +58,11 @@ TEST(Fit, TensorsThatShapesDoNotTellApartAreAlike) {
 // Times by either law: it is found out which, and shapes four times as deep as all that were measured follow it.
 TEST(Fit, ChoosesTheBaseThatHoldsBeyondTheShapes) {
   const device::Device a100 = device::device(*device::find("A100-SXM-80GB"));
-  const device::KernelKind& kind = *device::find_kernel_kind("gemm");
+  const work::KernelKind& kind = *work::find_kernel_kind("gemm");
   for (const bool overlap : {false, true}) {
     const auto seconds = [&](const Sizes& s) {
       const device::RooflineParts parts = device::roofline_parts(a100, kind, DType::bf16, s);
-      const device::Tensors& bytes = parts.tensors_s;
+      const work::Tensors& bytes = parts.tensors_s;
       return device::join_parts(
           {1.5 * parts.ops_s, 8 * bytes[0], 1.2 * bytes[1], 2 * bytes[2], 6e-6, overlap ? s[2] * 2e-9 : 0}, overlap);
     };
@@ -84,7 +84,7 @@ TEST(Fit, ChoosesTheBaseThatHoldsBeyondTheShapes) {
 
 /// What fit_constants minimises.
 double sum_at(const KernelData& data, const device::KernelConstants& constants) {
-  const device::KernelBase base(*data.device, device::find_kernel_kind(data.name), data.type, constants);
+  const device::KernelBase base(*data.device, work::find_kernel_kind(data.name), data.type, constants);
   const auto from_zero = [](double r, double s) { return 2 * (std::sqrt(1 + r * r / (s * s)) - 1); };
   double sum = 0, mean = 0;
   for (const device::MeasuredKernel& m : data.measured)

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "chakra/calibrate/device_rows.h"
+#include "chakra/work/work.h"
 
 namespace chakra::calibrate {
 namespace {
@@ -16,11 +17,11 @@ std::string_view text_of(const trace::Trace& t, trace::NodeId n, StringId name) 
 }
 
 /// Whether a node does all that its kernel does: backward passes and kernels in several pieces do parts.
-bool is_whole(const device::Work& work, const device::KernelShape& shape) {
+bool is_whole(const work::NodeWork& work, const work::KernelShape& shape) {
   const double ops = shape.kind->ops(shape.sizes);
   if (ops > 0) return static_cast<double>(work.ops) >= kWhole * ops;
   return static_cast<double>(work.bytes) >=
-         kWhole * device::sum_of(shape.kind->elements(shape.sizes)) * device::bytes_of(work.type);
+         kWhole * work::sum_of(shape.kind->elements(shape.sizes)) * work::bytes_of(work.type);
 }
 
 }  // namespace
@@ -31,9 +32,9 @@ void add_measured_kernels(const trace::Trace& t, MeasuredRows& rows) {
   const StringId attr = t.strings.find("kernel");
   for (trace::NodeId n{0}; attr != 0 && n < t.size(); ++n) {
     if (t.type[n] != trace::NodeType::comp || t.on_cpu(n) || !t.has_start(n) || t.dur_ps[n] <= 0) continue;
-    const std::optional<device::KernelShape> shape = device::parse_kernel(text_of(t, n, attr));
+    const std::optional<work::KernelShape> shape = work::parse_kernel(text_of(t, n, attr));
     if (!shape) continue;
-    const device::Work work = device::work_of(t, n);
+    const work::NodeWork work = work::work_of(t, n);
     if (work.type == device::DType::unknown || !is_whole(work, *shape)) {
       ++rows.skipped[work.type == device::DType::unknown ? "nodes without an element type"
                                                          : "nodes that cover only a part of their kernel"];

@@ -10,6 +10,7 @@
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
 #include "chakra/sim/sim.h"
+#include "chakra/work/work.h"
 
 namespace chakra {
 namespace {
@@ -79,7 +80,7 @@ size_t expect_kernels_to_have_their_work(const trace::ClassJob& job, const std::
       for (auto at = attrs.begin(); at != attrs.end(); ++at) {
         const trace::Attr attr = *at;
         if (name == 0 || attr.name != name) continue;
-        const auto kernel = device::parse_kernel(attr.text().value());
+        const auto kernel = work::parse_kernel(attr.text().value());
         if (!kernel) return ADD_FAILURE() << *attr.text(), 0;
         ++found;
         if (kernel->name == "attention.backward") {
@@ -92,7 +93,7 @@ size_t expect_kernels_to_have_their_work(const trace::ClassJob& job, const std::
           continue;
         }
         EXPECT_EQ(static_cast<double>(t.num_ops[n]), kernel->kind->ops(kernel->sizes)) << t.name_of(n) << shape;
-        EXPECT_EQ(static_cast<double>(t.tensor_bytes[n]), 2 * device::sum_of(kernel->kind->elements(kernel->sizes)))
+        EXPECT_EQ(static_cast<double>(t.tensor_bytes[n]), 2 * work::sum_of(kernel->kind->elements(kernel->sizes)))
             << t.name_of(n) << " " << *attr.text() << shape;
       }
     }

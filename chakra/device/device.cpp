@@ -118,17 +118,13 @@ double sustained(const Device& device, DType type, double used) {
   return 1 + heat * (device.sustained_time - 1) * std::min(1.0, used / kBusy);
 }
 
-Work work_of(const trace::Trace& t, trace::NodeId n) {
-  return {t.num_ops.empty() ? 0 : t.num_ops[n], t.tensor_bytes.empty() ? 0 : t.tensor_bytes[n], t.dtype_of(n)};
-}
-
-double roofline_seconds(const Device& device, const Work& work) {
+double roofline_seconds(const Device& device, const NodeWork& work) {
   const double best = work.ops > 0 ? peak(device, work.type).ops_per_s : 0;
   return std::max(best > 0 ? static_cast<double>(work.ops) / best : 0,
                   static_cast<double>(work.bytes) / device.memory_bytes_per_s);
 }
 
-Price predict(const Device& device, const Work& work) {
+Price predict(const Device& device, const NodeWork& work) {
   if (work.ops == 0 && work.bytes == 0) return {};
   if (!device.others)
     return device.prices ? price(device, work, *device.prices) : Price{roofline_seconds(device, work)};
@@ -136,18 +132,6 @@ Price predict(const Device& device, const Work& work) {
   return {(best > 0 ? device.others->ops_time * static_cast<double>(work.ops) / best : 0) +
           device.others->bytes_time * static_cast<double>(work.bytes) / device.memory_bytes_per_s +
           device.others->fixed_s};
-}
-
-void WorkSum::add(const Work& work) {
-  uint64_t& sum = ops[static_cast<size_t>(work.type)];
-  sum = add_bytes(sum, work.ops);
-  bytes = add_bytes(bytes, work.bytes);
-}
-
-uint64_t WorkSum::all_ops() const {
-  uint64_t sum = 0;
-  for (const uint64_t of_type : ops) sum = add_bytes(sum, of_type);
-  return sum;
 }
 
 Rates rates(const WorkSum& work, Picoseconds time, const Device* device) {

@@ -19,10 +19,12 @@
 #include "chakra/device/kernels.h"
 #include "chakra/device/stack.h"
 #include "chakra/trace/trace.h"
+#include "chakra/work/work.h"
 
 namespace chakra::device {
 
 using trace::DType;
+using work::WorkSum;
 
 /// Element types that devices have peaks for, in the order of Device::ops_per_s.
 inline constexpr std::array<DType, 8> kPeakTypes{DType::f64,  DType::f32, DType::tf32, DType::f16,
@@ -99,29 +101,13 @@ Peak peak(const Device& device, DType type);
 /// by the share of the peak that the kernel uses; half of that in 8 bits. 1 for types no faster than f32.
 double sustained(const Device& device, DType type, double used);
 
-/// Work of a node.
-struct Work {
-  uint64_t ops = 0, bytes = 0;
-  DType type = DType::unknown;
-};
-/// Return the work of a node in the trace; all zero if absent.
-Work work_of(const trace::Trace& trace, trace::NodeId node);
-
 /// Return max(ops / peak, bytes / memory bandwidth), in seconds: S. Williams et
 /// al., "Roofline", 2009. Operations without a peak on the device do not count.
-double roofline_seconds(const Device& device, const Work& work);
+double roofline_seconds(const Device& device, const NodeWork& work);
 
 /// Return the time of a node without a table: by Device::others, else by the class, else
 /// by the roofline; the error of the first and the last is unknown. 0 if the work is zero.
-Price predict(const Device& device, const Work& work);
-
-/// Work of many nodes. Sums saturate at the largest number.
-struct WorkSum {
-  std::array<uint64_t, trace::kDTypeNames.size()> ops{};  ///< by DType
-  uint64_t bytes = 0;
-  void add(const Work& work);
-  uint64_t all_ops() const;
-};
+Price predict(const Device& device, const NodeWork& work);
 
 /// Work per second.
 struct Rates {

@@ -287,7 +287,7 @@ TEST_F(File, SaysWhatADeviceCan) {
     ASSERT_TRUE(tables) << tables.error().message();
     EXPECT_EQ(tables->kernels[0].constants().bytes_time, times);
   }
-  const Work work{1'000'000'000, 1'000'000, DType::bf16};
+  const NodeWork work{1'000'000'000, 1'000'000, DType::bf16};
   EXPECT_NEAR(predict(*more, work).seconds, 2 * 10e-6 + 3 * 1e-6 + 4e-6, 1e-12);
   EXPECT_EQ(predict(*more, work).error, 0);
   EXPECT_EQ(predict(*more, {}).seconds, 0);

@@ -79,7 +79,7 @@ ClassPrices prices_of(const Device& device) {
   return {price_of(kinds[0], kUsualPrices.compute), price_of(kinds[1], kUsualPrices.memory), fixed.times, fixed.error};
 }
 
-Price price(const Device& device, const Work& work, const ClassPrices& prices) {
+Price price(const Device& device, const NodeWork& work, const ClassPrices& prices) {
   if (work.ops == 0 && work.bytes == 0) return {};
   const double most = work.ops > 0 ? peak(device, work.type).ops_per_s : 0;
   const double ops = most > 0 ? prices.compute.times * sustained(device, work.type, 1 / prices.compute.times) *

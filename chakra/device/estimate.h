@@ -5,11 +5,13 @@
 #include <cstdint>
 
 #include "chakra/base/base.h"
+#include "chakra/work/work.h"
 
 namespace chakra::device {
 
 struct Device;
-struct Work;
+
+using work::NodeWork;
 
 /// The bottleneck of a kernel: the peak of its element type, the memory bandwidth, or the fixed time of every kernel.
 enum class KernelClass : uint8_t { compute, memory, latency };
@@ -39,6 +41,6 @@ struct Price {
   double error = 0;  ///< as ClassPrice::error; 0: unknown
   KernelClass of = KernelClass::latency;
 };
-Price price(const Device& device, const Work& work, const ClassPrices& prices);
+Price price(const Device& device, const NodeWork& work, const ClassPrices& prices);
 
 }  // namespace chakra::device

@@ -68,41 +68,6 @@ Sizes octaves(const Sizes& sizes, size_t n) {
 
 }  // namespace
 
-std::optional<KernelShape> parse_kernel(std::string_view text) {
-  KernelShape shape;
-  size_t end = std::min(text.find(':'), text.size());
-  shape.name = text.substr(0, end);
-  shape.kind = find_kernel_kind(shape.name);
-  if (!shape.kind) return std::nullopt;
-  for (size_t i = 0; i < shape.kind->size(); ++i) {
-    if (end >= text.size()) return std::nullopt;
-    const size_t begin = end + 1;
-    end = std::min(text.find(',', begin), text.size());
-    uint64_t size = 0;
-    if (!parse_decimal(text.substr(begin, end - begin), size) || size == 0) return std::nullopt;
-    shape.sizes[i] = static_cast<double>(size);
-  }
-  if (end != text.size()) return std::nullopt;
-  return shape;
-}
-
-double bytes_of(trace::DType type) {
-  using trace::DType;
-  switch (type) {
-    case DType::complex:
-    case DType::f64:
-    case DType::i64: return 8;
-    case DType::f32:
-    case DType::tf32:
-    case DType::i32: return 4;
-    case DType::f8:
-    case DType::i8:
-    case DType::boolean: return 1;
-    case DType::f4: return 0.5;
-    default: return 2;
-  }
-}
-
 RooflineParts roofline_parts(const Device& device, const KernelKind& kind, trace::DType type, const Sizes& sizes) {
   const double ops = kind.ops(sizes), most = peak(device, type).ops_per_s;
   RooflineParts parts{ops > 0 && most > 0 ? ops / most : 0, kind.elements(sizes)};

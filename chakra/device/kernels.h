@@ -16,50 +16,24 @@
 
 #include "chakra/base/base.h"
 #include "chakra/trace/trace.h"
+#include "chakra/work/work.h"
 
 namespace chakra::device {
 
 struct Device;
 
-/// The most sizes of a shape, each of which is above 0.
-inline constexpr size_t kMostSizes = 6;
-using Sizes = std::array<double, kMostSizes>;
+using work::bytes_of;
+using work::find_kernel_kind;
+using work::KernelKind;
+using work::kMostSizes;
+using work::kMostTensors;
+using work::Sizes;
+using work::sum_of;
+using work::Tensors;
 
-/// The most tensors that a kernel reads and writes.
-inline constexpr size_t kMostTensors = 3;
-using Tensors = std::array<double, kMostTensors>;
-inline double sum_of(const Tensors& tensors) { return tensors[0] + tensors[1] + tensors[2]; }
-
-/// A kind of kernel, and its work by shape: FLOPs, elements of each tensor, and sequential steps in one unit of
-/// the device, regardless of the number of units (the depth of a matrix multiplication, the keys of attention).
-struct KernelKind {
-  std::string_view name;
-  std::array<std::string_view, kMostSizes> sizes;      ///< names of the sizes; "" after the last
-  std::array<std::string_view, kMostTensors> tensors;  ///< likewise
-  double (*ops)(const Sizes& sizes);
-  Tensors (*elements)(const Sizes& sizes);
-  double (*steps)(const Sizes& sizes);
-  std::string_view meaning;
-  uint32_t rows = 0;    ///< bit i: sizes[i] is the length of a row in memory
-  bool is_own = false;  ///< the ratio to the data sheet is not representative of kernels without a table
-  size_t size() const;
-  size_t tensor_count() const;
-};
 /// Rows of matrices are read in pieces of this many bytes. Libraries have slower kernels for rows that are not a whole
 /// number of pieces (NVIDIA, "Matrix Multiplication Background User's Guide": multiples of 16 bytes are fastest).
 inline constexpr double kPieceBytes = 16;
-extern const std::array<KernelKind, 16> kKernelKinds;
-/// Find a kind by name, or by the part before the dot: "gemm.fp8_block" is a gemm. Null if unknown.
-const KernelKind* find_kernel_kind(std::string_view name);
-
-/// A shape of a kernel, in the form of the node attribute "kernel": "gemm:4096,4096,1024".
-struct KernelShape {
-  std::string_view name;
-  const KernelKind* kind = nullptr;
-  Sizes sizes{};
-};
-/// Parse a shape; nullopt if the text is not a known kernel with as many sizes as its kind has.
-std::optional<KernelShape> parse_kernel(std::string_view text);
 
 /// The accuracy of a fit: the error of held-out times against a fit to
 /// the rest. An error is exp(mean of abs(ln(predicted / measured))) - 1.
@@ -193,9 +167,6 @@ struct RooflineParts {
   double bytes_s() const { return sum_of(tensors_s); }
 };
 RooflineParts roofline_parts(const Device& device, const KernelKind& kind, trace::DType type, const Sizes& sizes);
-
-/// Return the bytes of an element; 2 if the type is unknown.
-double bytes_of(trace::DType type);
 
 /// Return the table of a kernel and element type, or of the other one of bf16 and f16; null if the device has no table.
 const KernelTable* find_table(const Device& device, std::string_view name, trace::DType type);

@@ -9,6 +9,7 @@
 
 #include "chakra/flight/calls.h"
 #include "chakra/recording/recording.h"
+#include "chakra/work/work.h"
 
 namespace chakra::flight {
 namespace {
@@ -40,7 +41,7 @@ struct Recorded {
 
 uint64_t bytes_of(const Tensors& tensors) {
   if (tensors.dtypes.empty()) return 0;
-  const auto size = static_cast<uint64_t>(recording::element_bytes(tensors.dtypes[0]));
+  const auto size = static_cast<uint64_t>(work::element_bytes(tensors.dtypes[0]));
   uint64_t bytes = 0;
   return __builtin_mul_overflow(tensors.elements(), size, &bytes) ? 0 : bytes;
 }
@@ -56,7 +57,7 @@ std::vector<DumpCall> calls_of(const Dump& dump) {
       const bool barrier = contains(entry.operation, "barrier");
       const CommType type = barrier ? CommType::barrier : recording::comm_kind(entry.operation).collective;
       const std::string dtype = entry.in.dtypes.empty() ? "" : entry.in.dtypes[0];
-      calls.push_back({&entry, type, barrier, 0, 0, std::string(recording::plain_dtype(dtype))});
+      calls.push_back({&entry, type, barrier, 0, 0, std::string(work::plain_dtype(dtype))});
     }
     calls.back().in_bytes = add_bytes(calls.back().in_bytes, bytes_of(entry.in));
     calls.back().out_bytes = add_bytes(calls.back().out_bytes, bytes_of(entry.out));

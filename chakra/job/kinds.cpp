@@ -37,6 +37,7 @@
 #include "chakra/replay/replay.h"
 #include "chakra/view/view.h"
 #include "chakra/whatif/whatif.h"
+#include "chakra/work/work.h"
 
 namespace chakra::job {
 
@@ -69,7 +70,7 @@ Table distributions() { return list_rows("distribution", whatif::kDistributions)
 Table times() {
   Table table = list_rows("kind of time", whatif::kKinds);
   for (const whatif::KindRow& row : whatif::kWorks)
-    table.rows.push_back({std::string(row.name), std::string(row.description)});
+    table.rows.push_back({std::string(row.name), fmt::format("of compute: {}", row.description)});
   for (const whatif::SumRow& row : whatif::kSums)
     table.rows.push_back({std::string(row.name), std::string(row.description)});
   return table;
@@ -203,7 +204,7 @@ Table optimizers() {
 
 Table kernels() {
   Table table = columns({"kernel", "sizes", "what it is"});
-  for (const device::KernelKind& row : device::kKernelKinds) {
+  for (const work::KernelKind& row : work::kKernelKinds) {
     const std::span sizes(row.sizes.data(), row.size());
     table.rows.push_back({std::string(row.name), fmt::format("{}", fmt::join(sizes, ", ")), std::string(row.meaning)});
   }
@@ -219,8 +220,8 @@ Table routings() {
 
 Table work() {
   Table table = columns({"kind", "operations", "bytes", "operators"});
-  for (const link::WorkRow& row : link::kWorkRows)
-    table.rows.push_back({std::string(link::name(row.kind)), std::string(row.operations), std::string(row.bytes),
+  for (const work::WorkRow& row : work::kWorkRows)
+    table.rows.push_back({std::string(work::name(row.kind)), std::string(row.operations), std::string(row.bytes),
                           std::string(row.names)});
   return table;
 }

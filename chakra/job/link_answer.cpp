@@ -5,6 +5,7 @@
 
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/link.h"
+#include "chakra/work/work.h"
 
 namespace chakra::job {
 namespace {
@@ -174,7 +175,7 @@ std::vector<Kind> kinds_of_work(const LinkedRank& rank) {
   std::vector<Kind> kinds;
   for (size_t i = 0; i < rank.report.work.kinds.size(); ++i)
     if (const WorkReport::Kind& kind = rank.report.work.kinds[i]; kind.bytes > 0 || kind.operations > 0)
-      kinds.emplace_back(link::kWorkKindNames[i], kind);
+      kinds.emplace_back(work::kWorkKinds[i].name, kind);
   return kinds;
 }
 ByKey<double> critical_path(const LinkedRank& rank) {

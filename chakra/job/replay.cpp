@@ -12,6 +12,7 @@
 #include "chakra/job/replay_ranks.h"
 #include "chakra/sim/sim.h"
 #include "chakra/trace/storage.h"
+#include "chakra/work/work.h"
 
 namespace chakra::job {
 namespace {
@@ -79,7 +80,7 @@ Result<void> prove(const ReplayOptions& o, const trace::TraceSet& job, const mat
 }
 
 bool works(const trace::Trace& t, trace::NodeId n) {
-  const device::Work work = device::work_of(t, n);
+  const work::NodeWork work = work::work_of(t, n);
   return t.type[n] == trace::NodeType::comp && (work.ops > 0 || work.bytes > 0);
 }
 

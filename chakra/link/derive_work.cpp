@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "chakra/link/linking.h"
-#include "chakra/link/work.h"
 
 namespace chakra::link {
 namespace {
@@ -64,7 +63,7 @@ class Works {
     const WorkRow& row = *rows_[op.name];
     const trace::Io io = l_.host().io(op);
     const Key key{&row, io.inputs.shapes, io.inputs.types, io.outputs.shapes, io.outputs.types, 0};
-    const bool keep = !needs_values(row.kind);
+    const bool keep = !row_of(row.kind).needs_values;
     if (keep)
       if (const auto found = known_.find(key); found != known_.end()) return found->second;
     Arguments arguments;
@@ -179,23 +178,10 @@ class KindsInside {
   bool has(uint32_t op, WorkKind kind) const { return inside_[op] >> static_cast<unsigned>(kind) & 1; }
 
  private:
-  static_assert(kWorkKindNames.size() <= 16);
+  static_assert(work::kWorkKinds.size() <= 16);
   std::vector<uint16_t> inside_;
   const std::vector<uint32_t>& parents_;
 };
-
-/// What operators hand on to others with the same work: aten::linear to aten::addmm.
-bool is_product(WorkKind kind) {
-  return kind == WorkKind::matrix || kind == WorkKind::convolution || kind == WorkKind::attention;
-}
-
-/// tf32 is a way to multiply matrices of floats, which only kernels tell.
-DType computed_in(const WorkRow& row, DType type, std::string_view kernel) {
-  if (type != DType::f32 || !is_product(row.kind)) return type;
-  for (const std::string_view part : {"tf32", "s1688", "xf32", "TF32"})
-    if (contains(kernel, part)) return DType::tf32;
-  return type;
-}
 
 /// part / whole of a count, without overflow.
 uint64_t share(uint64_t count, int64_t part, int64_t whole) {
@@ -268,7 +254,7 @@ class DeviceWork {
     const DeviceOp& op = p_.device_ops[d];
     if (communicates(d)) return;
     if (op.kind != DeviceOp::Kind::kernel && op.bytes >= 0) {
-      const bool both = copy_kind(l_.text(op.name)) == CopyKind::device_to_device;
+      const bool both = work::copy_route(l_.text(op.name)) == work::CopyRoute::within_device;
       Work work;
       work.bytes = Count(static_cast<uint64_t>(op.bytes)) * (both ? 2 : 1);  // of the device's memory
       l_.graph.work[d].bytes = work.bytes.value();
@@ -305,7 +291,7 @@ class DeviceWork {
     const auto refuse = [&](Reason reason) {
       for (const uint32_t d : group) reasons_[d] = reason;
     };
-    if (is_product(row.kind) && inside_.has(o, row.kind)) return refuse(Reason::inside);
+    if (row_of(row.kind).product && inside_.has(o, row.kind)) return refuse(Reason::inside);
     const uint32_t longest = *std::max_element(group.begin(), group.end(), [&](uint32_t a, uint32_t b) {
       return p_.device_ops[a].dur_ns < p_.device_ops[b].dur_ns;
     });
@@ -315,7 +301,7 @@ class DeviceWork {
     if (!known.sufficient) return refuse(known.has_shapes ? Reason::insufficient : Reason::no_shapes);
     int64_t whole = 0, before = 0;
     for (const uint32_t d : group) whole += p_.device_ops[d].dur_ns;
-    const DType type = computed_in(row, known.work.dtype, kernel);
+    const DType type = computed_in(row.kind, known.work.dtype, kernel);
     const uint64_t operations = known.work.operations.value(), bytes = known.work.bytes.value();
     const auto [m, n, k] = known.work.product;
     const StringId product =

@@ -1,13 +1,12 @@
-// The names that this room uses from the room recording.
+// The names that this room uses from the rooms recording and work.
 #pragma once
 
 #include "chakra/recording/recording.h"
+#include "chakra/work/work.h"
 
 namespace chakra::link {
 
 using recording::after_colon;
-using recording::Argument;
-using recording::Arguments;
 using recording::ArgumentTexts;
 using recording::call_kind;
 using recording::CallKind;
@@ -21,14 +20,9 @@ using recording::CommKind;
 using recording::CommRecord;
 using recording::copy_kind;
 using recording::CopyKind;
-using recording::Count;
 using recording::CpuOp;
 using recording::DeviceNames;
 using recording::DeviceOp;
-using recording::element_bytes;
-using recording::element_type;
-using recording::element_type_of_kernel;
-using recording::ElementType;
 using recording::find_comm_call;
 using recording::function_name;
 using recording::HostOp;
@@ -43,13 +37,10 @@ using recording::kCommKernels;
 using recording::kShapesUnused;
 using recording::kVendors;
 using recording::launches_graph;
-using recording::list_items;
 using recording::number_of;
 using recording::ops_by_id;
-using recording::parse_arguments;
 using recording::parse_ranks;
 using recording::parse_tensors;
-using recording::plain_dtype;
 using recording::Profile;
 using recording::RankInput;
 using recording::read_comm_call;
@@ -61,7 +52,25 @@ using recording::Recording;
 using recording::RuntimeCall;
 using recording::SyncRecord;
 using recording::TensorRef;
-using recording::TensorShape;
 using recording::Wanted;
+
+using work::Argument;
+using work::Arguments;
+using work::computed_in;
+using work::Count;
+using work::element_bytes;
+using work::element_type_of_kernel;
+using work::ElementType;
+using work::find_work_row;
+using work::is_convolution_node;
+using work::kWorkRows;
+using work::list_items;
+using work::parse_arguments;
+using work::plain_dtype;
+using work::TensorShape;
+using work::Work;
+using work::work_of;
+using work::WorkKind;
+using work::WorkRow;
 
 }  // namespace chakra::link

@@ -25,7 +25,8 @@ Result<void> check_options(bool has_host, bool has_profile, const RankInput& inp
 Wanted wanted_shapes(std::string_view op) {
   const WorkRow* row = find_work_row(op);
   const bool comm = op.starts_with("c10d::") || contains(op, "c10d_functional::");
-  return {row || comm || is_convolution_node(op) || is_comm_caller(op), comm || (row && needs_values(row->kind))};
+  return {row || comm || is_convolution_node(op) || is_comm_caller(op),
+          comm || (row && row_of(row->kind).needs_values)};
 }
 
 Result<void> check_ranks(const Recording& recording, const RankInput& input) {

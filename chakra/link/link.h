@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/link/work.h"
+#include "chakra/link/from_recording.h"
 #include "chakra/recording/recording.h"
 #include "chakra/trace/trace.h"
+#include "chakra/work/work.h"
 
 namespace chakra::link {
 
@@ -24,6 +25,32 @@ inline constexpr std::string_view kOpenBarrier = "monitored barrier";
 struct OpenGroups {
   std::vector<std::string> names;                 ///< of the threads, in the trace
   std::vector<std::vector<std::string>> choices;  ///< each: a group for each of the names
+};
+
+/// Results of linking about work. Times are those of device operations, in nanoseconds.
+struct WorkReport {
+  struct Kind {
+    uint64_t operations = 0, bytes = 0;
+    int64_t device_ns = 0;
+  };
+  /// Device time without known work, by operator or kernel.
+  struct Rest {
+    std::string name;
+    std::string_view reason;
+    int64_t device_ns = 0;
+    int64_t count = 0;
+  };
+  uint64_t operations = 0, bytes = 0;
+  int64_t device_ns = 0;         ///< of all device operations but communication
+  int64_t communication_ns = 0;  ///< of kernels that communicate
+  int64_t covered_ns = 0;        ///< of operations with known work
+  int64_t aten_ns = 0;           ///< launched under aten:: operators with recorded tensor shapes
+  int64_t aten_covered_ns = 0;
+  int64_t operators = 0;                            ///< with known work
+  int64_t estimated = 0;                            ///< of these, by an assumption
+  int64_t impossible = 0;                           ///< operators with impossible shapes
+  std::array<Kind, work::kWorkKinds.size()> kinds;  ///< by WorkKind
+  std::vector<Rest> rest;                           ///< longest first
 };
 
 /// Results of linking beside the graph.

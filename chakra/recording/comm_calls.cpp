@@ -5,13 +5,17 @@
 #include <array>
 
 #include "chakra/base/base.h"
-#include "chakra/recording/arguments.h"
+#include "chakra/work/work.h"
 
 namespace chakra::recording {
 namespace {
 
 using trace::CommType;
 using trace::NodeType;
+using work::Count;
+using work::element_type;
+using work::ElementType;
+using work::list_items;
 
 constexpr CommKind coll(CommType type) { return {NodeType::coll, type}; }
 constexpr CommKind kSend{NodeType::send, CommType::unknown}, kRecv{NodeType::recv, CommType::unknown};

@@ -39,9 +39,6 @@ CommKind comm_kind(std::string_view name);
 /// Return "all_reduce" of "gloo:all_reduce", "allreduce_" of "c10d::allreduce_".
 inline std::string_view after_colon(std::string_view name) { return name.substr(name.rfind(':') + 1); }
 
-/// Return the bytes of one element of any name that plain_dtype understands; 0 if unknown.
-int element_bytes(std::string_view dtype);
-
 /// Whether the operator is one of c10d or NCCL around the launch of a communication kernel, with its tensors as inputs.
 bool is_comm_record(std::string_view op);
 
@@ -50,10 +47,6 @@ bool is_device_comm(std::string_view annotation);
 
 /// Whether the annotation is of a backend that communicates on CPU threads: "gloo:all_reduce".
 bool is_host_comm(std::string_view annotation);
-
-/// Return c10d's name for an element type, in any notation of the record: "Float" for "float" and
-/// "Tensor(float)", also inside lists. Unknown names stay unchanged; other lists give "".
-std::string_view plain_dtype(std::string_view dtype);
 
 /// A tensor in the host trace's notation: [id, storage, offset, elements, bytes of one, 'device'].
 struct TensorRef {

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "chakra/base/base.h"
-#include "chakra/recording/arguments.h"     // IWYU pragma: export
 #include "chakra/recording/comm_calls.h"    // IWYU pragma: export
 #include "chakra/recording/comm_kernels.h"  // IWYU pragma: export
 #include "chakra/recording/comm_record.h"   // IWYU pragma: export

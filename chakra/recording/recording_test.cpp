@@ -75,12 +75,6 @@ TEST(CommRecord, NamesOfAllGenerations) {
   EXPECT_EQ(comm_kind("send").type, NodeType::send);
   EXPECT_EQ(comm_kind("recv").type, NodeType::recv);
   EXPECT_EQ(comm_kind("aten::mm").type, NodeType::invalid);
-  EXPECT_EQ(element_bytes("Float"), 4);
-  EXPECT_EQ(element_bytes("Tensor(c10::BFloat16)"), 2);
-  EXPECT_EQ(element_bytes("long int"), 8);
-  EXPECT_EQ(element_bytes("Float8_e4m3fn"), 1);
-  EXPECT_EQ(element_bytes("unheard of"), 0);
-  EXPECT_EQ(plain_dtype("Tensor(float)"), "Float");
   EXPECT_EQ(parse_ranks("[0, 1, 12]"), (std::vector<int64_t>{0, 1, 12}));
   EXPECT_TRUE(is_host_comm("gloo:all_reduce"));
   EXPECT_FALSE(is_host_comm("nccl:all_reduce"));

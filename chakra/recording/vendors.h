@@ -84,13 +84,12 @@ bool launches_graph(std::string_view call);
 
 // ---- copies ------------------------------------------------------------------------------------------------------
 
-enum class CopyKind : uint8_t { other, pageable_to_host, pageable_to_device, device_to_device };
+/// Copies for which the call may wait; the room work has the directions of copies.
+enum class CopyKind : uint8_t { other, pageable_to_host, pageable_to_device };
 
 inline constexpr auto kCopyNames = std::to_array<NameRow<CopyKind>>({
     {"all", "DtoH", CopyKind::pageable_to_host, "", "Pinned"},
     {"all", "HtoD", CopyKind::pageable_to_device, "Pageable"},
-    {"all", "DtoD", CopyKind::device_to_device},
-    {"AMD", "DeviceToDevice", CopyKind::device_to_device},
 });
 CopyKind copy_kind(std::string_view device_op);
 

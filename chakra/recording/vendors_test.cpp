@@ -37,7 +37,7 @@ TEST(Vendors, NamesOfCopies) {
   EXPECT_EQ(copy_kind("Memcpy DtoH (Device -> Pageable)"), CopyKind::pageable_to_host);
   EXPECT_EQ(copy_kind("Memcpy DtoH (Device -> Pinned)"), CopyKind::other);
   EXPECT_EQ(copy_kind("Memcpy HtoD (Pageable -> Device)"), CopyKind::pageable_to_device);
-  EXPECT_EQ(copy_kind("Memcpy DtoD (Device -> Device)"), CopyKind::device_to_device);
+  EXPECT_EQ(copy_kind("Memcpy DtoD (Device -> Device)"), CopyKind::other);
 }
 
 TEST(Vendors, Backends) {

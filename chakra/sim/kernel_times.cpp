@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "chakra/work/work.h"
+
 namespace chakra::sim {
 
 namespace {
@@ -37,7 +39,7 @@ const device::KernelTable* table_of_any_type(const device::Device& device, std::
 }
 
 /// Another way to compute the kernel, the one without a name first: its error is kTypeError more.
-const device::KernelTable* table_of_any_way(const device::Device& device, const device::KernelKind& kind,
+const device::KernelTable* table_of_any_way(const device::Device& device, const work::KernelKind& kind,
                                             device::DType type) {
   if (const device::KernelTable* table = device::find_table(device, kind.name, type)) return table;
   for (const device::KernelTable& table : device.kernels)
@@ -46,7 +48,7 @@ const device::KernelTable* table_of_any_way(const device::Device& device, const 
   return nullptr;
 }
 
-device::RooflineParts roofline(const device::Device& device, device::DType type, const device::KernelShape& shape) {
+device::RooflineParts roofline(const device::Device& device, device::DType type, const work::KernelShape& shape) {
   return device::roofline_parts(device, *shape.kind, type, shape.sizes);
 }
 double longer(const device::RooflineParts& parts) { return std::max(parts.ops_s, parts.bytes_s()); }
@@ -56,10 +58,10 @@ double with(double error, double more) { return error > 0 ? (1 + error) * (1 + m
 
 KnownShapes::Known predict(const device::Device& device, device::DType type, std::string_view text) {
   KnownShapes::Known known{&device, type, {}, 0, 0};
-  const std::optional<device::KernelShape> shape = device::parse_kernel(text);
+  const std::optional<work::KernelShape> shape = work::parse_kernel(text);
   if (!shape) return known;
   known.ops = shape->kind->ops(shape->sizes);
-  known.bytes = device::sum_of(shape->kind->elements(shape->sizes)) * device::bytes_of(type);
+  known.bytes = work::sum_of(shape->kind->elements(shape->sizes)) * work::bytes_of(type);
   if (const double rate = device.stack.attention_ops_per_s; rate > 0 && shape->kind->name == "attention") {
     known.time = {known.ops / rate, false, false, device.stack.error, nullptr};
     known.by_ops = true;
@@ -115,7 +117,7 @@ std::optional<KernelTime> KernelTimes::on(const device::Device& device, trace::N
   for (auto at = attrs.begin(); at != attrs.end(); ++at)
     if (const trace::Attr attr = *at; attr.name == attr_) text = attr.text().value_or("");
   if (text.empty()) return std::nullopt;
-  const device::Work work = device::work_of(t_, node);
+  const work::NodeWork work = work::work_of(t_, node);
   const KnownShapes::Known& known = shapes_.look_up(device, work.type, text);
   if (known.time.seconds == 0) return std::nullopt;
   KernelTime time = known.time;

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "chakra/sim/kernel_times.h"
+#include "chakra/work/work.h"
 
 namespace chakra::sim {
 namespace {
@@ -25,10 +26,7 @@ constexpr double kShareSaid = 1e-4;     ///< of the operations, likewise: what w
 bool is_measured(const Trace& t, NodeId n) { return t.type[n] == NodeType::comp && !t.on_cpu(n) && t.has_start(n); }
 
 /// Copies that the link to the host bounds, not the device.
-bool is_host_copy(std::string_view name) {
-  if (name.starts_with("Memcpy ")) return !name.starts_with("Memcpy DtoD");
-  return name == "CopyHostToDevice" || name == "CopyDeviceToHost";  // ROCm
-}
+bool is_host_copy(std::string_view name) { return work::uses_link(work::copy_route(name)); }
 
 bool is_communication(std::string_view name) {
   if (name.starts_with("void ")) name.remove_prefix(5);
@@ -52,7 +50,7 @@ class Carrier {
       if (t_.type[n] != NodeType::comp || t_.on_cpu(n)) continue;
       const Picoseconds before = t_.dur_ps[n];
       double error = 0;
-      ops += static_cast<double>(device::work_of(t_, n).ops);
+      ops += static_cast<double>(work::work_of(t_, n).ops);
       const bool first = t_.part_of[n] == trace::kNoNode || t_.part_of[n] >= n;
       if (is_measured(t_, n)) {
         if (first) CHAKRA_TRY(choose(n, how[n], factor[n], error));
@@ -61,7 +59,7 @@ class Carrier {
       } else if (const auto time = kernels_.on(to_, n)) {
         take(n, *time, how[n]);
         error = time->error;
-      } else if (const device::Work work = device::work_of(t_, n); work.ops > 0 || work.bytes > 0) {
+      } else if (const work::NodeWork work = work::work_of(t_, n); work.ops > 0 || work.bytes > 0) {
         estimate(n, work, how[n], error);
       } else if (before == 0) {
         continue;
@@ -86,12 +84,12 @@ class Carrier {
   bool has_host = false;
 
  private:
-  static double roofline(const Device& device, const device::Work& work) {
+  static double roofline(const Device& device, const work::NodeWork& work) {
     return device::roofline_seconds(device, work);
   }
 
   /// A node that no table is for.
-  void estimate(NodeId n, const device::Work& work, Scaling& how, double& error) {
+  void estimate(NodeId n, const work::NodeWork& work, Scaling& how, double& error) {
     const device::Price price = device::predict(to_, work);
     how = to_.others    ? Scaling::others
           : !to_.prices ? Scaling::work
@@ -143,7 +141,7 @@ class Carrier {
     how = Scaling::unknown;
     CHAKRA_ASSIGN(const Device* from, find_from(n));
     if (!from) return {};
-    const device::Work work = device::work_of(t_, n);
+    const work::NodeWork work = work::work_of(t_, n);
     const double there = roofline(*from, work), here = roofline(to_, work);
     how = unrecorded ? Scaling::unrecorded : there > 0 && here > 0 ? Scaling::roofline : Scaling::bandwidth;
     factor = how == Scaling::roofline ? here / there : from->memory_bytes_per_s / to_.memory_bytes_per_s;
@@ -190,7 +188,7 @@ class Carrier {
         {t_.file});
   }
 
-  void note_types(const Device& device, const device::Work& work) {
+  void note_types(const Device& device, const work::NodeWork& work) {
     if (work.ops == 0) return;
     const device::Peak peak = device::peak(device, work.type);
     if (peak.as != work.type) stand_ins[{device.name, work.type, peak.as}] += static_cast<double>(work.ops);

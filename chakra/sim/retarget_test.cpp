@@ -29,7 +29,7 @@ struct Recording {
     Trace& t = builder.trace;
     t.metadata.push_back({t.strings.intern(name), t.texts.add(value)});
   }
-  NodeId kernel(std::string_view name, Picoseconds dur, device::Work work = {}, int64_t device = 0,
+  NodeId kernel(std::string_view name, Picoseconds dur, work::NodeWork work = {}, int64_t device = 0,
                 NodeId part_of = trace::kNoNode) {
     Trace& t = builder.trace;
     const NodeId n = builder.add(t.size() + 1, t.strings.intern(name), NodeType::comp);
@@ -84,10 +84,10 @@ System on(std::string_view name) {
 /// From V100-SXM2 (125 TFLOP/s f16, 15.7 f32, 900 GB/s) to H100-SXM (989.4, 67, 3350): the figures by hand.
 TEST(Retarget, ScalesEachKernelByWhatBoundsIt) {
   Recording r;
-  const device::Work gemm{125'000'000'000, 1'000'000, DType::f16};     // 1 ms of operations; on H100 0.12634 ms
-  const device::Work add{1000, 450'000'000, DType::f32};               // 0.5 ms of bytes; on H100 0.13433 ms
-  const device::Work between{12'500'000'000, 80'000'000, DType::f16};  // 0.1 ms of operations, 0.0889 of bytes; on
-                                                                       // H100 0.01263 and 0.02388
+  const work::NodeWork gemm{125'000'000'000, 1'000'000, DType::f16};     // 1 ms of operations; on H100 0.12634 ms
+  const work::NodeWork add{1000, 450'000'000, DType::f32};               // 0.5 ms of bytes; on H100 0.13433 ms
+  const work::NodeWork between{12'500'000'000, 80'000'000, DType::f16};  // 0.1 ms of operations, 0.0889 of bytes; on
+                                                                         // H100 0.01263 and 0.02388
   r.kernel("gemm", 2000 * kUs, gemm);
   r.kernel("add", 1000 * kUs, add);
   r.kernel("ridge", 200 * kUs, between);

@@ -22,6 +22,7 @@
 #include "chakra/sim/stuck.h"     // IWYU pragma: export
 #include "chakra/sim/traffic.h"   // IWYU pragma: export
 #include "chakra/trace/trace.h"
+#include "chakra/work/work.h"
 
 namespace chakra::sim {
 
@@ -113,7 +114,7 @@ struct ActorReport {
     Picoseconds time_ps = 0;
   };
   std::vector<Exposed> exposed;  ///< adds up to exposed_comm_ps
-  device::WorkSum work;          ///< of the nodes off the CPU that ran, per rank
+  work::WorkSum work;            ///< of the nodes off the CPU that ran, per rank
   std::string device;            ///< device of these nodes, if known; else ""
   device::Rates rates;           ///< of that work, by the time from the rank's start to its finish
 };

@@ -28,11 +28,7 @@ std::string names_of(const Rows& rows) {
   return names;
 }
 
-/// Copies that pass the link between host and device.
-bool is_copy(std::string_view text) {
-  if (text.starts_with("Memcpy ")) return !text.starts_with("Memcpy DtoD");
-  return text == "CopyHostToDevice" || text == "CopyDeviceToHost";  // ROCm
-}
+bool is_copy(std::string_view text) { return work::uses_link(work::copy_route(text)); }
 
 }  // namespace
 

@@ -27,10 +27,10 @@ class NodeWorks {
  public:
   /// Cost: O(nodes + edges), and a search for each name.
   explicit NodeWorks(const trace::Trace& t);
-  Work of(trace::NodeId n) const { return works_[n]; }  ///< of nodes of Kind::compute
+  WorkKind of(trace::NodeId n) const { return works_[n]; }  ///< of nodes of Kind::compute
 
  private:
-  std::vector<Work> works_;
+  std::vector<WorkKind> works_;
 };
 
 /// Return whether nodes have that `io_kind` (docs/reference/formats/et.md).

@@ -83,7 +83,7 @@ std::string alike(const std::string& group, const std::set<std::string>& groups,
 
 std::vector<Sensitivity::Row> path_classes(const sim::SimInput& input, const sim::SimReport& report) {
   std::map<TimeClass, Picoseconds> time;
-  std::map<Work, Picoseconds> computed;
+  std::map<WorkKind, Picoseconds> computed;
   std::map<int64_t, NodeWorks> works;  // by rank
   for (const sim::PathPiece& piece : report.critical_path) {
     const std::optional<TimeClass> of = class_of(piece);
@@ -110,7 +110,7 @@ std::vector<Sensitivity::Row> path_classes(const sim::SimInput& input, const sim
     some.group = collectives > kMostGroups ? "*" : alike(of.group, same, roles);
     if (some != all || same.size() == 1) merged[some] += on_path;
   }
-  if (computed.size() > 1 || (!computed.empty() && !computed.contains(Work::other)))
+  if (computed.size() > 1 || (!computed.empty() && !computed.contains(WorkKind::other)))
     for (const auto& [work, on_path] : computed) merged[{Kind::compute, trace::CommType::unknown, "*", work}] = on_path;
   std::vector<Sensitivity::Row> rows;
   for (const auto& [of, on_path] : merged)

@@ -18,6 +18,7 @@
 #include "chakra/sim/sim.h"
 #include "chakra/trace/trace.h"
 #include "chakra/whatif/jitter.h"  // IWYU pragma: export
+#include "chakra/work/work.h"
 
 namespace chakra::whatif {
 
@@ -66,52 +67,23 @@ inline constexpr std::array<SumRow, 3> kSums{{
     {"communication", "message and collective", bit(Kind::message) | bit(Kind::collective)},
 }};
 
-/// The kinds of computation: parts of Kind::compute, which are the kinds of
-/// operators in `chakra list work`. All kinds together are Kind::compute.
-enum class Work : uint8_t {
-  matrix,
-  convolution,
-  attention,
-  normalization,
-  softmax,
-  elementwise,
-  reduction,
-  pooling,
-  lookup,
-  loss,
-  optimizer,
-  random,
-  device_copy,
-  fill,
-  compiled,
-  other
-};
-inline constexpr std::array<KindRow, 16> kWorks{{
-    {"matrix", "of compute: matrix multiplications"},
-    {"convolution", "of compute: convolutions"},
-    {"attention", "of compute: attention in one kernel"},
-    {"normalization", "of compute: normalisation along a dimension"},
-    {"softmax", "of compute: softmax in a separate kernel"},
-    {"elementwise", "of compute: elementwise functions and sums, RoPE"},
-    {"reduction", "of compute: sums, means and largest elements"},
-    {"pooling", "of compute: pooling"},
-    {"lookup", "of compute: embedding lookups"},
-    {"loss", "of compute: losses"},
-    {"optimizer", "of compute: updates of parameters"},
-    {"random", "of compute: random numbers, dropout"},
-    {"device_copy", "of compute: copies within a device"},
-    {"fill", "of compute: memset"},
-    {"compiled", "of compute: fused kernels of a compiler"},
-    {"other", "of compute: all other computation"},
-}};
-constexpr uint32_t bit(Work work) { return 1u << static_cast<uint32_t>(work); }
+using work::WorkKind;
+/// The kinds of computation, by WorkKind: parts of Kind::compute. All kinds together are Kind::compute. `copy` is a
+/// kind of time already, so a copy within a device is `device_copy` here.
+inline constexpr auto kWorks = [] {
+  std::array<KindRow, work::kWorkKinds.size()> rows{};
+  for (size_t w = 0; w < rows.size(); ++w) rows[w] = {work::kWorkKinds[w].name, work::kWorkKinds[w].meaning};
+  rows[static_cast<size_t>(WorkKind::copy)].name = "device_copy";
+  return rows;
+}();
+constexpr uint32_t bit(WorkKind work) { return 1u << static_cast<uint32_t>(work); }
 
 /// A kind of time; for computations and collectives also a part of the kind.
 struct TimeClass {
   Kind kind = Kind::compute;
   trace::CommType type = trace::CommType::unknown;  ///< of collectives; unknown: all
-  std::string group;              ///< of collectives, a pattern; "*": all. "" is the group of all ranks
-  std::optional<Work> work = {};  ///< of computation; absent: all
+  std::string group;                  ///< of collectives, a pattern; "*": all. "" is the group of all ranks
+  std::optional<WorkKind> work = {};  ///< of computation; absent: all
   auto operator<=>(const TimeClass&) const = default;
 };
 /// Return "compute", "all_reduce", "all_reduce:dp".
@@ -120,7 +92,7 @@ std::string name(const TimeClass& time);
 /// The target of a rule: kinds, or computations of a kind, or collectives of a type, or of a type and a group.
 struct Selector {
   uint32_t kinds = 0;  ///< bits, by Kind
-  uint32_t works = 0;  ///< of compute: bits, by Work; 0: all
+  uint32_t works = 0;  ///< of compute: bits, by WorkKind; 0: all
   std::optional<trace::CommType> type;
   std::optional<std::string> group;  ///< a pattern (recorded::matches_pattern)
 };

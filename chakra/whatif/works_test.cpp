@@ -89,7 +89,7 @@ TEST(Works, NothingOfAGeneratedStepIsOther) {
     const NodeWorks works(t);
     const NodeKinds kinds(t);
     for (const NodeId n : t.nodes())
-      if (kinds.of(n) == Kind::compute) EXPECT_NE(works.of(n), Work::other) << model << " " << t.name_of(n);
+      if (kinds.of(n) == Kind::compute) EXPECT_NE(works.of(n), WorkKind::other) << model << " " << t.name_of(n);
   }
 }
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <new>
 
-#include "chakra/device/device.h"
 #include "chakra/replay/compute.h"
 #include "chakra/replay/work/blas.h"
 #include "chakra/replay/work/copies.h"
+#include "chakra/work/work.h"
 
 namespace chakra::replay {
 namespace {
@@ -16,7 +16,7 @@ constexpr int64_t kLeastSize = 16, kMostSize = 4096, kUsualSize = 512;
 constexpr int64_t kMostBuffer = int64_t{1} << 20, kUsualBuffer = 256;  ///< MiB
 
 bool says_work(const trace::Trace& t, trace::NodeId n) {
-  const device::Work work = device::work_of(t, n);
+  const work::NodeWork work = work::work_of(t, n);
   return t.type[n] == trace::NodeType::comp && (work.ops > 0 || work.bytes > 0);
 }
 
@@ -69,7 +69,7 @@ class WorkComputer : public Computer {
     const auto since = [](Clock::time_point begin) {
       return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count() * kPsPerNs;
     };
-    const device::Work work = device::work_of(trace_, node);
+    const work::NodeWork work = work::work_of(trace_, node);
     const Clock::time_point begin = Clock::now();
     for (const Product& p : products_of(scaled(work.ops, scale_), size_)) {
       for (uint64_t i = 0; i < p.count && !stop; ++i) {
@@ -105,7 +105,7 @@ WorkDone asked_work(const trace::Trace& t, const std::vector<bool>& selected, do
   for (const trace::NodeId n : t.nodes()) {
     if (t.type[n] != trace::NodeType::comp || !(selected.empty() || selected[n])) continue;
     if (says_work(t, n)) {
-      const device::Work work = device::work_of(t, n);
+      const work::NodeWork work = work::work_of(t, n);
       ++all.nodes;
       all.other_types += work.ops > 0 && work.type != trace::DType::f32 && work.type != trace::DType::unknown;
       all.wanted_operations = add_bytes(all.wanted_operations, scaled(work.ops, scale));

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "chakra/sim/retarget.h"
+#include "chakra/work/work.h"
 
 namespace chakra::sim {
 namespace {
@@ -30,7 +31,7 @@ void count_work(const Actor& actor, const device::System& system, ActorReport& r
   const trace::Trace& t = *actor.trace;
   for (const trace::NodeId n : t.nodes())
     if (t.type[n] == trace::NodeType::comp && !t.on_cpu(n) && actor.times.end[n] >= 0)
-      report.work.add(device::work_of(t, n));
+      report.work.add(work::work_of(t, n));
   const device::Device* on = system.device_of(t.rank);
   const std::optional<device::Device> recorded = on ? std::nullopt : recorded_device(t, system);
   if (!on && recorded) on = &*recorded;

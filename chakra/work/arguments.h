@@ -1,4 +1,5 @@
-// The recorded arguments of an operator: shapes and element types of tensors, and numbers.
+// The recorded arguments of an operator: shapes and element types of tensors, and numbers. Inside the room; work.h
+// brings it.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 
 #include "chakra/trace/trace.h"
 
-namespace chakra::recording {
+namespace chakra::work {
 
 /// A count that saturates at the largest value of an attribute (2^63 - 1) instead of overflowing.
 class Count {
@@ -81,6 +82,12 @@ bool parse_arguments(std::string_view shapes, std::string_view types, std::strin
 /// Return the elements of a list in JSON or Python, without quotes; empty if the text is not a list. Cost: O(text).
 std::vector<std::string_view> list_items(std::string_view list);
 
+/// Return the bytes of one element of any name that plain_dtype understands; 0 if unknown.
+int element_bytes(std::string_view dtype);
+/// Return c10d's name for an element type, in any notation of the record: "Float" for "float" and
+/// "Tensor(float)", also inside lists. Unknown names stay unchanged; other lists give "".
+std::string_view plain_dtype(std::string_view dtype);
+
 /// Return the element type of a tensor's recorded type ("float", "c10::BFloat16",
 /// "Tensor(float)"), with the bytes of one element; unknown and 0 for others.
 struct ElementType {
@@ -91,4 +98,4 @@ ElementType element_type(std::string_view type);
 /// Return the element type in a kernel's name: "..._kernel<c10::BFloat16, ...>", "OpaqueType<4u>".
 ElementType element_type_of_kernel(std::string_view kernel);
 
-}  // namespace chakra::recording
+}  // namespace chakra::work

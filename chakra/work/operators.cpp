@@ -5,9 +5,9 @@
 #include <tuple>
 
 #include "chakra/base/base.h"
-#include "chakra/link/work.h"
+#include "chakra/work/work.h"
 
-namespace chakra::link {
+namespace chakra::work {
 namespace {
 
 using trace::DType;
@@ -832,4 +832,4 @@ const WorkRow* find_work_row(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace chakra::link
+}  // namespace chakra::work

@@ -1,11 +1,10 @@
-#include "chakra/recording/arguments.h"
+#include "chakra/work/arguments.h"
 
 #include <array>
 
 #include "chakra/base/base.h"
-#include "chakra/recording/comm_record.h"
 
-namespace chakra::recording {
+namespace chakra::work {
 namespace {
 
 using trace::DType;
@@ -73,6 +72,58 @@ bool add_tensor(std::string_view shape, std::string_view type, Argument& to) {
   return true;
 }
 
+struct ElementName {
+  std::string_view name;   ///< lower case, without "Tensor()" and "c10::"
+  std::string_view plain;  ///< c10d's
+  int bytes;
+  DType dtype = DType::unknown;  ///< of the arithmetic; unknown: devices have no peak for it
+};
+constexpr std::array<ElementName, 31> kElementNames{{
+    {"float", "Float", 4, DType::f32},
+    {"float32", "Float", 4, DType::f32},
+    {"double", "Double", 8, DType::f64},
+    {"float64", "Double", 8, DType::f64},
+    {"half", "Half", 2, DType::f16},
+    {"float16", "Half", 2, DType::f16},
+    {"bfloat16", "BFloat16", 2, DType::bf16},
+    {"byte", "Byte", 1, DType::i8},
+    {"unsigned char", "Byte", 1, DType::i8},
+    {"uint8", "Byte", 1, DType::i8},
+    {"char", "Char", 1, DType::i8},
+    {"signed char", "Char", 1, DType::i8},
+    {"int8", "Char", 1, DType::i8},
+    {"short", "Short", 2, DType::i16},
+    {"short int", "Short", 2, DType::i16},
+    {"int16", "Short", 2, DType::i16},
+    {"int", "Int", 4, DType::i32},
+    {"int32", "Int", 4, DType::i32},
+    {"long", "Long", 8, DType::i64},
+    {"long int", "Long", 8, DType::i64},
+    {"long long", "Long", 8, DType::i64},
+    {"int64", "Long", 8, DType::i64},
+    {"bool", "Bool", 1, DType::boolean},
+    {"uint16", "UInt16", 2},
+    {"uint32", "UInt32", 4},
+    {"uint64", "UInt64", 8},
+    {"complexfloat", "ComplexFloat", 8, DType::complex},
+    {"complex<float>", "ComplexFloat", 8, DType::complex},
+    {"complexdouble", "ComplexDouble", 16, DType::complex},
+    {"complex<double>", "ComplexDouble", 16, DType::complex},
+    {"float8", "Float8", 1, DType::f8},
+}};
+
+const ElementName* find_element(std::string_view dtype) {
+  if (const size_t tensor = dtype.find("Tensor("); tensor != std::string_view::npos) {  // also in lists of lists
+    dtype.remove_prefix(tensor + 7);
+    dtype = dtype.substr(0, dtype.find(')'));
+  }
+  if (dtype.starts_with("c10::")) dtype.remove_prefix(5);
+  const std::string name = to_lower(dtype);
+  for (const ElementName& row : kElementNames)
+    if (row.name == name || (row.name == "float8" && name.starts_with("float8"))) return &row;
+  return nullptr;
+}
+
 }  // namespace
 
 std::vector<std::string_view> list_items(std::string_view list) {
@@ -81,31 +132,20 @@ std::vector<std::string_view> list_items(std::string_view list) {
   return items;
 }
 
+int element_bytes(std::string_view dtype) {
+  const ElementName* row = find_element(dtype);
+  return row ? row->bytes : 0;
+}
+
+std::string_view plain_dtype(std::string_view dtype) {
+  const ElementName* row = find_element(dtype);
+  if (!row && dtype.starts_with("GenericList")) return {};
+  return row && row->dtype != DType::f8 ? row->plain : dtype;
+}
+
 ElementType element_type(std::string_view type) {
-  struct Row {
-    std::string_view plain;
-    DType dtype;
-  };
-  static constexpr std::array<Row, 12> kRows{{
-      {"Float", DType::f32},
-      {"BFloat16", DType::bf16},
-      {"Half", DType::f16},
-      {"Double", DType::f64},
-      {"Long", DType::i64},
-      {"Int", DType::i32},
-      {"Short", DType::i16},
-      {"Byte", DType::i8},
-      {"Char", DType::i8},
-      {"Bool", DType::boolean},
-      {"ComplexFloat", DType::complex},
-      {"ComplexDouble", DType::complex},
-  }};
-  const uint64_t bytes = static_cast<uint64_t>(element_bytes(type));
-  if (bytes == 0) return {};
-  if (contains(type, "Float8")) return {DType::f8, bytes};
-  const std::string_view plain = plain_dtype(type);
-  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.plain == plain; });
-  return {row == kRows.end() ? DType::unknown : row->dtype, bytes};
+  const ElementName* row = find_element(type);
+  return row ? ElementType{row->dtype, static_cast<uint64_t>(row->bytes)} : ElementType{};
 }
 
 ElementType element_type_of_kernel(std::string_view kernel) {
@@ -185,4 +225,4 @@ bool Arguments::any_tensor() const {
   return std::any_of(inputs.begin(), inputs.end(), [](const Argument& a) { return !a.tensors.empty(); });
 }
 
-}  // namespace chakra::recording
+}  // namespace chakra::work

@@ -1,9 +1,12 @@
 // The kinds of kernels, and what each takes by its sizes.
+#include "chakra/work/kernels.h"
+
+#include <algorithm>
 #include <cmath>
 
-#include "chakra/device/kernels.h"
+#include "chakra/base/base.h"
 
-namespace chakra::device {
+namespace chakra::work {
 namespace {
 
 double none(const Sizes&) { return 0; }
@@ -22,6 +25,7 @@ double own_choices(const Sizes& s) { return s[0] * s[4] / s[5]; }
 
 const std::array<KernelKind, 16> kKernelKinds{{
     {"gemm",
+     WorkKind::matrix,
      {"m", "n", "k"},
      {"m x k", "k x n", "m x n"},
      [](const Sizes& s) { return 2 * s[0] * s[1] * s[2]; },
@@ -32,17 +36,40 @@ const std::array<KernelKind, 16> kKernelKinds{{
      "matrix multiplication of m x k and k x n",
      0b110},
     {"attention",
+     WorkKind::attention,
      {"batch", "tokens", "heads", "kv_heads", "head_dim"},
      {"all"},
      [](const Sizes& s) { return 2 * s[0] * s[2] * s[1] * s[1] * s[4]; },
      [](const Sizes& s) { return Tensors{2 * s[0] * s[1] * (s[2] + s[3]) * s[4]}; },
      [](const Sizes& s) { return s[1]; },
      "causal attention, forward, in one kernel"},
-    {"norm", {"rows", "width"}, {"all"}, none, passes<2>, none, "normalisation along the width"},
-    {"embedding", {"rows", "width"}, {"all"}, none, passes<2>, none, "embedding lookup of table rows"},
-    {"rope", {"rows", "width"}, {"all"}, none, passes<2>, none, "RoPE on queries and keys of the given width"},
-    {"add", {"rows", "width"}, {"all"}, none, passes<3>, none, "two tensors added"},
+    {"norm",
+     WorkKind::normalization,
+     {"rows", "width"},
+     {"all"},
+     none,
+     passes<2>,
+     none,
+     "normalisation along the width"},
+    {"embedding",
+     WorkKind::lookup,
+     {"rows", "width"},
+     {"all"},
+     none,
+     passes<2>,
+     none,
+     "embedding lookup of table rows"},
+    {"rope",
+     WorkKind::elementwise,
+     {"rows", "width"},
+     {"all"},
+     none,
+     passes<3>,
+     none,
+     "RoPE on queries and keys of the given width"},
+    {"add", WorkKind::elementwise, {"rows", "width"}, {"all"}, none, passes<3>, none, "two tensors added"},
     {"activation",
+     WorkKind::elementwise,
      {"rows", "width"},
      {"all"},
      none,
@@ -50,6 +77,7 @@ const std::array<KernelKind, 16> kKernelKinds{{
      none,
      "elementwise function of one tensor, multiplied by another tensor"},
     {"decode_attention",
+     WorkKind::attention,
      {"batch", "context", "heads", "kv_heads", "head_dim", "window"},
      {"all"},
      [](const Sizes& s) { return 4 * s[0] * s[2] * s[5] * s[4]; },
@@ -59,6 +87,7 @@ const std::array<KernelKind, 16> kKernelKinds{{
      0,
      true},
     {"latent_attention",
+     WorkKind::attention,
      {"batch", "tokens", "heads"},
      {"all"},
      [](const Sizes& s) { return s[0] * s[2] * s[1] * s[1] * kLatentWidths; },
@@ -68,6 +97,7 @@ const std::array<KernelKind, 16> kKernelKinds{{
      0,
      true},
     {"latent_decode",
+     WorkKind::attention,
      {"batch", "context", "heads"},
      {"all"},
      [](const Sizes& s) { return 2 * s[0] * s[1] * s[2] * (2 * kLatentRank + kLatentRope); },
@@ -79,6 +109,7 @@ const std::array<KernelKind, 16> kKernelKinds{{
      0,
      true},
     {"experts",
+     WorkKind::matrix,
      {"tokens", "hidden", "width", "experts", "top_k", "ep"},
      {"choices", "own", "weights"},
      [](const Sizes& s) { return 6 * own_choices(s) * s[1] * s[2]; },
@@ -91,6 +122,7 @@ const std::array<KernelKind, 16> kKernelKinds{{
      0,
      true},
     {"gated_delta",
+     WorkKind::attention,
      {"batch", "tokens", "k_heads", "v_heads", "head_dim"},
      {"all"},
      [](const Sizes& s) { return 6 * s[0] * s[1] * s[3] * s[4] * s[4]; },
@@ -100,6 +132,7 @@ const std::array<KernelKind, 16> kKernelKinds{{
      0,
      true},
     {"gated_delta_decode",
+     WorkKind::attention,
      {"batch", "k_heads", "v_heads", "head_dim"},
      {"all"},
      [](const Sizes& s) { return 6 * s[0] * s[2] * s[3] * s[3]; },
@@ -109,6 +142,7 @@ const std::array<KernelKind, 16> kKernelKinds{{
      0,
      true},
     {"conv1d",
+     WorkKind::elementwise,
      {"batch", "tokens", "channels"},
      {"all"},
      [](const Sizes& s) { return 8 * s[0] * s[1] * s[2]; },
@@ -118,6 +152,7 @@ const std::array<KernelKind, 16> kKernelKinds{{
      0,
      true},
     {"conv1d_decode",
+     WorkKind::elementwise,
      {"batch", "channels"},
      {"all"},
      [](const Sizes& s) { return 8 * s[0] * s[1]; },
@@ -127,6 +162,7 @@ const std::array<KernelKind, 16> kKernelKinds{{
      0,
      true},
     {"copy",
+     WorkKind::copy,
      {"elements"},
      {"all"},
      none,
@@ -151,4 +187,39 @@ const KernelKind* find_kernel_kind(std::string_view name) {
   return find_row(kKernelKinds, name.substr(0, name.find('.')));
 }
 
-}  // namespace chakra::device
+std::optional<KernelShape> parse_kernel(std::string_view text) {
+  KernelShape shape;
+  size_t end = std::min(text.find(':'), text.size());
+  shape.name = text.substr(0, end);
+  shape.kind = find_kernel_kind(shape.name);
+  if (!shape.kind) return std::nullopt;
+  for (size_t i = 0; i < shape.kind->size(); ++i) {
+    if (end >= text.size()) return std::nullopt;
+    const size_t begin = end + 1;
+    end = std::min(text.find(',', begin), text.size());
+    uint64_t size = 0;
+    if (!parse_decimal(text.substr(begin, end - begin), size) || size == 0) return std::nullopt;
+    shape.sizes[i] = static_cast<double>(size);
+  }
+  if (end != text.size()) return std::nullopt;
+  return shape;
+}
+
+double bytes_of(trace::DType type) {
+  using trace::DType;
+  switch (type) {
+    case DType::complex:
+    case DType::f64:
+    case DType::i64: return 8;
+    case DType::f32:
+    case DType::tf32:
+    case DType::i32: return 4;
+    case DType::f8:
+    case DType::i8:
+    case DType::boolean: return 1;
+    case DType::f4: return 0.5;
+    default: return 2;
+  }
+}
+
+}  // namespace chakra::work

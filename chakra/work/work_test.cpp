@@ -1,5 +1,5 @@
 // Work against counts by hand, and shapes that cannot be.
-#include "chakra/link/work.h"
+#include "chakra/work/work.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,8 @@
 
 #include "chakra/base/base.h"
 #include "chakra/base/testing/testing.h"
-#include "chakra/link/link.h"
 
-namespace chakra::link {
+namespace chakra::work {
 namespace {
 
 struct Recorded {
@@ -213,4 +212,4 @@ TEST(Work, EveryOperatorHasOneRow) {
 }
 
 }  // namespace
-}  // namespace chakra::link
+}  // namespace chakra::work

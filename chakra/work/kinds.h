@@ -1,0 +1,56 @@
+// The kinds of work: what an operator, a kernel or a node computes. Inside the room; work.h brings it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace chakra::work {
+
+enum class WorkKind : uint8_t {
+  matrix,
+  convolution,
+  attention,
+  normalization,
+  softmax,
+  elementwise,
+  reduction,
+  pooling,
+  lookup,
+  loss,
+  optimizer,
+  random,
+  copy,
+  fill,
+  compiled,
+  other
+};
+
+struct WorkKindRow {
+  std::string_view name, meaning;
+  bool product = false;       ///< an operator hands such work on to others (aten::linear to aten::addmm)
+  bool needs_values = false;  ///< formulas need numbers beside shapes
+};
+/// By WorkKind.
+inline constexpr std::array<WorkKindRow, 16> kWorkKinds{{
+    {"matrix", "products of matrices", true},
+    {"convolution", "convolutions", true, true},
+    {"attention", "attention in one kernel", true},
+    {"normalization", "normalisation along a dimension", false, true},
+    {"softmax", "softmax, where it is a kernel of its own"},
+    {"elementwise", "functions and sums of elements, rotations"},
+    {"reduction", "sums, means and largest elements", false, true},
+    {"pooling", "pooling", false, true},
+    {"lookup", "rows of tables", false, true},
+    {"loss", "losses"},
+    {"optimizer", "updates of parameters"},
+    {"random", "random numbers, dropout"},
+    {"copy", "copies within a device"},
+    {"fill", "memory that is set"},
+    {"compiled", "kernels that a compiler made of several operators", false, true},
+    {"other", "what nothing tells the kind of"},
+}};
+constexpr const WorkKindRow& row_of(WorkKind kind) { return kWorkKinds[static_cast<size_t>(kind)]; }
+constexpr std::string_view name(WorkKind kind) { return row_of(kind).name; }
+
+}  // namespace chakra::work
