@@ -101,7 +101,8 @@ constexpr std::array kSummaries{
     column_if<Summary>([](const Summary& s) { return s.of_class; }, "ranks", Unit::count, "ranks of the class",
                        [](const Summary& s) { return s.of.ranks; })};
 constexpr std::array kCommunication{
-    column<Communication>("type", Unit::none, "the operation", [](const auto& c) { return communication_name(c.first); }),
+    column<Communication>("type", Unit::none, "the operation",
+                          [](const auto& c) { return communication_name(c.first); }),
     column<Communication>("count", Unit::count, "nodes", [](const auto& c) { return c.second.count; }),
     column<Communication>("bytes", Unit::bytes, "what they move", [](const auto& c) { return c.second.bytes; }),
     time_column<Communication>("time_ps", "their durations", [](const auto& c) { return c.second.time; })};

@@ -64,7 +64,7 @@ const std::array<KernelKind, 16> kKernelKinds{{
      {"rows", "width"},
      {"all"},
      none,
-     passes<3>,
+     passes<2>,
      none,
      "RoPE on queries and keys of the given width"},
     {"add", WorkKind::elementwise, {"rows", "width"}, {"all"}, none, passes<3>, none, "two tensors added"},

@@ -33,22 +33,22 @@ struct WorkKindRow {
 };
 /// By WorkKind.
 inline constexpr std::array<WorkKindRow, 16> kWorkKinds{{
-    {"matrix", "products of matrices", true},
+    {"matrix", "matrix multiplications", true},
     {"convolution", "convolutions", true, true},
     {"attention", "attention in one kernel", true},
     {"normalization", "normalisation along a dimension", false, true},
-    {"softmax", "softmax, where it is a kernel of its own"},
-    {"elementwise", "functions and sums of elements, rotations"},
+    {"softmax", "softmax in a separate kernel"},
+    {"elementwise", "elementwise functions and sums, RoPE"},
     {"reduction", "sums, means and largest elements", false, true},
     {"pooling", "pooling", false, true},
-    {"lookup", "rows of tables", false, true},
+    {"lookup", "embedding lookups", false, true},
     {"loss", "losses"},
     {"optimizer", "updates of parameters"},
     {"random", "random numbers, dropout"},
     {"copy", "copies within a device"},
-    {"fill", "memory that is set"},
-    {"compiled", "kernels that a compiler made of several operators", false, true},
-    {"other", "what nothing tells the kind of"},
+    {"fill", "memset"},
+    {"compiled", "fused kernels of a compiler", false, true},
+    {"other", "all other computation"},
 }};
 constexpr const WorkKindRow& row_of(WorkKind kind) { return kWorkKinds[static_cast<size_t>(kind)]; }
 constexpr std::string_view name(WorkKind kind) { return row_of(kind).name; }

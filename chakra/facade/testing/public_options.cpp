@@ -258,11 +258,10 @@ constexpr std::array kFunctions{
              kAsks},
     Function{"EditOptions", "Job", "edit", "self", "Job", "Job(self._edit({}, progress))",
              "The job itself does not change. Job.made has the findings."},
-    Function{
-        "WriteOptions", "Job", "write", "self, path: Text", "Answer",
-        "Answer(self._write(os.fspath(path), {}, progress))",
-        "path: FILE.chakra is a container, PREFIX stands for PREFIX.<rank>.et, and FOLDER/ for trace.<rank>.et in "
-        "the folder."},
+    Function{"WriteOptions", "Job", "write", "self, path: Text", "Answer",
+             "Answer(self._write(os.fspath(path), {}, progress))",
+             "path: FILE.chakra is a container, PREFIX stands for PREFIX.<rank>.et, and FOLDER/ for trace.<rank>.et in "
+             "the folder."},
     Function{"StepOptions", "generate", "step", "", "Job", "Job(_chakra.generate_step({}, progress))",
              "Job.made has the numbers of the job."},
     Function{"ServeOptions", "generate", "serve", "", "Job", "Job(_chakra.generate_serve({}, progress))",
@@ -389,7 +388,8 @@ std::string python_source() {
     else if (function.scope != scope)
       text +=
           function.scope == "Job"
-              ? "\n\nclass Job(BaseJob):\n    \"\"\"The traces of all ranks of a job. Several threads may use one job.\n\n"
+              ? "\n\nclass Job(BaseJob):\n    \"\"\"The traces of all ranks of a job. Several threads may use one "
+                "job.\n\n"
                 "    The first verb that needs the traces reads them; later verbs reuse them. progress(share) receives "
                 "the completed\n"
                 "    share of the work, 0 to 1. Return False to stop: the verb then raises Error with code 130. Other "
