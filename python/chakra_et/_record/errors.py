@@ -12,7 +12,8 @@ class RecordWarning(UserWarning):
 
 
 def warn(text):
-    warnings.warn(text, RecordWarning, stacklevel=3)
+    """Warn without the path of the script, which a log must not have with level=1."""
+    warnings.warn_explicit(text, RecordWarning, "chakra_et.record", 0)
 
 
 def note(text):

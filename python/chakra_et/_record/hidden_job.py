@@ -4,7 +4,7 @@ import shutil
 
 from . import output
 from .command import run
-from .errors import warn
+from .errors import RecordError, warn
 from .hide import Hider
 
 
@@ -19,7 +19,12 @@ def link(command, private, raw, out, complete):
     try:
         os.makedirs(hidden, 0o700, exist_ok=True)
         os.makedirs(out, exist_ok=True)
-        run(command, ["link", folder, "-o", linked], private, silent=True)
+        try:
+            run(command, ["link", folder, "-o", linked], private, silent=True)
+        except RecordError:  # PyTorch does not escape quotes in labels, and the raw files exist only once
+            shutil.rmtree(linked, ignore_errors=True)
+            run(command, ["link", "--salvage", folder, "-o", linked], private, silent=True)
+            warn("the recordings are damaged, by labels with quotes perhaps; damaged records were left out")
         run(command, ["convert", linked, "-o", os.path.join(linked, "lines"), "--to", "jsonl"], private, silent=True)
         hider = Hider()
         for manifest in sorted(manifests, key=lambda one: one["rank"]):

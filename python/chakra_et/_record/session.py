@@ -11,7 +11,21 @@ from .steps import Clock, OptimizerWatch, parse_steps
 
 FORMAT = "chakra recording 1"
 active = None  # the recorder whose block is open
+warned = set()  # what this process has warned of
 parts_of = {}  # folder -> how many recordings of this process it has
+
+
+def _in_child():
+    """A forked process, such as a worker of a DataLoader, inherits the observer and its open file: it must not write there."""
+    global active
+    recorder, active = active, None
+    if recorder is not None:
+        recorder.watch.ended = lambda: None
+        if recorder.profiler is not None:
+            recorder.observer.stop()
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 
 class Recorder:
@@ -22,6 +36,7 @@ class Recorder:
         if level not in (0, 1):
             raise RecordError(f"level={level} is unknown: 0 keeps names, 1 removes names, paths and labels")
         self.out, self.ranges, self.warmup, self.level = os.path.abspath(os.fspath(out)), parse_steps(steps), max(0, int(warmup)), level
+        self.checked = False
         self.rank, self.overwrite, self.compress, self.quiet = rank, overwrite, compress, quiet
         self.command = find_command(command) if level else None
         self.private_at, self.private_bytes, self.private = private, private_bytes, None
@@ -39,7 +54,8 @@ class Recorder:
         if torch.autograd._profiler_enabled():
             raise RecordError("a profiler runs already; end the script's own torch.profiler before the recording")
         rank, world, local = self._place()
-        if self.out not in parts_of and output.rank_is_known(self.rank):
+        self.checked = output.rank_is_known(self.rank)
+        if self.out not in parts_of:
             output.refuse_earlier(self.out, rank, world, self.overwrite)
         os.makedirs(self.out, exist_ok=True)
         if self.level:
@@ -47,7 +63,9 @@ class Recorder:
         self.lacks = torch_side.lacking()
         if not self.quiet and rank == 0:
             for text in self.lacks:
-                warn(f"PyTorch {torch.__version__} does not record {text}")
+                if text not in warned:
+                    warned.add(text)
+                    warn(f"PyTorch {torch.__version__} does not record {text}")
         active = self
         try:
             self.watch.start()
@@ -182,11 +200,11 @@ class Recorder:
         files = {kind: self._raw(kind) for kind in ("host", "device")}
         sizes = {kind: output.check_whole(path, kind) for kind, path in files.items()}
         part = parts_of.get(self.out, 0)
-        parts_of[self.out] = part + 1
         manifest = self._manifest(span, part, sizes)
         rank, _, local = self._place()
-        if part == 0:
+        if part == 0 and not self.checked:
             output.refuse_earlier(self.out, rank, manifest["ranks"], self.overwrite)
+        parts_of[self.out] = part + 1
         if self.private is None:
             folder = output.part_folder(self.out, part)
             os.makedirs(folder, exist_ok=True)
