@@ -70,8 +70,12 @@ class OptimizerWatch:
         import torch
         from torch.optim.optimizer import register_optimizer_step_post_hook
         optimizer = torch.optim.Optimizer
+        kinds = {}  # type -> whether it is an optimizer
         for found in gc.get_objects():
-            if issubclass(type(found), optimizer):
+            kind = type(found)
+            if kind not in kinds:
+                kinds[kind] = issubclass(kind, optimizer)
+            if kinds[kind]:
                 self._wrap(found)
         watch, original = self, optimizer.__init__
 

@@ -149,7 +149,7 @@ def test_unchanged_script_under_torchrun(tmp_path):
 
 SECRETS = [f"hush{number:02d}{'qvxzjk'[number % 6]}wq" for number in range(50)]
 # Which of them a recording as it is has; the others are those of the surroundings, which PyTorch happens not to write.
-FOUND_AS_IT_IS = 30
+FOUND_AS_IT_IS = 28
 
 
 def contents(path):
@@ -190,7 +190,8 @@ def test_planted_secrets_are_in_no_file(secret, tmp_path):
         assert not found_in(base / folder, SECRETS), folder
     own = [line for text in printed for line in text.splitlines() if "chakra" in line.lower()]  # PyTorch prints more
     assert own and not [line for line in own for one in SECRETS if one in line]
-    assert "nothing found" in chakra("check", base / "out" / "hidden")
+    text = chakra("check", base / "out" / "hidden")  # notes: operators of the thread that PyTorch before 2.7 gives no time
+    assert "warning" not in text and "error" not in text
     chakra("convert", base / "out" / "hidden", "-o", tmp_path / "lines", "--to", "jsonl")
     assert not found_in(tmp_path, SECRETS)  # also in a form whose texts lie side by side
 
