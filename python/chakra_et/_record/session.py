@@ -162,14 +162,17 @@ class Recorder:
                 os.remove(self._raw(kind))
         self.observer = torch_side.make_observer(self._raw("host"))
         try:
-            self.profiler = torch_side.make_profiler(self.observer, first, self.number, end, self._exported)
-            self.began_with = torch_side.groups()
+            self.profiler = torch_side.make_profiler(self.observer, first, self.number, end, self._began, self._exported)
             self.profiler.start()
         except BaseException:
             self.profiler = None
             torch_side.finish_observer(self.observer)
             raise
         self.took["begin"] = time.perf_counter() - begun
+
+    def _began(self):
+        """The warm-up ends: the observer writes the process groups that exist now."""
+        self.began_with = torch_side.groups()
 
     def _exported(self, profiler):
         """The profiler has stopped: write its trace."""

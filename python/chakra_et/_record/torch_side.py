@@ -112,8 +112,11 @@ def finish_observer(observer):
     observer._registered = False
 
 
-def make_profiler(observer, first, begin, end, ready):
-    """A profiler whose step is `begin`, that warms up until step `first` and saves at step `end` - 1 (None: at its end)."""
+def make_profiler(observer, first, begin, end, began, ready):
+    """A profiler whose step is `begin`, that warms up until step `first` and saves at step `end` - 1 (None: at its end).
+
+    It calls `began` when the recording begins, `ready` with itself when the recording has ended.
+    """
     import torch
     from torch.profiler import ProfilerAction, ProfilerActivity, profile
 
@@ -129,6 +132,7 @@ def make_profiler(observer, first, begin, end, ready):
         own_observer = None
 
         def start_trace(self):
+            began()
             if self.own_observer is not None:
                 self.own_observer.start()
                 record_groups()

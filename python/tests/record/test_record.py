@@ -60,7 +60,8 @@ def linked(folder, traces, world, *options):
         result = json.load(file)
     assert [rank["rank"] for rank in result["ranks"]] == list(range(world))
     for rank in result["ranks"]:
-        assert rank["host_ops"] == rank["matched_host_ops"] > 0, rank
+        missing = rank["host_ops"] - rank["matched_host_ops"]  # before 2.6, Kineto lacks what Gloo's threads run
+        assert rank["host_ops"] > 0 and (missing == 0 or VERSION < (2, 6) and missing < 0.03 * rank["host_ops"]), rank
         assert abs(rank["self_replay_error"]) < 0.01, rank
     assert "nothing found" in chakra("check", traces / "t")
     return result["ranks"]
@@ -124,6 +125,12 @@ def test_a_step_is_counted_once(two):
     assert two[1]["scheduler"] == 4
 
 
+def test_late_process_groups_are_named(tmp_path):
+    """In a process of its own, since torch.distributed is global."""
+    launch.ranks([os.path.join(launch.HERE, "late_group.py"), str(tmp_path / "out")], 1)
+    assert manifest(tmp_path / "out", 0)["lacks"][-1] == "process groups that were made after the recording began"
+
+
 def test_refusals(two):
     found = two[1]["refusals"]
     for name, part in {"too_late": "ended at step 1", "nested": "open already", "profiled": "a profiler runs", "again": "earlier recording",
@@ -141,6 +148,7 @@ def test_unchanged_script_under_torchrun(tmp_path):
     assert done.stdout.count("arguments ['6'] plain_script.py") == 2
     linked(tmp_path / "out", tmp_path / "traces", 2)
     assert "steps 2 to 3 of 2 ranks" in done.stderr
+    assert "process groups" not in done.stderr  # the warm-up begins before init_process_group, the recording after it
     if VERSION < (2, 7):
         assert "does not record operators of threads" in done.stderr
 
