@@ -231,6 +231,18 @@ Result<std::string> choose_cycle(int64_t rank, std::vector<std::string>& files, 
   return files[static_cast<size_t>(*cycle)];
 }
 
+/// Return the host trace of a rank: of the cycle, where each cycle has its own, else the only one.
+Result<std::string> choose_host(int64_t rank, std::vector<std::string>& files, size_t devices,
+                                std::optional<int64_t> cycle) {
+  if (files.size() == 1) return files[0];
+  if (cycle && files.size() == devices) {
+    std::sort(files.begin(), files.end(), counts_before);
+    return files[static_cast<size_t>(*cycle)];  // choose_cycle() found a Kineto trace of this number
+  }
+  return fail(Code::bad_input, "pytorch.pair.rank_twice",
+              fmt::format("two host traces are of rank {}: this one and {}", rank, quote(files[0], 200)), {files[1]});
+}
+
 RankInput host_alone(const Sniffed& file) {
   RankInput input;
   input.host = file.path;
@@ -384,29 +396,21 @@ Result<Pairing> pair_folders(const std::vector<std::string>& folders, std::optio
   for (auto& [rank, files] : cycles) {
     CHAKRA_ASSIGN(ranks[rank].device, choose_cycle(rank, files, cycle));
   }
+  std::map<int64_t, std::vector<std::string>> of_cycles;  // the host traces of each rank
   for (const Sniffed& file : hosts) {
     if (!file.named) return rank_error(file.path, "the name of the host trace has no rank");
-    if (devices.empty()) {
-      const auto [input, added] = ranks.try_emplace(*file.named, host_alone(file));
-      input->second.rank = *file.named;
-      input->second.rank_known = true;
-      if (!added)
-        return fail(
-            Code::bad_input, "pytorch.pair.rank_twice",
-            fmt::format("two host traces are of rank {}: this one and {}", *file.named, quote(input->second.host, 200)),
-            {file.path});
-      continue;
-    }
-    const auto found = ranks.find(*file.named);
-    if (found == ranks.end())
+    if (!devices.empty() && !ranks.contains(*file.named))
       return fail(Code::bad_input, "pytorch.pair.incomplete",
                   fmt::format("rank {} has a host trace but no Kineto trace", *file.named), {file.path});
-    if (!found->second.host.empty())
-      return fail(
-          Code::bad_input, "pytorch.pair.rank_twice",
-          fmt::format("two host traces are of rank {}: this one and {}", *file.named, quote(found->second.host, 200)),
-          {file.path});
-    found->second.host = file.path;
+    if (devices.empty()) {
+      RankInput& input = ranks.try_emplace(*file.named, host_alone(file)).first->second;
+      input.rank = *file.named;
+      input.rank_known = true;
+    }
+    of_cycles[*file.named].push_back(file.path);
+  }
+  for (auto& [rank, files] : of_cycles) {
+    CHAKRA_ASSIGN(ranks[rank].host, choose_host(rank, files, cycles[rank].size(), cycle));
   }
   for (auto& [rank, input] : ranks) {
     if (input.host.empty() && !hosts.empty())

@@ -36,7 +36,8 @@ struct Pairing {
 /// or kineto in the name, else the number after rank in the name of an enclosing folder, else tp + TP * pp of SGLang's
 /// names (TP-1-DP-0-PP-2), else the only number in the name or in a folder's name; a single pair needs no rank. Numbers
 /// outside the recorded groups (process ids) give way to the ranks in the records, else to the order of the numbers.
-/// `cycle`: which Kineto trace of each rank, from 0 in the order of names, if a schedule made several.
+/// `cycle`: which Kineto trace of each rank, from 0 in the order of names, if a schedule made several; and which host
+/// trace, if a rank has as many of them.
 /// Errors: pytorch.pair.none, pytorch.pair.pipe, pytorch.pair.rank, pytorch.pair.rank_twice, pytorch.pair.cycle,
 /// pytorch.pair.incomplete, and those of ByteSource.
 Result<Pairing> pair_folder(const std::string& folder);

@@ -392,6 +392,24 @@ TEST(Pairs, RanksOfAFolder) {
     ASSERT_TRUE(chosen) << cycle;
     EXPECT_TRUE(chosen->ranks[0].device.ends_with(name)) << chosen->ranks[0].device;
   }
+  // As many host traces as Kineto traces: one of each cycle. Another number is refused.
+  for (const char* part : {"h", "h/part1", "h/part2"})
+    for (const char* rank : {"0", "1"}) {
+      folder.write(fmt::format("{}/device.{}.json", part, rank), kineto(""));
+      folder.write(fmt::format("{}/host.{}.json", part, rank), host);
+    }
+  EXPECT_EQ(tag_of(pair_folder(folder.path("h"))), "pytorch.pair.rank_twice");
+  for (const auto& [cycle, part] : {std::pair(0, "h"), {1, "h/part1"}, {2, "h/part2"}}) {
+    auto chosen = pair_folders({folder.path("h")}, cycle);
+    ASSERT_TRUE(chosen) << cycle;
+    ASSERT_EQ(chosen->ranks.size(), 2u);
+    EXPECT_EQ(chosen->ranks[1].host, folder.path(fmt::format("{}/host.1.json", part)));
+    EXPECT_EQ(chosen->ranks[1].device, folder.path(fmt::format("{}/device.1.json", part)));
+  }
+  folder.write("g/host.0.json", host);
+  EXPECT_TRUE(pair_folders({folder.path("g")}, 2));
+  folder.write("g/host.0.r2.json", host);
+  EXPECT_EQ(tag_of(pair_folders({folder.path("g")}, 1)), "pytorch.pair.rank_twice");
   EXPECT_EQ(tag_of(pair_folders({folder.path("g")}, 3)), "pytorch.pair.cycle");
   folder.write("f/x.txt", "nothing");
   EXPECT_EQ(tag_of(pair_folder(folder.path("f"))), "pytorch.pair.none");

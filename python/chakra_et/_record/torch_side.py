@@ -1,0 +1,161 @@
+"""The profiler of the installed PyTorch with each option that linking uses, and what this PyTorch cannot record."""
+import inspect
+import json
+import platform
+import sys
+
+from .errors import RecordError
+
+EXPERIMENTAL = {"enable_cuda_sync_events": "waits between streams of the device (linking infers them by rules)",
+                "profile_all_threads": "operators of threads that the profiled thread did not start"}
+OPTIONS = {"record_shapes": True, "profile_memory": False, "with_stack": False, "with_flops": False, "with_modules": False}
+
+
+def torch_version():
+    import torch
+    return tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+
+
+def devices():
+    """Kinds of devices that can be recorded beside the CPU, by the names of ProfilerActivity."""
+    import torch
+    found = []
+    for name in ("cuda", "xpu", "mtia"):
+        module = getattr(torch, name, None)
+        if module is not None and module.is_available() and hasattr(torch.profiler.ProfilerActivity, name.upper()):
+            found.append(name.upper())
+    return found
+
+
+def experimental():
+    """(options of _ExperimentalConfig that this version has, what a recording without the others lacks)"""
+    import torch
+    known = torch._C._profiler._ExperimentalConfig.__init__.__doc__ or ""
+    used = [name for name in EXPERIMENTAL if name in known]
+    lacks = [text for name, text in EXPERIMENTAL.items() if name not in known and (name != "enable_cuda_sync_events" or devices())]
+    return used, lacks
+
+
+def lacking():
+    """What the installed PyTorch cannot record, one text each."""
+    import torch
+    lacks = experimental()[1]
+    parameters = inspect.signature(torch.profiler.profile.__init__).parameters
+    if "execution_trace_observer" not in parameters:
+        lacks.append("record-function ids in the Kineto trace (linking joins the two traces by the order of operators)")
+    if not torch.profiler.supported_activities() or not torch.autograd.kineto_available():
+        lacks.append("times: this PyTorch was built without Kineto")
+    accelerators = [name for name in ("cuda", "xpu", "mtia", "hpu", "npu")
+                    if getattr(getattr(torch, name, None), "is_available", lambda: False)()]
+    for name in accelerators:
+        if name.upper() not in devices():
+            lacks.append(f"operations of the device {name}")
+    return lacks
+
+
+def groups():
+    """The process groups of this rank: name, description, back end, ranks."""
+    import torch.distributed as dist
+    if not (dist.is_available() and dist.is_initialized()):
+        return []
+    world = dist.distributed_c10d._world
+    found = []
+    for group, name in world.pg_names.items():
+        ranks = world.pg_group_ranks.get(group, {})
+        found.append({"name": str(name), "description": str(getattr(group, "group_desc", "")),
+                      "backend": str(world.pg_backend_config.get(group, "")), "ranks": sorted(int(rank) for rank in ranks)})
+    return found
+
+
+def record_groups():
+    """Write the process groups into the host trace, as newer versions do when the observer starts."""
+    import torch
+    listed = [{"pg_name": group["name"], "backend_config": group["backend"], "ranks": group["ranks"], "group_size": len(group["ranks"])}
+              for group in groups()]
+    if listed:
+        enter = torch.autograd._record_function_with_args_enter
+        torch.autograd._record_function_with_args_exit(enter("## process_group:init ##", json.dumps(listed)))
+
+
+def versions():
+    import torch
+    found = {"python": platform.python_version(), "torch": torch.__version__, "system": f"{platform.system()} {platform.release()}",
+             "machine": platform.machine(), "cuda": torch.version.cuda, "hip": getattr(torch.version, "hip", None)}
+    if torch.cuda.is_available():
+        found["device"] = torch.cuda.get_device_name()
+        found["devices"] = torch.cuda.device_count()
+        try:
+            found["nccl"] = ".".join(str(part) for part in torch.cuda.nccl.version())
+        except (AttributeError, RuntimeError):
+            pass
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def make_observer(path):
+    from torch.profiler import ExecutionTraceObserver
+    observer = ExecutionTraceObserver()
+    observer.register_callback(path)  # returns None in 2.1 and 2.2
+    if not observer._registered:
+        raise RecordError("PyTorch has one execution trace observer a process, and another one is registered; "
+                          "unset ENABLE_PYTORCH_EXECUTION_TRACE, or remove the observer of the script")
+    return observer
+
+
+def finish_observer(observer):
+    """Complete the host trace. The observer's method would also copy the sources of compiled kernels beside the trace."""
+    remove = getattr(sys.modules.get("torch.profiler.profiler"), "_remove_execution_trace_observer", None)
+    if remove is None or not getattr(observer, "_registered", False):
+        observer.unregister_callback()
+        return
+    observer.stop()
+    remove()
+    observer._registered = False
+
+
+def make_profiler(observer, first, begin, end, began, ready):
+    """A profiler whose step is `begin`, that warms up until step `first` and saves at step `end` - 1 (None: at its end).
+
+    It calls `began` when the recording begins, `ready` with itself when the recording has ended.
+    """
+    import torch
+    from torch.profiler import ProfilerAction, ProfilerActivity, profile
+
+    def schedule(step):
+        if step < first:
+            return ProfilerAction.WARMUP
+        if end is None or step < end - 1:
+            return ProfilerAction.RECORD
+        return ProfilerAction.RECORD_AND_SAVE if step == end - 1 else ProfilerAction.NONE
+
+    class Profiler(profile):
+        """Runs the observer where this version of PyTorch does not."""
+        own_observer = None
+
+        def start_trace(self):
+            began()
+            if self.own_observer is not None:
+                self.own_observer.start()
+                record_groups()
+            super().start_trace()
+
+        def stop_trace(self):
+            if self.own_observer is not None:
+                self.own_observer.stop()
+            super().stop_trace()
+
+    arguments = dict(OPTIONS, schedule=schedule, on_trace_ready=ready,
+                     activities=[ProfilerActivity.CPU, *(getattr(ProfilerActivity, name) for name in devices())],
+                     experimental_config=torch._C._profiler._ExperimentalConfig(**{name: True for name in experimental()[0]}))
+    if "execution_trace_observer" in inspect.signature(profile.__init__).parameters:
+        profiler = Profiler(execution_trace_observer=observer, **arguments)
+    else:
+        profiler = Profiler(**arguments)
+        profiler.own_observer = observer
+    profiler.is_chakra_recorder = True
+    profiler.step_num = begin  # so the annotations ProfilerStep#N count as the script does
+    profiler.current_action = schedule(begin)
+    return profiler
+
+
+def is_own(profiler):
+    return getattr(profiler, "is_chakra_recorder", False)

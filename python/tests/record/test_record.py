@@ -1,0 +1,327 @@
+"""chakra_et.record: what is recorded links completely, and what must stay secret does."""
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+
+import launch
+import pytest
+from chakra_et._record import hide, output, private, steps
+from chakra_et._record.command import find_command
+from chakra_et.record import RecordError, record
+
+torch = pytest.importorskip("torch")
+CHAKRA = find_command()
+VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+TWO_RANKS = ["ddp", "made_inside", "manual", "two_optimizers", "scheduler", "whole", "fsdp", "pipeline", "compile", "loader", "forks", "exception",
+             "inside_operator", "early", "cycles", "blocks", "refusals"]
+FOUR_RANKS = ["ddp", "pipeline", "groups"]
+STEPS = {"ddp": [3, 4, 5], "made_inside": [0, 1], "manual": [2, 3], "two_optimizers": [2, 3], "scheduler": [1, 2], "whole": [0, 1], "fsdp": [2, 3],
+         "pipeline": [2, 3], "compile": [3, 4], "loader": [2, 3], "forks": [1, 2], "exception": [1, 2], "inside_operator": [1, 2], "early": [2, 3], "groups": [2, 3]}
+NETWORK = "topology: [Ring]\nnpus_count: [2]\nbandwidth: [50.0]\nlatency: [500.0]\n"
+
+
+def chakra(*words):
+    done = subprocess.run([CHAKRA, *map(str, words)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def jobs(folder, names, world):
+    (folder / "earlier").mkdir()
+    for rank in range(world):
+        (folder / "earlier" / f"host.{rank}.json").touch()
+    launch.ranks([os.path.join(launch.HERE, "jobs.py"), str(folder), *names], world, NAMED="")
+    with open(folder / "facts.0.json", encoding="utf-8") as file:
+        return folder, json.load(file)
+
+
+@pytest.fixture(scope="session")
+def two(tmp_path_factory):
+    return jobs(tmp_path_factory.mktemp("two"), TWO_RANKS, 2)
+
+
+@pytest.fixture(scope="session")
+def four(tmp_path_factory):
+    return jobs(tmp_path_factory.mktemp("four"), FOUR_RANKS, 4)
+
+
+def linked(folder, traces, world, *options):
+    """Link a folder; each rank must be complete, and the traces without a finding. Return the result of each rank."""
+    report = traces / "link.json"
+    traces.mkdir()
+    chakra("link", folder, "-o", traces / "t", "--json", report, *options)
+    with open(report, encoding="utf-8") as file:
+        result = json.load(file)
+    assert [rank["rank"] for rank in result["ranks"]] == list(range(world))
+    for rank in result["ranks"]:
+        missing = rank["host_ops"] - rank["matched_host_ops"]  # before 2.6, Kineto lacks what Gloo's threads run
+        assert rank["host_ops"] > 0 and (missing == 0 or VERSION < (2, 6) and missing < 0.03 * rank["host_ops"]), rank
+        assert abs(rank["self_replay_error"]) < 0.01, rank
+    assert "nothing found" in chakra("check", traces / "t")
+    return result["ranks"]
+
+
+def manifest(folder, rank):
+    with open(folder / f"manifest.{rank}.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def recorded_steps(folder, rank):
+    with gzip.open(folder / f"device.{rank}.json.gz", "rt", encoding="utf-8", errors="replace") as file:
+        return sorted({int(number) for number in re.findall(r'"ProfilerStep#(\d+)"', file.read())})
+
+
+@pytest.mark.parametrize("name", [name for name in TWO_RANKS if name in STEPS])
+def test_two_ranks_link_completely(two, tmp_path, name):
+    folder = two[0] / name
+    linked(folder, tmp_path / "traces", 2)
+    for rank in range(2):
+        told = manifest(folder, rank)
+        assert (told["rank"], told["ranks"], told["level"]) == (rank, 2, 0)
+        assert told["steps"] == STEPS[name]
+        assert set(STEPS[name]) <= set(recorded_steps(folder, rank)) <= {*STEPS[name], STEPS[name][-1] + 1}
+        assert told["counted_by"] == ("step" if name == "manual" else "optimizer")
+        assert told["complete"] == (name not in ("exception", "inside_operator", "early"))
+        assert {file["name"] for file in told["files"].values()} <= set(os.listdir(folder))
+        assert socket.gethostname() not in (folder / f"manifest.{rank}.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", FOUR_RANKS)
+def test_four_ranks_link_completely(four, tmp_path, name):
+    linked(four[0] / name, tmp_path / "traces", 4)
+    assert [manifest(four[0] / name, rank)["host"] for rank in range(4)] == [manifest(four[0] / name, 0)["host"]] * 4
+    if name == "groups":
+        described = [sorted(group["ranks"]) for group in manifest(four[0] / name, 3)["groups"]]
+        assert sorted(described) == [[0, 1, 2, 3], [1, 3], [2, 3]]
+
+
+@pytest.mark.parametrize("name, second", [("cycles", [5, 6]), ("blocks", [1, 2])])
+def test_later_recordings_lie_in_parts(two, tmp_path, name, second):
+    folder = two[0] / name
+    assert manifest(folder, 0)["steps"] == [1, 2]
+    assert manifest(folder / "part1", 1)["steps"] == second
+    linked(folder / "part1", tmp_path / "part", 2)
+    for cycle, wanted in ((0, folder), (1, folder / "part1")):
+        ranks = linked(folder, tmp_path / str(cycle), 2, "--cycle", str(cycle))
+        for rank in ranks:
+            assert {os.path.dirname(rank[kind]) for kind in ("host", "device")} == {str(wanted)}
+
+
+def test_exceptions_come_through(two):
+    assert two[1]["exception"] == "'of the script'"
+    assert two[1]["inside_operator"] == "of backward"
+    assert manifest(two[0] / "exception", 0)["failed"] == "KeyError"
+    assert any("the block ended at step 4" in text for text in two[1]["early"])
+
+
+def test_a_step_is_counted_once(two):
+    assert two[1]["two_optimizers"] == 5
+    assert two[1]["scheduler"] == 4
+
+
+def test_late_process_groups_are_named(tmp_path):
+    """In a process of its own, since torch.distributed is global."""
+    launch.ranks([os.path.join(launch.HERE, "late_group.py"), str(tmp_path / "out")], 1)
+    assert manifest(tmp_path / "out", 0)["lacks"][-1] == "process groups that were made after the recording began"
+
+
+def test_refusals(two):
+    found = two[1]["refusals"]
+    for name, part in {"too_late": "ended at step 1", "nested": "open already", "profiled": "a profiler runs", "again": "earlier recording",
+                       "empty": "holds no step", "text": "FIRST:END", "stride": "stride", "order": "must come after", "level": "level=2",
+                       "no_memory": "not on tmpfs", "small_memory": "MiB free"}.items():
+        assert part in found[name], name
+    assert not [name for _, _, names in os.walk(two[0]) for name in names if name.startswith(".")]
+
+
+def test_unchanged_script_under_torchrun(tmp_path):
+    words = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(launch.free_port()), "-m", "chakra_et.record",
+             "--steps", "2:4", "-o", str(tmp_path / "out"), "--", os.path.join(launch.HERE, "plain_script.py"), "6"]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, env=launch.environment(), timeout=150, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("arguments ['6'] plain_script.py") == 2
+    linked(tmp_path / "out", tmp_path / "traces", 2)
+    assert "steps 2 to 3 of 2 ranks" in done.stderr
+    assert "process groups" not in done.stderr  # the warm-up begins before init_process_group, the recording after it
+    if VERSION < (2, 7):
+        assert "does not record operators of threads" in done.stderr
+
+
+# ---- secrets -----------------------------------------------------------------------------------------------
+
+SECRETS = [f"hush{number:02d}{'qvxzjk'[number % 6]}wq" for number in range(50)]
+# Which of them a recording as it is has; the others are those of the surroundings, which PyTorch happens not to write.
+FOUND_AS_IT_IS = 28
+
+
+def contents(path):
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.name.endswith(".gz") else data
+
+
+def found_in(folder, secrets):
+    found = set()
+    for path in folder.rglob("*"):
+        if path.is_file():
+            data = contents(path).lower() + str(path.relative_to(folder)).lower().encode()
+            found |= {secret for secret in secrets if secret.encode() in data}
+    return found
+
+
+@pytest.fixture(scope="session")
+def secret(tmp_path_factory):
+    base = tmp_path_factory.mktemp("secret")
+    script = base / SECRETS[0] / f"{SECRETS[1]}.py"
+    script.parent.mkdir()
+    shutil.copy(os.path.join(launch.HERE, "secrets_job.py"), script)
+    for name in ("home", "temporary", "out"):
+        (base / name).mkdir()
+    renamed = ["unshare", "--uts", "sh", "-c", f'hostname {SECRETS[5]}; exec "$@"', "sh"]
+    if subprocess.run([*renamed, "true"], capture_output=True, check=False).returncode:
+        renamed = []
+    printed = launch.ranks([str(script), str(base / "out"), ",".join(SECRETS)], 2, prefix=renamed, USER=SECRETS[4], LOGNAME=SECRETS[36],
+                           HOME=str(base / "home"), TMPDIR=str(base / "temporary"), SECRET_TOKEN=SECRETS[2], **{SECRETS[3]: SECRETS[6]})
+    return base, printed
+
+
+def test_planted_secrets_are_in_no_file(secret, tmp_path):
+    base, printed = secret
+    control = found_in(base / "out" / "plain", SECRETS)
+    assert len(control) >= FOUND_AS_IT_IS, sorted(set(SECRETS) - control)
+    for folder in ("out/hidden", "home", "temporary"):
+        assert not found_in(base / folder, SECRETS), folder
+    own = [line for text in printed for line in text.splitlines() if "chakra" in line.lower()]  # PyTorch prints more
+    assert own and not [line for line in own for one in SECRETS if one in line]
+    text = chakra("check", base / "out" / "hidden")  # notes: operators of the thread that PyTorch before 2.7 gives no time
+    assert "warning" not in text and "error" not in text
+    chakra("convert", base / "out" / "hidden", "-o", tmp_path / "lines", "--to", "jsonl")
+    assert not found_in(tmp_path, SECRETS)  # also in a form whose texts lie side by side
+
+
+def test_the_private_folder_is_removed(secret):
+    root = f"/dev/shm/chakra_et-{os.getuid()}"
+    assert os.stat(root).st_mode & 0o777 == 0o700
+    assert [name for name in os.listdir(root) if name != "lock"] == []
+
+
+def test_hiding_keeps_the_time(two, tmp_path):
+    """The simulated time of a hidden job is equal to the picosecond, on recorded and on simulated transfers."""
+    linked(two[0] / "ddp", tmp_path / "traces", 2)
+    chakra("convert", tmp_path / "traces" / "t", "-o", tmp_path / "a", "--to", "jsonl")
+    hider = hide.Hider()
+    for rank in range(2):
+        hider.file(tmp_path / f"a.{rank}.jsonl", tmp_path / f"b.{rank}.jsonl")
+    (tmp_path / "network.yml").write_text(NETWORK, encoding="utf-8")
+    for transfers in ("recorded", "simulated"):
+        times = []
+        for name in "ab":
+            chakra("sim", tmp_path / name, "--network", tmp_path / "network.yml", "--transfers", transfers, "--json", tmp_path / "sim.json")
+            times.append(json.loads((tmp_path / "sim.json").read_text(encoding="utf-8"))["makespan_ps"])
+        assert times[0] == times[1] > 0
+
+
+@pytest.mark.parametrize("name, on_device, wanted", [
+    ("aten::mm", False, "aten::mm"), ("aten::hush", False, "label.1"), ("ProfilerStep#12", False, "ProfilerStep#12"),
+    ("ProfilerStep#12 hush", False, "label.1"), ("autograd::engine::evaluate_function: MmBackward0", False, None),
+    ("autograd::engine::evaluate_function: HushBackward", False, "label.1"),
+    ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", True, None),
+    ("ncclDevKernel_Hush_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", True, "kernel.1"),
+    ("Memcpy HtoD (Pageable -> Device)", True, None), ("Memset (Device)", True, None), ("void hush_gemm_kernel<float>(float*)", True, "kernel.gemm.1"),
+    ("triton_poi_fused_hush_0", True, "kernel.triton.1"), ("hush", True, "kernel.1")])
+def test_names(name, on_device, wanted):
+    assert hide.Hider().name(name, on_device) == (wanted or name)
+
+
+def test_equal_names_get_equal_numbers():
+    hider = hide.Hider()
+    assert [hider.name(name) for name in ("hush", "hash", "hush", "aten::mm")] == ["label.1", "label.2", "label.1", "aten::mm"]
+    assert [hider.group(name) for name in ("0", "hush", "12", "hush")] == ["0", "group.1", "12", "group.1"]
+
+
+@pytest.mark.parametrize("text, wanted", [
+    ("[[7, 8, 0, 8192, 4, 'cpu'], '<None>', 1.5e-3]", "[[7, 8, 0, 8192, 4, 'cpu'], '<None>', 1.5e-3]"),
+    ("['Tensor(long int)', 'GenericList[Int,Int]']", "['Tensor(long int)', 'GenericList[Int,Int]']"),
+    ("['a hush', 'cuda:0', 'hush7', '1234', -inf]", "['? ?', 'cuda:0', '?', '?', -inf]"), ("[hush, 1]", "[?, 1]"),
+    ("['it''s \"hush\"']", "['?''? ?']"), ("['ü☃']", "['?']")])
+def test_words(text, wanted):
+    assert hide.Hider().words(text) == wanted
+
+
+def test_members_outside_of_the_list_are_dropped():
+    members = [{"name": "ts_ns", "int64Val": "7"}, {"name": "ts_ns", "stringVal": "hush"}, {"name": "hush", "int64Val": "7"},
+               {"name": "source", "stringVal": "host 3 device @9"}, {"name": "source", "stringVal": "/hush"}, {"name": "kernel_file", "stringVal": "/hush"},
+               {"name": "pg_name", "stringVal": "hush"}, {"name": "ts_ns", "int64Val": "7", "docString": "hush"},
+               {"name": "process_groups", "stringVal": '[{"pg_name": "hush", "pg_desc": "hush", "backend_config": "hush", "ranks": [0, 1], "hush": 1}]'}]
+    made = hide.Hider().node({"id": "1", "name": "aten::mm", "hush": 1, "attr": members})
+    assert "hush" not in json.dumps(made)
+    assert [member["name"] for member in made["attr"]] == ["ts_ns", "source", "pg_name", "process_groups"]
+
+
+# ---- parts without a job -----------------------------------------------------------------------------------
+
+def test_folders_of_killed_processes_are_removed(tmp_path):
+    program = ("import os, sys, time\nfrom chakra_et._record.private import PrivateFolder\nfolder = PrivateFolder(sys.argv[1], needed=1)\n"
+               "open(os.path.join(folder.path, 'raw'), 'w').write('hush')\nprint(folder.path, flush=True)\ntime.sleep(60)\n")
+    killed = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "a")], stdout=subprocess.PIPE, text=True, env=launch.environment())
+    left = killed.stdout.readline().strip()
+    assert os.listdir(left)
+    beside = private.PrivateFolder(str(tmp_path / "b"), needed=1)
+    assert os.path.exists(left), "the process lives"
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    after = private.PrivateFolder(str(tmp_path / "c"), needed=1)
+    assert not os.path.exists(left)
+    assert os.path.exists(beside.path)
+    for folder in (beside, after):
+        folder.leave()
+        folder.remove()
+        assert not os.path.exists(folder.path)
+
+
+def test_empty_and_cut_exports_are_errors(tmp_path):
+    path = tmp_path / "device.json"
+    with pytest.raises(RecordError, match="0 bytes"):
+        output.check_whole(str(path), "device")
+    path.write_text("")
+    with pytest.raises(RecordError, match="0 bytes"):
+        output.check_whole(str(path), "device")
+    path.write_text('{"traceEvents": [{}')
+    path.write_text('{"traceEvents": [1, ')
+    with pytest.raises(RecordError, match="ends in the middle"):
+        output.check_whole(str(path), "device")
+    path.write_text('{"traceEvents": []}\n')
+    assert output.check_whole(str(path), "device") == 20
+
+
+def test_an_export_of_nothing_fails_the_recording(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.profiler.profile, "export_chrome_trace", lambda self, path: open(path, "w").close())
+    with pytest.raises(RecordError, match="0 bytes of the device trace"), record(tmp_path / "out", quiet=True):
+        torch.ones(3).sum()
+    with pytest.raises(KeyError), record(tmp_path / "again", quiet=True):
+        torch.ones(3).sum()
+        raise KeyError("comes first")
+
+
+def test_an_earlier_recording_is_kept_unless_overwritten(tmp_path):
+    for number in range(2):
+        with record(tmp_path / str(number), quiet=True):
+            torch.ones(3).sum()
+    shutil.copytree(tmp_path / "0", tmp_path / "2")
+    with pytest.raises(RecordError, match="earlier recording"), record(tmp_path / "2", quiet=True):
+        pass
+    (tmp_path / "2" / "host.7.json.gz").touch()  # of a larger job
+    with record(tmp_path / "2", quiet=True, overwrite=True):
+        torch.ones(3).sum()
+    assert sorted(os.listdir(tmp_path / "2")) == ["device.0.json.gz", "host.0.json.gz", "manifest.0.json"]
+
+
+@pytest.mark.parametrize("given, wanted", [(range(10, 13), [(10, 13)]), ("10:13", [(10, 13)]), ("1:2,5:9", [(1, 2), (5, 9)]),
+                                           ([range(2), "4:5"], [(0, 2), (4, 5)]), (None, None)])
+def test_steps(given, wanted):
+    assert steps.parse_steps(given) == wanted
