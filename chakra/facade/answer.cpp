@@ -149,7 +149,7 @@ std::string Answer::to_json() const { return answer::to_json_text(data_->answer)
 Result<void> Answer::write(const std::string& path, std::string_view form) const {
   if (form.empty()) form = path.ends_with(".txt") ? "txt" : path.ends_with(".csv") ? "csv" : "json";
   if (form != "json" && form != "txt" && form != "csv")
-    return fail(Code::usage, "cli.usage", fmt::format("no form {}; known: json, txt, csv", quote(form)));
+    return fail(Code::usage, "cli.usage", fmt::format("unknown form {}; known: json, txt, csv", quote(form)));
   if (form == "csv") {
     if (tables().empty())
       return fail(Code::usage, "cli.usage", "this answer has no tables: write it as FILE.json or FILE.txt");

@@ -79,11 +79,11 @@ constexpr std::array kKernels{
     error_of("step_ns.error", kStep),
     column<Kernel>("overlap", Unit::none, "the parts overlap; else they add up",
                    [](const auto& k) { return k.table->constants().overlap; }),
-    judged("judged.random", "mean error on a random third of shapes that was kept out",
+    judged("judged.random", "mean error on a held-out random third of shapes",
            [](const Kernel&, const auto& e) { return e.random; }),
     judged("judged.random_95", "what 95 % of these errors do not exceed",
            [](const Kernel& k, const auto&) { return k.fit->random_95; }),
-    judged("judged.block", "mean error where all shapes with a value of a size are kept out",
+    judged("judged.block", "mean error if all shapes with one value of a size are held out",
            [](const Kernel&, const auto& e) { return e.block; }),
     judged("judged.worst", "the worst of these errors", [](const Kernel&, const auto& e) { return e.worst; }),
     judged(
@@ -202,14 +202,13 @@ constexpr std::string_view kJudgedLine =
     "them at most {judged.most_of_95}, worst {judged.worst}";
 constexpr std::string_view kPartsLine =
     "\n'x any': put together from parts, not measured across nodes. Inside a node they are as fitted there; between "
-    "nodes a rail carries {from_parts.rail_bytes_per_s}, and a step takes {from_parts.step_ns} as in NCCL's own model.";
+    "nodes, a rail carries {from_parts.rail_bytes_per_s}, and a step takes {from_parts.step_ns}, as in NCCL's model.";
 constexpr std::string_view kScaleLine =
-    "\nSeveral nodes: times with more ranks a node, predicted from the fewest and from one node: {scale.error} over "
+    "\nSeveral nodes: times with more ranks per node, predicted from the fewest and from one node: {scale.error} over "
     "{scale.points} points, worst {scale.worst}";
 constexpr std::string_view kOneNumberLine =
-    "\n{?one_number_of_ranks}Where one number of ranks was measured, steps and local bytes cannot be told apart from "
-    "the "
-    "rest: times of another number of ranks are a guess.";
+    "\n{?one_number_of_ranks}Measurements with a single number of ranks do not separate steps and local bytes from "
+    "the rest; predictions for another number of ranks are a guess.";
 constexpr std::array<view::Show, 11> kNetworkText{{
     {.line = "{samples} measured times (medians of equal rows)"},
     {.line = kHeldOutLine},

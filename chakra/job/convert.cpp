@@ -33,7 +33,7 @@ Result<const io::FormatRow*> named_form(const std::string& name, bool written) {
         Code::usage, "cli.usage",
         row && row->name == "container"
             ? std::string("for containers there are 'chakra pack' and 'chakra unpack'; as input they need no --from")
-            : fmt::format("no form {} can be {}; known: {}", quote(name), written ? "written" : "read",
+            : fmt::format("unknown format {} for {}; known: {}", quote(name), written ? "output" : "input",
                           known_forms(written)));
   return row;
 }
@@ -50,11 +50,11 @@ Result<Target> target_of(const ConvertOptions& o) {
   const io::FormatRow* const by_name = io::format_of_name(o.output);
   if (!target.form) target.form = by_name;
   if (!target.form || !target.form->create)
-    return fail(
-        Code::usage, "cli.usage",
-        target.form && target.form->name == "container"
-            ? std::string("containers are written by 'chakra pack'")
-            : fmt::format("the name {} says no form; name one with --to: {}", quote(o.output, 200), known_forms(true)));
+    return fail(Code::usage, "cli.usage",
+                target.form && target.form->name == "container"
+                    ? std::string("containers are written by 'chakra pack'")
+                    : fmt::format("the ending of {} selects no format; name one with --to: {}", quote(o.output, 200),
+                                  known_forms(true)));
   const std::string_view packing = packing_of(o.output);
   target.prefix = o.output.substr(0, o.output.size() - packing.size());
   if (by_name == target.form) target.prefix.resize(target.prefix.size() - by_name->ending.size());

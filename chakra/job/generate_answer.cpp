@@ -136,15 +136,15 @@ constexpr std::array kFormulas{
     column<&MemoryFormulas::activations>("memory_formula.activations_peak", Unit::none, "how they are counted"),
     column<&MemoryFormulas::working>("memory_formula.working", Unit::none, "how it is counted"),
     column<&MemoryFormulas::allocator>("memory_formula.allocator", Unit::none, "how it is counted")};
-constexpr auto kStepClasses = joined(
-    joined(std::array{column<&ClassStats::first_rank>("first_rank", Unit::id, "the first rank of the class"),
-                      column<&ClassStats::ranks>("count", Unit::count, "ranks of the class"),
-                      of_class<ClassStats>("parameters", "parameters of a rank"),
-                      column<&ClassStats::operations>("operations", Unit::flop, "operations of a rank")},
-           kMemory),
-    std::array{rows<ClassStats>("communication", "what a rank sends and receives"),
-               if_any<&ClassStats::fp8_operations>("fp8_operations", Unit::flop, "those of them with 8-bit inputs"),
-               storage_place<ClassStats>()});
+constexpr auto kStepClasses =
+    joined(joined(std::array{column<&ClassStats::first_rank>("first_rank", Unit::id, "the first rank of the class"),
+                             column<&ClassStats::ranks>("count", Unit::count, "ranks of the class"),
+                             of_class<ClassStats>("parameters", "parameters of a rank"),
+                             column<&ClassStats::operations>("operations", Unit::flop, "operations of a rank")},
+                  kMemory),
+           std::array{rows<ClassStats>("communication", "what a rank sends and receives"),
+                      if_any<&ClassStats::fp8_operations>("fp8_operations", Unit::flop, "FLOPs with 8-bit inputs"),
+                      storage_place<ClassStats>()});
 constexpr std::array kStack{column<&StepJob::stack>("stack", Unit::none, "the software")};
 constexpr std::array kStepStats{
     column<&StepStats::parameters>("parameters", Unit::none, "parameters of the model"),
@@ -156,14 +156,14 @@ constexpr std::array kStepStats{
         },
         Missing::left_out),
     column<&StepStats::tokens>("tokens", Unit::count, "tokens of the step"),
-    column<&StepStats::operations>("operations", Unit::flop, "operations of all ranks: products only"),
+    column<&StepStats::operations>("operations", Unit::flop, "FLOPs of all ranks: matrix multiplications only"),
     if_any<&StepStats::fp8_operations>("fp8_operations", Unit::flop, "those of them with 8-bit inputs"),
     column<&StepStats::bubble>("ideal_bubble", Unit::share, "idle time of the schedule over its work"),
     column<&StepStats::bubble_depends>("ideal_bubble_depends", Unit::none,
                                        "it holds where forward and both gradients take the same time")};
 constexpr std::array kSurplus{
     column<&gen::Surplus::name>("name", Unit::none, "the kind of operator"),
-    column<&gen::Surplus::operations>("operations", Unit::flop, "what ranks do more than once, or pad")};
+    column<&gen::Surplus::operations>("operations", Unit::flop, "duplicate work of ranks, and padding")};
 
 // ---- serving -------------------------------------------------------------------------------------------------
 
@@ -205,8 +205,8 @@ constexpr std::array kServed{
     column<ServeJob>("host.sequence_ns", Unit::ns, "what the host takes for each sequence",
                      [](const auto& j) { return int64_t{j.serve.sequence_ns}; })};
 constexpr std::array kPhase{
-    column<&gen::PhaseStats::tokens>("tokens", Unit::count, "tokens that go in"),
-    column<&gen::PhaseStats::operations>("operations", Unit::flop, "operations of all ranks: products only"),
+    column<&gen::PhaseStats::tokens>("tokens", Unit::count, "input tokens"),
+    column<&gen::PhaseStats::operations>("operations", Unit::flop, "FLOPs of all ranks: matrix multiplications only"),
     column<&gen::PhaseStats::surplus>("surplus", Unit::flop, "what ranks do more than once, or pad"),
     column<&gen::PhaseStats::parameter_bytes>("parameter_bytes", Unit::bytes, "parameters that are read"),
     column<&gen::PhaseStats::cache_bytes>("cache_bytes", Unit::bytes, "bytes of the cache that are read")};

@@ -169,7 +169,7 @@ Result<Form> form_of(const std::string& text) {
   Form form{io::find_format(text.substr(0, dot)), text.substr(dot)};
   if (!form.row || !form.row->create || !(form.packing.empty() || form.packing == ".gz" || form.packing == ".zst"))
     return fail(Code::usage, "cli.usage",
-                fmt::format("no form {} can be written; known: et, json, jsonl, with .gz or .zst", quote(text)));
+                fmt::format("unknown format {}; known: et, json, jsonl, with .gz or .zst", quote(text)));
   return form;
 }
 
