@@ -95,16 +95,16 @@ void add_jobs(nb::module_& m) {
   nb::class_<Job>(m, "Job")
       .def(nb::init<const Job&>())
       .def_static("_of", &of_traces)
-      .def_prop_ro("path", &Job::path, "The path that it was opened with; '' of a job that no file has.")
+      .def_prop_ro("path", &Job::path, "The path of the job, as given; '' for a job in memory.")
       .def_prop_ro(
           "ranks", [](const Job& job) { return Watch(std::nullopt).run([&](Control) { return job.ranks(); }); },
-          "Numbers of the ranks, ascending. Cost: the first use reads the traces.")
+          "Ranks, ascending. Cost: the first use reads the traces.")
       .def(
           "trace",
           [](const Job& job, int64_t rank) {
             return Watch(std::nullopt).run([&](Control) { return job.trace(rank); });
           },
-          nb::arg("rank"), "The trace of a rank. Errors: cli.usage for a rank that the job does not have.")
+          nb::arg("rank"), "Return the trace of a rank. Errors: cli.usage for an unknown rank.")
       .def("_made", [](const Job& job) { return job.made(); })
       .def("_check", verb(&Job::check))
       .def("_simulate", &simulate)

@@ -52,7 +52,7 @@ ArrowColumn numbers(const char* key, const char* format, std::span<const T> valu
   return ArrowColumn::of(key, format, std::span<const T>(*zeros), zeros);
 }
 const std::array<TraceColumn, 7> kColumns{{
-    {"name", "", "what the node is called",
+    {"name", "", "name of the node",
      [](const Trace& t, nb::handle) {
        nb::list words, list;
        for (size_t code = 0; code < t.codes(); ++code) {
@@ -73,7 +73,7 @@ const std::array<TraceColumn, 7> kColumns{{
        column.dictionary = std::make_shared<const ArrowColumn>(type_names());
        return column;
      }},
-    {"start_ps", "ps", "measured start, since base_ns; missing where it was not measured",
+    {"start_ps", "ps", "measured start, since base_ns; missing if not measured",
      [](const Trace& t, nb::handle owner) {
        return masked(view(t.start_ps(), owner), t.size(), [&](size_t row) { return t.has_start(row); });
      },
@@ -82,12 +82,12 @@ const std::array<TraceColumn, 7> kColumns{{
        column.set_valid([&](size_t row) { return t.has_start(row); });
        return column;
      }},
-    {"dur_ps", "ps", "how long it takes", [](const Trace& t, nb::handle owner) { return view(t.dur_ps(), owner); },
+    {"dur_ps", "ps", "duration", [](const Trace& t, nb::handle owner) { return view(t.dur_ps(), owner); },
      [](const char* key, const Trace& t, const auto& owner) { return ArrowColumn::of(key, "l", t.dur_ps(), owner); }},
-    {"num_ops", "FLOP", "its operations; 0 where unknown",
+    {"num_ops", "FLOP", "FLOPs; 0 if unknown",
      [](const Trace& t, nb::handle owner) { return full(t.num_ops(), t.size(), owner); },
      [](const char* key, const Trace& t, const auto& owner) { return numbers(key, "L", t.num_ops(), t, owner); }},
-    {"tensor_bytes", "bytes", "bytes that it reads and writes; 0 where unknown",
+    {"tensor_bytes", "bytes", "bytes read and written; 0 if unknown",
      [](const Trace& t, nb::handle owner) { return full(t.tensor_bytes(), t.size(), owner); },
      [](const char* key, const Trace& t, const auto& owner) { return numbers(key, "L", t.tensor_bytes(), t, owner); }},
     {"on_device", "", "runs on a device, not on the CPU",
@@ -166,7 +166,7 @@ void add_enum(nb::module_& m, const char* name, const char* meaning, const Names
 
 void add_trace(nb::module_& m) {
   nb::class_<Edges>(m, "Edges",
-                    "Who waits for whom: edges of row r are begin[r] up to begin[r + 1] of the other arrays.")
+                    "Dependencies: the edges of row r are [begin[r], begin[r + 1]) of the other arrays.")
       .def("__len__", [](const Edges& edges) { return edges.trace.edge_on().size(); })
       .def_prop_ro(
           "begin",
@@ -179,7 +179,7 @@ void add_trace(nb::module_& m) {
       .def_prop_ro(
           "on", [](nb::handle self) { return view(nb::cast<const Edges&>(self).trace.edge_on(), self); },
           nb::sig("def on(self) -> numpy.ndarray[typing.Any, typing.Any]"),
-          "uint32 array: the row that is waited for. No copy.")
+          "uint32 array: the row of the dependency. No copy.")
       .def_prop_ro(
           "kind",
           [](const Edges& edges) {
@@ -195,7 +195,7 @@ void add_trace(nb::module_& m) {
             return of_edges<int64_t>(t, [&](size_t row, size_t edge) { return t.edge_lag_ps(row, edge); });
           },
           nb::sig("def lag_ps(self) -> numpy.ndarray[typing.Any, typing.Any]"),
-          "int64 array: so much later than the other node's end, in picoseconds. A copy.");
+          "int64 array: minimum delay after the end of the dependency, in picoseconds. A copy.");
   nb::class_<Trace>(
       m, "Trace",
       "Nodes of one rank in rows: len(trace), trace['dur_ps'] (a read-only NumPy array without a copy),\n"
@@ -215,9 +215,9 @@ void add_trace(nb::module_& m) {
           nb::sig("def units(self) -> dict[str, str]"), "Units of the columns, by key; an empty text: none.")
       .def_prop_ro(
           "meanings", [](const Trace&) { return of_columns(&TraceColumn::meaning); },
-          nb::sig("def meanings(self) -> dict[str, str]"), "What the columns have, by key.")
+          nb::sig("def meanings(self) -> dict[str, str]"), "Meanings of the columns, by key.")
       .def_prop_ro("rank", &Trace::rank)
-      .def_prop_ro("base_ns", &Trace::base_ns, "What start_ps counts from, in ns since 1970 where that is known.")
+      .def_prop_ro("base_ns", &Trace::base_ns, "Zero of start_ps, in ns since 1970 if known.")
       .def_prop_ro("edges", [](const Trace& trace) { return Edges{trace}; })
       .def_prop_ro(
           "groups",
@@ -227,16 +227,16 @@ void add_trace(nb::module_& m) {
             return groups;
           },
           nb::sig("def groups(self) -> dict[str, list[int]]"),
-          "Process groups: name -> ranks; an empty list stands for all ranks.")
+          "Process groups: name -> ranks; an empty list means all ranks.")
       .def(
           "name", [](const Trace& trace, int64_t row) { return text_of(trace.name(checked(trace, row))); },
           nb::arg("row"))
       .def(
           "id", [](const Trace& trace, int64_t row) { return trace.id(checked(trace, row)); }, nb::arg("row"),
-          "The number of the node in its file.")
+          "The id of the node in the file.")
       .def("communication", &communication_of, nb::arg("row"),
            nb::sig("def communication(self, row: int) -> dict[str, typing.Any] | None"),
-           "What a communication node moves, as a dict; else None.")
+           "The operation, bytes and group of a communication node, as a dict; else None.")
       .def(
           "attribute",
           [](const Trace& trace, int64_t row, std::string_view name) {
@@ -244,7 +244,7 @@ void add_trace(nb::module_& m) {
             return text ? nb::object(text_of(*text)) : nb::object(nb::none());
           },
           nb::arg("row"), nb::arg("name"), nb::sig("def attribute(self, row: int, name: str) -> str | None"),
-          "An attribute that has no column, as text; None where the node has none.");
+          "An attribute without a column, as text; None if the node does not have the attribute.");
 }
 
 /// A method about the node that was made last: it returns the builder.
@@ -295,7 +295,7 @@ void add_builder(nb::module_& m) {
            }),
            "row"_a, "on"_a, "kind"_a = EdgeKind::data, "lag_ps"_a = 0)
       .def(
-          "finish", [](Builder& b) { return value(b.finish()); }, "The trace. The builder is empty afterwards.");
+          "finish", [](Builder& b) { return value(b.finish()); }, "Return the trace. The builder is empty afterwards.");
 }
 
 }  // namespace
@@ -303,7 +303,7 @@ void add_builder(nb::module_& m) {
 void add_traces(nb::module_& m) {
   add_enum<NodeType>(m, "NodeType", "Kinds of nodes: values of trace['type'].", kNodeTypes);
   add_enum<CommType>(m, "CommType", "Kinds of collectives.", kCommTypes);
-  add_enum<EdgeKind>(m, "EdgeKind", "Why a node waits for another: values of trace.edges.kind.", kEdgeKinds);
+  add_enum<EdgeKind>(m, "EdgeKind", "Kinds of dependencies: values of trace.edges.kind.", kEdgeKinds);
   add_trace(m);
   add_builder(m);
 }

@@ -128,9 +128,9 @@ def by_answer(chakra):
 def results(chakra):
     """The page as it is up to the first answer, and a table for each answer."""
     with open(os.path.join(ROOT, "docs", "reference", "formats", "results.md"), encoding="utf-8") as file:
-        text = [file.read().partition(f"\n{MADE_BELOW}")[0], MADE_BELOW, ""]
+        text = [file.read().partition(f"\n{MADE_BELOW}")[0].rstrip("\n"), "", MADE_BELOW, ""]
     for answer, rows in by_answer(chakra).items():
-        text += [f"## {answer}", "", "| key | unit | type | where it is missing | meaning |", "|---|---|---|---|---|"]
+        text += [f"### Keys of {answer}", "", "| key | unit | type | where it is missing | meaning |", "|---|---|---|---|---|"]
         for row in rows:
             cells = [f"`{row['key']}`", *(row[name] for name in ("unit", "type", "where it is missing", "meaning"))]
             text.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
@@ -195,7 +195,7 @@ def broken_promises(before, after):
                 yield f"{answer}{key}: {promise}, now {now.get(key, 'removed')}"
 
 
-MADE_BELOW = "The rest of this page comes from `chakra list results` (`tools/reference.py`); do not edit it."
+MADE_BELOW = "## All keys\n\nThese tables come from `chakra list results` (`tools/reference.py`); do not edit them."
 PAGES = {"formats/results.md": results, "formats/results.schema.json": schema,
          "command_line.md": command_line, "tables.md": tables, "cpp_api.md": cpp_api, "errors.md": errors}
 

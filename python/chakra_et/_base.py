@@ -1,4 +1,4 @@
-"""Errors, findings, answers and tables: what the extension has, with what is easier in Python."""
+"""Errors, findings, answers and tables: the classes of the extension, with the methods that are easier in Python."""
 from __future__ import annotations
 
 import html
@@ -11,19 +11,19 @@ from . import _chakra
 SHOWN_ROWS = 10  # of a table in a notebook
 
 Place = namedtuple("Place", "file byte line")
-Place.__doc__ = "Where in a file something is: byte (of the uncompressed file) and line (from 1) are None where unknown."
+Place.__doc__ = "A place in a file. byte (of the uncompressed file) and line (from 1) are None if unknown."
 Finding = namedtuple("Finding", "tag severity rank node text facts")
-Finding.__doc__ = """Something noticed that does not stop the work.
+Finding.__doc__ = """An observation that does not stop the work.
 
-severity: 'note', 'warning' or 'error'. rank, node: None where it concerns no single one. facts: further values by name.
+severity: 'note', 'warning' or 'error'. rank, node: None if the finding concerns no single rank or node. facts: more values, by name.
 """
 
 
 class Error(Exception):
-    """A verb cannot do its work. str(error) is the sentence that the command prints.
+    """A verb failed. str(error) is the sentence that the command prints.
 
     tag: stable, such as 'io.et.truncated' (docs/reference/errors.md). text: the sentence alone. place: a Place.
-    code: the exit code of the command: 1 bad input, 2 a wrong request, 3 a file, 4 stuck, 130 interrupted.
+    code: the exit code of the command: 1 bad input, 2 usage, 3 a file cannot be read or written, 4 stuck, 130 interrupted.
     """
 
     def __init__(self, message: str, tag: str, text: str, place: Place, code: int):
@@ -42,23 +42,23 @@ def no_key(key, known):
 
 
 class Table(_chakra.Table):
-    """Rows of an answer, in columns. It keeps the answer's memory alive, and so does each of its arrays.
+    """Rows of an answer, in columns. A table keeps the memory of the answer alive, and so does each array.
 
     len(table): rows. table['finish_ps']: a column as a NumPy array; numbers are read-only views without a copy. A column
     with missing values is a numpy.ma.MaskedArray; texts are an array of str. keys(), units and meanings describe the
-    columns. Of a table below another one (its key has a dot), the column 'row' is the row of that table. pyarrow, polars
+    columns. In a nested table (the key has a dot), column 'row' is the row of the parent table. pyarrow, polars
     and DuckDB read a table directly: pyarrow.table(table), polars.DataFrame(table), duckdb.sql('from table').
     """
 
     def to_pandas(self):
-        """A DataFrame with Arrow's types, so that whole numbers beside missing ones stay exact. Needs pyarrow."""
+        """Return a DataFrame with Arrow types: integers stay exact beside missing values. Requires pyarrow."""
         import pandas
         import pyarrow
 
         return pyarrow.table(self).to_pandas(types_mapper=pandas.ArrowDtype)
 
     def to_polars(self):
-        """A polars.DataFrame."""
+        """Return a polars.DataFrame."""
         import polars
 
         return polars.DataFrame(self)
@@ -80,26 +80,26 @@ class Table(_chakra.Table):
 
 
 class Answer(_chakra.Answer):
-    """What a verb found: values, tables and findings. It is complete and never changes.
+    """The result of a verb: values, tables and findings. An answer is complete and immutable.
 
-    answer['makespan_ps']: a value, by the key of the command's --json; None where it is missing. Times are whole
-    picoseconds. `chakra list results` has all keys with their units and meanings. str(answer) is the command's text.
+    answer['makespan_ps']: a value, by the key of the command's --json; None if the value is missing. Times are integers
+    in picoseconds. `chakra list results` lists all keys with units and meanings. str(answer) is the text of the command.
     """
 
     def table(self, key: str) -> Table:
-        """A table by its key, such as 'ranks' or 'collectives.candidates'. Cost: O(1). Errors: KeyError."""
+        """Return a table by key, such as 'ranks' or 'collectives.candidates'. Cost: O(1). Errors: KeyError."""
         return Table(self._table(key))
 
     def to_dict(self) -> dict:
-        """All of it, as the command's --json. Cost: memory for each cell; tables are cheaper."""
+        """Return the whole answer, as --json of the command. Cost: memory for each cell; tables are cheaper."""
         return json.loads(self.to_json())
 
     def to_pandas(self, key: str):
-        """A table as a pandas.DataFrame with Arrow's types. Needs pandas and pyarrow."""
+        """Return a table as a pandas.DataFrame with Arrow types. Requires pandas and pyarrow."""
         return self.table(key).to_pandas()
 
     def to_polars(self, key: str):
-        """A table as a polars.DataFrame. Needs polars."""
+        """Return a table as a polars.DataFrame. Requires polars."""
         return self.table(key).to_polars()
 
     def write(self, path: str | os.PathLike, form: str | None = None) -> None:
@@ -124,16 +124,16 @@ class Answer(_chakra.Answer):
 
 
 class BaseJob(_chakra.Job):
-    """What chakra_et.Job has besides its verbs."""
+    """Methods of chakra_et.Job that are not verbs."""
 
     @classmethod
     def of(cls, traces):
-        """A job of traces that Builder.finish() gave. Errors: io.job.rank_twice, cli.usage for none."""
+        """Make a job from traces of Builder.finish(). Errors: io.job.rank_twice; cli.usage for an empty list."""
         return cls(_chakra.Job._of(list(traces)))
 
     @property
     def made(self) -> Answer:
-        """What link, generate or edit found; else empty."""
+        """The answer of link, generate or edit; else empty."""
         return Answer(self._made())
 
     def __repr__(self):
@@ -152,7 +152,7 @@ def _text_of(name, value):
     raise TypeError(f"{name}: {type(value).__name__} is not text, a number or a truth value")
 
 
-ARGUMENTS = ("self", "progress", "other", "path", "recordings")  # what verbs have besides options
+ARGUMENTS = ("self", "progress", "other", "path", "recordings")  # arguments of verbs that are not options
 
 
 def paths(recordings) -> list:
@@ -160,7 +160,7 @@ def paths(recordings) -> list:
 
 
 def given(options: dict, lists: tuple = ()) -> list:
-    """(name, text) of the options that were given; of a list one for each item. None: not given."""
+    """Return (name, text) of the given options, with one pair for each item of a list. None: not given."""
     pairs = []
     for name, value in options.items():
         if value is None or name in ARGUMENTS:
