@@ -14,25 +14,13 @@
 #include "chakra/gen/cases.h"  // IWYU pragma: export
 #include "chakra/gen/communication.h"
 #include "chakra/gen/layout.h"  // IWYU pragma: export
-#include "chakra/gen/model.h"
 #include "chakra/gen/recipe.h"  // IWYU pragma: export
 #include "chakra/gen/schedule.h"
 #include "chakra/gen/serve.h"  // IWYU pragma: export
+#include "chakra/model/model.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::gen {
-
-/// What of a model is other than its description says.
-struct ModelChange {
-  std::optional<int64_t> layers, hidden, ffn, heads, kv_heads, head_dim, vocabulary;
-  std::optional<bool> gated, causal;
-};
-/// Eight layers of width 1,024.
-Model default_model();
-/// Of kinds of layers each is changed; more layers are further ones of the last kind. Unless told otherwise, there
-/// are as many heads of keys as before, all if it was all, and a head is hidden / heads wide where one of the two
-/// changes. Errors (usage): gen.step.range, gen.step.divide.
-Result<Model> changed(Model model, const ModelChange& change);
 
 enum class ContextKind : uint8_t { ring, gather, all_to_all };
 inline constexpr std::array<std::string_view, 3> kContextNames{"ring", "gather", "all-to-all"};  ///< by ContextKind
@@ -85,7 +73,7 @@ struct Framework {
 /// One training step, and the ranks that do it: tp x cp x dp x pp. The experts of a layer see the ranks of a stage as
 /// etp x ep x (tp x cp x dp / (etp x ep)).
 struct StepOptions {
-  Model model = default_model();
+  model::Model model = model::default_model();
 
   int64_t sequence = 0;          ///< tokens; 0: the model's
   int64_t micro_batches = 8;     ///< per pipeline
@@ -146,13 +134,6 @@ struct NumberRow {
   int64_t least, most;
 };
 extern const std::array<NumberRow, 16> kNumbers;
-struct ModelNumberRow {
-  std::string_view name;
-  std::string_view description;
-  std::optional<int64_t> ModelChange::*value;
-  int64_t least, most;
-};
-extern const std::array<ModelNumberRow, 7> kModelNumbers;
 struct SwitchRow {
   std::string_view name;
   std::string_view description;
@@ -166,14 +147,6 @@ struct PresetRow {
   StepOptions (*options)();
 };
 extern const std::array<PresetRow, 5> kPresets;
-
-/// A kind of block that models are made of.
-struct BlockKind {
-  std::string_view name, place, description;
-  std::string_view sample;  ///< a model that has it
-  std::string operators;    ///< of that model's
-};
-std::vector<BlockKind> block_kinds();
 
 /// A class for each pipeline stage. Group slots "tp", "dp" ("dp-cp" where context is parallel), "cp", "ep", "etp",
 /// "edp", "tied"; groups "tp0", ... Cost: O(nodes of the classes + ranks).

@@ -5,27 +5,15 @@
 #include <array>
 #include <compare>
 #include <optional>
+#include <vector>
 
 #include "chakra/gen/mesh.h"
+#include "chakra/model/blocks.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::gen {
 
-/// What a dimension of a tensor counts.
-enum class Dim : uint8_t {
-  none,
-  batch,       ///< sequences of a micro-batch, of all dp ranks
-  sequence,    ///< tokens
-  hidden,      ///< width of the model
-  heads,       ///< of queries, and of attention's output
-  kv_heads,    ///< of keys and values
-  latent,      ///< width of what is between the two matrices of a latent projection
-  inner,       ///< width between the matrices of an MLP
-  vocabulary,  ///< different tokens
-  experts,     ///< of a layer
-  tables,      ///< of a recommender
-  slots        ///< of an expert: tokens that it takes
-};
+using model::Dim, model::Extent;
 
 /// On one axis: every rank has all of it, a part of it along a dimension, or a term of a sum.
 struct Placement {
@@ -46,5 +34,9 @@ struct Move {
 };
 /// What brings a tensor from one placement on an axis to another.
 Move move(Placement from, Placement to);
+
+/// Elements that a rank has of a tensor with these dimensions. Heads of keys and values and the vocabulary are rounded
+/// up, so there may be surplus.
+double elements(const std::vector<Extent>& dims, const Placements& at, const Mesh& mesh);
 
 }  // namespace chakra::gen

@@ -10,7 +10,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/gen/communication.h"
-#include "chakra/gen/model.h"
+#include "chakra/model/model.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::gen {
@@ -22,7 +22,7 @@ struct ServeMesh {
 };
 
 struct ServeOptions {
-  Model model;
+  model::Model model;
 
   ServeMesh mesh;                 ///< of all ranks, or of those that decode
   ServeMesh prefill{0, 0, 0, 0};  ///< ranks of their own for prefill, before the others; 0: 1 where another is given

@@ -66,7 +66,7 @@ struct ServePlan {
   const Attention& attention(int64_t layer) const { return o.model.block(static_cast<size_t>(layer)).attention; }
   /// Elements that a token leaves in the cache of a layer, and of them those of a tensor-parallel rank.
   Extent cache(const Attention& attention) const {
-    return cache_extent(attention, o.absorbed && attention.kv_rank > 0);
+    return model::cache_extent(attention, o.absorbed && attention.kv_rank > 0);
   }
   double cache_width(const Attention& attention, const Mesh& mesh) const;
 

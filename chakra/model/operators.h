@@ -1,15 +1,30 @@
 // A block of a model as a table of tensor operators with named dimensions. What an operator costs follows from the
-// sizes of its tensors, what it communicates from their placements (placement.h); no operator knows of ranks.
+// sizes of its tensors, what it communicates from their placements (room gen); no operator knows of ranks.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "chakra/gen/model.h"
-#include "chakra/gen/placement.h"
+#include "chakra/model/model.h"
 
-namespace chakra::gen {
+namespace chakra::model {
+
+/// What a dimension of a tensor counts.
+enum class Dim : uint8_t {
+  none,
+  batch,       ///< sequences of a micro-batch, of all dp ranks
+  sequence,    ///< tokens
+  hidden,      ///< width of the model
+  heads,       ///< of queries, and of attention's output
+  kv_heads,    ///< of keys and values
+  latent,      ///< width of what is between the two matrices of a latent projection
+  inner,       ///< width between the matrices of an MLP
+  vocabulary,  ///< different tokens
+  experts,     ///< of a layer
+  tables,      ///< of a recommender
+  slots        ///< of an expert: tokens that it takes
+};
 
 struct Extent {
   Dim dim = Dim::none;
@@ -109,12 +124,4 @@ Extent cache_extent(const Attention& attention, bool over_latents);
 /// Keys that a query of a sequence meets, on average: half of it where tokens look back only.
 double average_keys(double tokens, bool causal, int64_t window);
 
-/// Operations (products only: a multiply-add counts 2) and bytes read and written.
-struct Work {
-  double flops = 0, bytes = 0;
-};
-
-/// Elements that a rank has of it. Heads of keys and values and the vocabulary are rounded up, so there may be surplus.
-double elements(const std::vector<Extent>& dims, const Placements& at, const Mesh& mesh);
-
-}  // namespace chakra::gen
+}  // namespace chakra::model

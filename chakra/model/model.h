@@ -14,7 +14,7 @@
 
 #include "chakra/base/base.h"
 
-namespace chakra::gen {
+namespace chakra::model {
 
 inline constexpr int64_t kMostLayers = 1 << 16;
 /// Numbers that describe a point in time to a diffusion transformer.
@@ -221,4 +221,32 @@ const ModelRow* find_model(std::string_view name);
 /// (usage) where layers of multi-token prediction are asked for and it has none.
 Result<Model> find_or_read_model(const std::string& text, Findings& findings, const ConfigOptions& options = {});
 
-}  // namespace chakra::gen
+/// What of a model is other than its description says.
+struct ModelChange {
+  std::optional<int64_t> layers, hidden, ffn, heads, kv_heads, head_dim, vocabulary;
+  std::optional<bool> gated, causal;
+};
+/// Eight layers of width 1,024.
+Model default_model();
+/// Of kinds of layers each is changed; more layers are further ones of the last kind. Unless told otherwise, there
+/// are as many heads of keys as before, all if it was all, and a head is hidden / heads wide where one of the two
+/// changes. Errors (usage): gen.step.range, gen.step.divide.
+Result<Model> changed(Model model, const ModelChange& change);
+
+struct ModelNumberRow {
+  std::string_view name;
+  std::string_view description;
+  std::optional<int64_t> ModelChange::*value;
+  int64_t least, most;
+};
+extern const std::array<ModelNumberRow, 7> kModelNumbers;
+
+/// A kind of block that models are made of.
+struct BlockKind {
+  std::string_view name, place, description;
+  std::string_view sample;  ///< a model that has it
+  std::string operators;    ///< of that model's
+};
+std::vector<BlockKind> block_kinds();
+
+}  // namespace chakra::model

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "chakra/gen/model.h"
+#include "chakra/model/model.h"
 
-namespace chakra::gen {
+namespace chakra::model {
 
 /// The first error is kept, and everything read after it is 1 or empty: builders need no check after each key, and
 /// their model is thrown away.
@@ -61,4 +61,4 @@ class Keys {
   LimitedFindings findings_;
 };
 
-}  // namespace chakra::gen
+}  // namespace chakra::model
