@@ -223,7 +223,7 @@ OTHER_MODELS = [
 
 def model_seeds():
     """The first configuration of each kind of model, which has the defaults alone, and one with keys of each."""
-    with open(os.path.join(ROOT, "chakra", "gen", "testing", "model_parameters.txt"), "rb") as file:
+    with open(os.path.join(ROOT, "chakra", "model", "testing", "model_parameters.txt"), "rb") as file:
         lines = [line.split(b" ", 1)[1] for line in file]
     chosen = {}
     for line in lines:

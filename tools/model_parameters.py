@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the table of parameters that transformers counts, against which chakra/gen/model_test.cpp holds ours.
+"""Writes the table of parameters that transformers counts, against which chakra/model/model_test.cpp holds ours.
 
 Needs transformers and torch; models are made on torch's meta device, so no weights are loaded or stored.
-    python3 tools/model_parameters.py > chakra/gen/testing/model_parameters.txt
+    python3 tools/model_parameters.py > chakra/model/testing/model_parameters.txt
 With --check FILE it counts the configurations of FILE again, as another version of transformers does, and prints those
 that differ.
 """
@@ -286,7 +286,7 @@ def random_config(r, kind):
 
 def published_configs():
     """The config.json of published models, as they stand; what is stored with fewer bits is not counted so."""
-    path = os.path.join(os.path.dirname(__file__), "..", "chakra", "gen", "testing", "published_models.jsonl")
+    path = os.path.join(os.path.dirname(__file__), "..", "chakra", "model", "testing", "published_models.jsonl")
     with open(path, encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 

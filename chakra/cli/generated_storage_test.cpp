@@ -8,6 +8,7 @@
 #include "chakra/base/testing/testing.h"
 #include "chakra/check/check.h"
 #include "chakra/gen/gen.h"
+#include "chakra/model/model.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra {
@@ -16,15 +17,15 @@ namespace {
 constexpr Picoseconds kLatency = 3'000'000;
 constexpr double kRate = 1e9;  // 1000 ps a byte
 
-gen::Model model(int64_t layers) {
-  gen::ModelChange change;
+model::Model model(int64_t layers) {
+  model::ModelChange change;
   change.layers = layers;
   change.hidden = 64;
   change.ffn = 128;
   change.heads = 8;
   change.kv_heads = 4;
   change.vocabulary = 96;
-  return gen::changed(gen::default_model(), change).value();
+  return model::changed(model::default_model(), change).value();
 }
 
 sim::SimReport simulate(trace::ClassJob job, device::TierScope scope = device::TierScope::all, double rate = kRate) {
@@ -69,7 +70,7 @@ TEST(GeneratedServing, OfRandomMeshesIsProvenAndRuns) {
     gen::ServeOptions o;
     o.model = model(random.between(1, 6));
     const bool experts = random.chance(0.4);
-    if (experts) o.model.blocks[0].experts = gen::Experts{12, 2, 96, 64};
+    if (experts) o.model.blocks[0].experts = model::Experts{12, 2, 96, 64};
     const auto mesh = [&] {
       gen::ServeMesh m{int64_t{1} << random.below(4), random.between(1, 3), random.between(1, 4), 1};
       if (experts && random.chance(0.7)) m.ep = m.dp;
@@ -119,7 +120,7 @@ TEST(GeneratedStorage, OfAStepHasTheBytesOfTheFormulas) {
       gen::StepOptions o = small_step();
       o.model.tied = tied;
       o.tp = tp, o.pp = pp, o.dp = dp, o.zero = zero;
-      const double parameters = static_cast<double>(gen::parameters(o.model)), ranks = tp * pp * dp;
+      const double parameters = static_cast<double>(model::parameters(o.model)), ranks = tp * pp * dp;
       o.storage.checkpoint_tier = "pfs";
       // Each element once, however many ranks have it; a rank rounds its bytes up.
       EXPECT_NEAR(moved(o, "ckpt_write"), parameters * (2 + 12), ranks) << tp << pp << dp << zero;
@@ -139,15 +140,15 @@ TEST(GeneratedStorage, OfAStepHasTheBytesOfTheFormulas) {
     }
   // Experts, and DualPipe, where two stages have each piece.
   gen::StepOptions o = small_step();
-  o.model.blocks[0].experts = gen::Experts{12, 2, 96, 64};
+  o.model.blocks[0].experts = model::Experts{12, 2, 96, 64};
   o.tp = 2, o.pp = 4, o.dp = 6, o.ep = 4, o.etp = 1;
   o.storage.checkpoint_tier = "pfs";
-  EXPECT_NEAR(moved(o, "ckpt_write"), static_cast<double>(gen::parameters(o.model)) * 14, 48);
+  EXPECT_NEAR(moved(o, "ckpt_write"), static_cast<double>(model::parameters(o.model)) * 14, 48);
   o.model = model(16);
   o.ep = 1, o.etp = 0;
   o.schedule = "dualpipe";
   o.micro_batches = 8;
-  EXPECT_NEAR(moved(o, "ckpt_write"), static_cast<double>(gen::parameters(o.model)) * 14, 48);
+  EXPECT_NEAR(moved(o, "ckpt_write"), static_cast<double>(model::parameters(o.model)) * 14, 48);
 }
 
 /// Alone latency + bytes / bandwidth, n ranks on a tier n times: added to the step, before or after it.
@@ -157,7 +158,7 @@ TEST(GeneratedStorage, CheckpointsAndRestartsTakeLatencyAndBytesByBandwidth) {
     o.dp = dp;
     o.zero = 0;
     const Picoseconds without = simulated(o).makespan_ps;
-    const auto parameters = gen::parameters(o.model);
+    const auto parameters = model::parameters(o.model);
     o.storage.checkpoint_tier = "pfs";
     ASSERT_EQ(parameters * 14 % dp, 0);
     const sim::SimReport written = simulated(o);
@@ -179,7 +180,7 @@ TEST(GeneratedStorage, ACheckpointBehindCostsOnlyWhatIsExposed) {
     (job->classes[0].name_of(n).ends_with(".optimizer") ? optimizer : passes) += job->classes[0].dur_ps[n];
   o.storage.checkpoint_tier = "pfs";
   o.storage.checkpoint_behind = true;
-  const auto bytes = static_cast<double>(gen::parameters(o.model) * 14);
+  const auto bytes = static_cast<double>(model::parameters(o.model) * 14);
   for (const double rate : {1e9, 1e10, 1e11, 1e12, 1e13}) {
     const Picoseconds writing = kLatency + static_cast<Picoseconds>(bytes * 1e12 / rate);
     EXPECT_NEAR(static_cast<double>(simulated(o, rate).makespan_ps),

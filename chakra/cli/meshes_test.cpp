@@ -9,6 +9,7 @@
 
 #include "chakra/check/check.h"
 #include "chakra/gen/gen.h"
+#include "chakra/model/model.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra {
@@ -23,19 +24,19 @@ int meshes() {
   return given ? std::atoi(given) : 10;
 }
 
-gen::Model of_type(const char* type) {
+model::Model of_type(const char* type) {
   Findings findings;
-  return gen::parse_config(fmt::format(R"({{"model_type": "{}"}})", type), type, findings).value();
+  return model::parse_config(fmt::format(R"({{"model_type": "{}"}})", type), type, findings).value();
 }
 
 /// Grouped heads, tied and with biases, norms of heads, windows and four norms, parallel parts, experts, experts behind
 /// a dense layer with shared ones, latent attention.
-const std::vector<gen::Model>& models() {
-  static const std::vector<gen::Model> all = [] {
-    std::vector<gen::Model> m{of_type("gemma3_text"), of_type("gpt_neox")};
+const std::vector<model::Model>& models() {
+  static const std::vector<model::Model> all = [] {
+    std::vector<model::Model> m{of_type("gemma3_text"), of_type("gpt_neox")};
     for (const char* name :
          {"llama3-70b", "gpt3-175b", "qwen3-30b-a3b", "mixtral-8x7b", "deepseek-moe-16b", "deepseek-v3"})
-      m.push_back(gen::find_model(name)->model);
+      m.push_back(model::find_model(name)->model);
     return m;
   }();
   return all;
@@ -67,7 +68,7 @@ Ranks random_ranks(Prng& random) {
   return r;
 }
 
-StepOptions random_step(Prng& random, const Ranks& r, const gen::Model& model, std::string_view schedule) {
+StepOptions random_step(Prng& random, const Ranks& r, const model::Model& model, std::string_view schedule) {
   StepOptions o;
   const bool experts = model.blocks.back().experts.has_value();
   o.tp = r.tp, o.cp = r.cp, o.dp = r.dp, o.pp = r.pp;
@@ -75,9 +76,9 @@ StepOptions random_step(Prng& random, const Ranks& r, const gen::Model& model, s
   o.schedule = schedule;
   o.virtual_stages = schedule == "interleaved" ? random.between(2, 3) : 1;
   const int64_t pieces = o.pp * o.virtual_stages;
-  gen::ModelChange change;
+  model::ModelChange change;
   change.layers = std::max<int64_t>(2, pieces - random.between(0, 2)) + (pieces < 16 ? random.between(0, pieces) : 0);
-  o.model = gen::changed(model, change).value();
+  o.model = model::changed(model, change).value();
   o.sequence = std::array{1152, 1536, 1728}[random.below(3)];
   o.micro_batches = o.pp * random.between(1, o.pp > 8 ? 1 : 2) + (random.chance(0.1) ? 1 : 0);
   if (schedule == "dualpipe") o.micro_batches = 2 * o.pp;
@@ -110,8 +111,8 @@ std::string describe(const StepOptions& o) {
 
 // ---- what can be done ------------------------------------------------------------------------------------------
 
-bool block_divides(const StepOptions& o, const gen::Block& block, int64_t etp) {
-  const gen::Attention& a = block.attention;
+bool block_divides(const StepOptions& o, const model::Block& block, int64_t etp) {
+  const model::Attention& a = block.attention;
   const bool by_heads = o.cp > 1 && o.context == gen::ContextKind::all_to_all;
   if (a.heads % (by_heads ? o.tp * o.cp : o.tp) != 0) return false;
   if (a.kv_rank == 0 && by_heads && a.kv_heads % (o.tp * o.cp) != 0) return false;
@@ -131,7 +132,7 @@ bool schedule_fits(const StepOptions& o) {
 
 bool possible(const StepOptions& o) {
   const int64_t etp = o.etp == 0 ? o.tp : o.etp, stage = o.tp * o.cp * o.dp;
-  for (const gen::Block& block : o.model.blocks)
+  for (const model::Block& block : o.model.blocks)
     if (!block_divides(o, block, etp)) return false;
   if (o.sequence % ((o.sequence_parallel ? o.tp : 1) * o.cp) != 0 || stage % (etp * o.ep) != 0) return false;
   // Experts would lie across stages: tensor parallel ones of other size than the rest, in front of pp.
@@ -143,8 +144,8 @@ bool possible(const StepOptions& o) {
 double real(int64_t n) { return static_cast<double>(n); }
 
 /// Products of a forward pass of a layer for a token: generation.md 3. The second number is that of the scores.
-std::pair<double, double> layer_operations(const gen::Model& m, const gen::Block& block, double s, bool fused) {
-  const gen::Attention& a = block.attention;
+std::pair<double, double> layer_operations(const model::Model& m, const model::Block& block, double s, bool fused) {
+  const model::Attention& a = block.attention;
   const double d = real(m.hidden), heads = real(a.heads), qk = real(a.head_dim), v = real(a.value_dim);
   double keys = s;
   if (m.causal) {
@@ -262,7 +263,7 @@ TEST(Meshes, EveryStepOnThemIsRight) {
   Counts counts;
   for (int mesh = 0; mesh < meshes(); ++mesh) {
     const Ranks ranks = random_ranks(random);
-    for (const gen::Model& model : models())
+    for (const model::Model& model : models())
       for (const gen::ScheduleRow& schedule : gen::schedules()) {
         const StepOptions o = random_step(random, ranks, model, schedule.name);
         look_at(o, random.chance(0.2), counts);

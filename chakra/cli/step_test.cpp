@@ -9,20 +9,21 @@
 #include "chakra/device/device.h"
 #include "chakra/gen/gen.h"
 #include "chakra/io/io.h"
+#include "chakra/model/model.h"
 #include "chakra/sim/sim.h"
 #include "chakra/work/work.h"
 
 namespace chakra {
 namespace {
 
-gen::Model small_model(int64_t layers, int64_t hidden, int64_t vocabulary) {
-  gen::ModelChange change;
+model::Model small_model(int64_t layers, int64_t hidden, int64_t vocabulary) {
+  model::ModelChange change;
   change.layers = layers;
   change.hidden = hidden;
   change.ffn = 2 * hidden;
   change.heads = 8;
   change.vocabulary = vocabulary;
-  return gen::changed(gen::default_model(), change).value();
+  return model::changed(model::default_model(), change).value();
 }
 
 gen::StepOptions random_step(Prng& random) {
@@ -112,8 +113,8 @@ TEST(GeneratedStep, OfRandomMeshesIsProvenAndRuns) {
     o.sequence = 144;
     const bool experts = random.chance(0.5);
     if (experts) {
-      o.model.blocks[0].experts = gen::Experts{12, 2, 96};
-      gen::add_layer(o.model, small_model(1, 64, 100).blocks[0]);
+      o.model.blocks[0].experts = model::Experts{12, 2, 96};
+      model::add_layer(o.model, small_model(1, 64, 100).blocks[0]);
     }
     o.tp = int64_t{1} << random.below(3);
     o.cp = random.between(1, 3);

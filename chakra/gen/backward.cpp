@@ -1,8 +1,8 @@
 // Backward: a rule per operator for the gradients of its inputs and of its weights.
 #include <map>
 
+#include "chakra/base/real.h"
 #include "chakra/gen/compiler.h"
-#include "chakra/gen/real.h"
 
 namespace chakra::gen {
 

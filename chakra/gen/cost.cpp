@@ -3,11 +3,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "chakra/base/real.h"
 #include "chakra/gen/compiler.h"
-#include "chakra/gen/real.h"
 
 namespace chakra::gen {
-namespace {}  // namespace
 
 std::string named_kernel(std::string_view name, std::initializer_list<double> sizes) {
   constexpr double kMost = 1e15;

@@ -1,17 +1,18 @@
-// Models that are no decoders, and multi-token prediction: parameters, operations and communication by their formulas.
+// Models that are no decoders, and multi-token prediction: operations and communication by their formulas.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 
-#include "chakra/gen/real.h"
+#include "chakra/base/real.h"
 #include "chakra/gen/testing/sums.h"
 
 namespace chakra::gen {
 namespace {
 
 using namespace chakra::testing;
+using model::Family, model::Model, model::ModelChange, model::changed, model::default_model, model::parse_config;
 
 Model from(std::string_view text, bool mtp = false) {
   Findings findings;
@@ -55,31 +56,6 @@ StepOptions options(Model model) {
   return o;
 }
 
-TEST(Families, HaveThePublishedParameters) {
-  // ViT: transformers' ViTForImageClassification with 1,000 labels. DiT: its own class in torch, positions left out,
-  // which are not trained. DLRM: torch.
-  for (const auto& [name, count] : std::initializer_list<std::pair<const char*, int64_t>>{{"vit-b16", 86'567'656},
-                                                                                          {"vit-l16", 304'326'632},
-                                                                                          {"vit-h14", 632'045'800},
-                                                                                          {"dit-s2", 32'865'056},
-                                                                                          {"dit-b2", 130'315'808},
-                                                                                          {"dit-l2", 457'840'672},
-                                                                                          {"dit-xl2", 674'834'720},
-                                                                                          {"mlp-6", 6 * 512 * 512},
-                                                                                          {"dlrm", 24'036'595'969}}) {
-    EXPECT_EQ(parameters(known(name)), count) << name;
-    EXPECT_EQ(kv_bytes_per_token(known(name), 2), 0) << name;
-  }
-  const auto dit = [](const char* more) { return parameters(from(fmt::format(R"({{"model_type": "dit"{}}})", more))); };
-  EXPECT_EQ(dit(""), 674'834'720);
-  EXPECT_EQ(dit(R"(, "patch_size": 8)"), 675'664'640);
-  EXPECT_EQ(dit(R"(, "input_size": 64, "class_dropout_prob": 0.0, "learn_sigma": false, "num_classes": 10,
-                   "in_channels": 3)"),
-            673'665'420);
-  // Rows of tables that an example meets.
-  EXPECT_EQ(active_parameters(known("dlrm")), 24'036'595'969 - int64_t{187'767'399 - 26} * 128);
-}
-
 /// Forward and backward of two pictures, as torch.utils.flop_counter counts transformers' ViT and DiT's own class.
 TEST(Families, HaveTheOperationsThatTorchCounts) {
   for (const auto& [name, count] : {std::pair("vit-b16", 210'303'516'672.0), {"dit-xl2", 1'423'437'004'800.0}}) {
@@ -108,33 +84,9 @@ TEST(Families, RefuseWhatTheyHaveNot) {
   EXPECT_EQ(tag(small_dlrm(), [](StepOptions& o) { o.dp = 5; }), "gen.step.divide");
   EXPECT_EQ(tag(small_dlrm(), [](StepOptions& o) { o.ends = false; }), "gen.step.unsupported");
   EXPECT_EQ(tag(small_dlrm(), [](StepOptions& o) { o.dp = 4, o.zero = 1, o.zero_ranks = 2; }), "gen.step.unsupported");
-  ModelChange change;
-  change.heads = 4;
-  EXPECT_EQ(tag_of(changed(known("mlp-6"), change)), "gen.step.unsupported");
-  EXPECT_EQ(tag_of(changed(known("dlrm"), change)), "gen.step.unsupported");
-  change = {};
-  change.layers = 4;
-  EXPECT_EQ(parameters(changed(known("mlp-6"), change).value()), 4 * 512 * 512);
-  const Model longer = changed(small_mlp(1, 8), change).value();
-  EXPECT_TRUE(longer.block(0).first && !longer.block(1).first && !longer.block(3).first);
-  EXPECT_EQ(tag_of(changed(known("dlrm"), change)), "gen.step.unsupported");
-  Findings findings;
   Model bias = from(kLatent, true);
   bias.head_bias = true;
   EXPECT_EQ(tag(bias, [](StepOptions&) {}), "gen.step.unsupported");
-  for (const char* text :
-       {R"({"model_type": "vit", "num_labels": 0})", R"({"model_type": "vit", "image_size": 8})",
-        R"({"model_type": "vit", "image_size": [1, 2, 3]})", R"({"model_type": "vit", "id2label": [1]})",
-        R"({"model_type": "vit", "image_size": 268435456, "patch_size": 1})",
-        R"({"model_type": "vit", "image_size": 268435456, "patch_size": 268435456, "num_channels": 268435456})",
-        R"({"model_type": "dit", "input_size": 268435456, "patch_size": 268435456, "in_channels": 268435456})",
-        R"({"model_type": "dit", "hidden_size": 50})", R"({"model_type": "dit", "mlp_ratio": 4.5})",
-        R"({"model_type": "mlp", "hidden": 8})", R"({"model_type": "mlp", "hidden": 8, "layers": 0})",
-        R"({"model_type": "dlrm"})",
-        R"({"model_type": "dlrm", "dense": 1, "hidden": 8, "tables": 1, "rows": 1, "bottom": [9], "top": [1]})",
-        R"({"model_type": "dlrm", "dense": 1, "hidden": 8, "tables": 1, "rows": 1, "bottom": [], "top": [1]})",
-        R"({"model_type": "dlrm", "dense": 1, "hidden": 8, "tables": 1, "rows": 1, "bottom": [8], "top": [0]})"})
-    EXPECT_FALSE(parse_config(text, "config.json", findings)) << text;
 }
 
 /// All ranks together write each element once, with Adam's 12 bytes; of tables Adagrad's 4 of a row.
@@ -503,14 +455,6 @@ TEST(Prediction, OfAnyMeshCanBeCarriedOut) {
     EXPECT_EQ(run.left, 0U) << i;
   }
   EXPECT_GT(made, 25);
-}
-
-TEST(Blocks, AreKindsOfParts) {
-  const std::vector<BlockKind> kinds = block_kinds();
-  ASSERT_GE(kinds.size(), 12U);
-  for (const BlockKind& kind : kinds) EXPECT_FALSE(kind.operators.empty()) << kind.name;
-  const auto at = std::find_if(kinds.begin(), kinds.end(), [](const BlockKind& k) { return k.name == "prediction"; });
-  EXPECT_TRUE(at->operators.starts_with("hidden_norm, embedding, embedding_norm, pair, projection, attention.norm"));
 }
 
 }  // namespace

@@ -4,13 +4,14 @@
 #include <cmath>
 #include <string>
 
-#include "chakra/gen/real.h"
+#include "chakra/base/real.h"
 #include "chakra/gen/testing/sums.h"
 
 namespace chakra::gen {
 namespace {
 
 using namespace chakra::testing;
+using model::Attention, model::Experts, model::ModelChange, model::changed, model::default_model;
 using trace::NodeId;
 using trace::Trace;
 

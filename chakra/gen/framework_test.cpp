@@ -1,12 +1,13 @@
 // What depends on a framework: recomputation by operator, optimizers, element types, and what lies in memory.
 #include <gtest/gtest.h>
 
+#include "chakra/base/real.h"
 #include "chakra/gen/gen.h"
-#include "chakra/gen/real.h"
 
 namespace chakra::gen {
 namespace {
 
+using model::Family, model::ModelChange, model::ModelRow, model::changed, model::default_model, model::models;
 using trace::NodeId;
 using trace::Trace;
 

@@ -14,25 +14,13 @@
 #include "chakra/gen/cases.h"  // IWYU pragma: export
 #include "chakra/gen/communication.h"
 #include "chakra/gen/layout.h"  // IWYU pragma: export
-#include "chakra/gen/model.h"
 #include "chakra/gen/recipe.h"  // IWYU pragma: export
 #include "chakra/gen/schedule.h"
 #include "chakra/gen/serve.h"  // IWYU pragma: export
+#include "chakra/model/model.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::gen {
-
-/// Changes to the description of a model.
-struct ModelChange {
-  std::optional<int64_t> layers, hidden, ffn, heads, kv_heads, head_dim, vocabulary;
-  std::optional<bool> gated, causal;
-};
-/// Return a model of eight layers of width 1,024.
-Model default_model();
-/// Change a model. Every kind of layer changes; additional layers are of the last kind. Unless
-/// given, kv_heads stays the same, or equal to heads if it was equal; and head_dim becomes
-/// hidden / heads if one of the two changes. Errors (usage): gen.step.range, gen.step.divide.
-Result<Model> changed(Model model, const ModelChange& change);
 
 enum class ContextKind : uint8_t { ring, gather, all_to_all };
 inline constexpr std::array<std::string_view, 3> kContextNames{"ring", "gather", "all-to-all"};  ///< by ContextKind
@@ -85,7 +73,7 @@ struct Framework {
 /// One training step on tp x cp x dp x pp ranks. The experts of a layer
 /// arrange the ranks of a stage as etp x ep x (tp x cp x dp / (etp x ep)).
 struct StepOptions {
-  Model model = default_model();
+  model::Model model = model::default_model();
 
   int64_t sequence = 0;          ///< tokens; 0: the model's
   int64_t micro_batches = 8;     ///< per pipeline
@@ -146,13 +134,6 @@ struct NumberRow {
   int64_t least, most;
 };
 extern const std::array<NumberRow, 16> kNumbers;
-struct ModelNumberRow {
-  std::string_view name;
-  std::string_view description;
-  std::optional<int64_t> ModelChange::*value;
-  int64_t least, most;
-};
-extern const std::array<ModelNumberRow, 7> kModelNumbers;
 struct SwitchRow {
   std::string_view name;
   std::string_view description;
@@ -166,14 +147,6 @@ struct PresetRow {
   StepOptions (*options)();
 };
 extern const std::array<PresetRow, 5> kPresets;
-
-/// A kind of block in models.
-struct BlockKind {
-  std::string_view name, place, description;
-  std::string_view sample;  ///< a model with this block
-  std::string operators;    ///< of this block in the sample
-};
-std::vector<BlockKind> block_kinds();
 
 /// Generate a step, with a class for each pipeline stage. Group slots "tp", "dp" ("dp-cp" if context is
 /// parallel), "cp", "ep", "etp", "edp", "tied"; groups "tp0", ... Cost: O(nodes of the classes + ranks).

@@ -1,8 +1,8 @@
 // What forward keeps for backward, and what backward computes again instead.
 #include <set>
 
+#include "chakra/base/real.h"
 #include "chakra/gen/compiler.h"
-#include "chakra/gen/real.h"
 
 namespace chakra::gen {
 namespace {

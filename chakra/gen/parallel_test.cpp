@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <map>
 
+#include "chakra/base/real.h"
 #include "chakra/gen/mesh.h"
 #include "chakra/gen/placement.h"
-#include "chakra/gen/real.h"
 #include "chakra/gen/testing/sums.h"
 
 namespace chakra::gen {
 namespace {
 
 using namespace chakra::testing;
+using model::Attention, model::Dim, model::Experts, model::Family, model::Model, model::ModelChange, model::ModelRow,
+    model::changed, model::default_model, model::find_model, model::models;
 using trace::CommType;
 
 constexpr int64_t kHidden = 64, kHeads = 8, kKvHeads = 4, kHead = 8, kWords = 128, kTokens = 64, kWidth = 128;

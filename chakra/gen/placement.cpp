@@ -1,5 +1,9 @@
 #include "chakra/gen/placement.h"
 
+#include <cmath>
+
+#include "chakra/base/real.h"
+
 namespace chakra::gen {
 
 Move move(Placement from, Placement to) {
@@ -13,6 +17,19 @@ Move move(Placement from, Placement to) {
   }};
   if (from == to) return nothing;
   return table[static_cast<size_t>(from.kind)][static_cast<size_t>(to.kind)];
+}
+
+double elements(const std::vector<Extent>& dims, const Placements& at, const Mesh& mesh) {
+  double product = 1;
+  for (const Extent& extent : dims) {
+    double shards = 1;
+    for (size_t axis = 0; axis < at.size(); ++axis)
+      if (extent.dim != Dim::none && at[axis] == sharded(extent.dim)) shards *= real(mesh.size[axis]);
+    const bool whole = extent.dim == Dim::kv_heads || extent.dim == Dim::vocabulary;
+    const double count = extent.count / shards;
+    product *= (whole ? std::ceil(count) : count) * extent.unit;
+  }
+  return product;
 }
 
 }  // namespace chakra::gen

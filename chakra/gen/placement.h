@@ -5,27 +5,15 @@
 #include <array>
 #include <compare>
 #include <optional>
+#include <vector>
 
 #include "chakra/gen/mesh.h"
+#include "chakra/model/blocks.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::gen {
 
-/// The meaning of a dimension of a tensor.
-enum class Dim : uint8_t {
-  none,
-  batch,       ///< sequences of a micro-batch, of all dp ranks
-  sequence,    ///< tokens
-  hidden,      ///< width of the model
-  heads,       ///< of queries, and of attention's output
-  kv_heads,    ///< of keys and values
-  latent,      ///< width between the two matrices of a latent projection
-  inner,       ///< width between the matrices of an MLP
-  vocabulary,  ///< different tokens
-  experts,     ///< of a layer
-  tables,      ///< of a recommender
-  slots        ///< of an expert: tokens that the expert takes
-};
+using model::Dim, model::Extent;
 
 /// The placement on one axis: every rank has all of a tensor, a part along a dimension, or a term of a sum.
 struct Placement {
@@ -46,5 +34,9 @@ struct Move {
 };
 /// Return how to turn one placement of a tensor on an axis into another.
 Move move(Placement from, Placement to);
+
+/// Return the elements that a rank has of a tensor with these dimensions. Key/value
+/// heads and the vocabulary are rounded up, so surplus is possible.
+double elements(const std::vector<Extent>& dims, const Placements& at, const Mesh& mesh);
 
 }  // namespace chakra::gen

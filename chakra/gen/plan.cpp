@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "chakra/gen/real.h"
+#include "chakra/base/real.h"
 #include "chakra/gen/skew.h"
 
 namespace chakra::gen {

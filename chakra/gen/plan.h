@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "chakra/gen/blocks.h"
 #include "chakra/gen/layout.h"
 #include "chakra/gen/program.h"
+#include "chakra/model/blocks.h"
 
 namespace chakra::gen {
+
+using model::Attention, model::Batch, model::Block, model::BlockRow, model::Experts, model::Family, model::Model;
 
 /// A part of the model on a stage.
 struct Part {

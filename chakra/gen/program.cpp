@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "chakra/base/real.h"
 #include "chakra/gen/compiler.h"
-#include "chakra/gen/real.h"
 
 namespace chakra::gen {
 namespace {

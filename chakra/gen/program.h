@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "chakra/gen/gen.h"
-#include "chakra/gen/operators.h"
+#include "chakra/gen/placement.h"
+#include "chakra/model/blocks.h"
 
 namespace chakra::gen {
+
+using model::Graph, model::Op, model::OpKind, model::Tensor, model::Weight;
 
 struct Spread {
   Mesh mesh;
@@ -30,6 +33,11 @@ struct Spread {
   int64_t place = 0;
   /// Return the load of this rank's experts, relative to the mean.
   double load() const;
+};
+
+/// FLOPs (matrix multiplications only: a multiply-add counts 2) and bytes read and written.
+struct Work {
+  double flops = 0, bytes = 0;
 };
 
 struct Step {

@@ -105,7 +105,7 @@ class Reader {
       const std::string_view item = rest.substr(0, rest.find(','));
       rest.remove_prefix(std::min(rest.size(), item.size() + 1));
       int64_t number = 0;
-      good &= parse_decimal(item, number) && number >= 0 && values.size() < static_cast<size_t>(kMostLayers);
+      good &= parse_decimal(item, number) && number >= 0 && values.size() < static_cast<size_t>(model::kMostLayers);
       if (!good) return;
       values.push_back(static_cast<T>(number));
     }
@@ -137,7 +137,7 @@ void walk_block(V& v, const std::string& at, O& b) {
   v.field(at + "mlp.width", b.mlp.width), v.field(at + "mlp.gated", b.mlp.gated), v.field(at + "mlp.bias", b.mlp.bias);
   v.field(at + "norms", b.norms), v.field(at + "parallel", b.parallel), v.field(at + "first", b.first);
   if (!v.present(at + "has_experts", b.experts.has_value())) return;
-  if constexpr (!std::is_const_v<O>) b.experts.emplace(b.experts.value_or(Experts{}));
+  if constexpr (!std::is_const_v<O>) b.experts.emplace(b.experts.value_or(model::Experts{}));
   auto& e = *b.experts;
   const std::string in = at + "experts.";
   v.field(in + "count", e.count), v.field(in + "active", e.active), v.field(in + "width", e.width);
@@ -186,11 +186,11 @@ void walk(V& v, O& o) {
 
 /// Whether the numbers of a text are options: enumerators exist, layers have a kind.
 bool possible(const StepOptions& o) {
-  const Model& m = o.model;
+  const model::Model& m = o.model;
   return static_cast<size_t>(o.context) < kContextNames.size() &&
          static_cast<size_t>(o.recompute) < kRecomputeNames.size() &&
          static_cast<size_t>(o.host_waits) < kHostWaitNames.size() && o.optimizer < kOptimizers.size() &&
-         m.family <= Family::recommender && m.norm <= Norm::layer &&
+         m.family <= model::Family::recommender && m.norm <= model::Norm::layer &&
          std::all_of(m.layers.begin(), m.layers.end(), [&](uint8_t kind) { return kind < m.blocks.size(); });
 }
 

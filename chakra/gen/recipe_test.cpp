@@ -8,6 +8,8 @@
 namespace chakra::gen {
 namespace {
 
+using model::ModelRow, model::models;
+
 TEST(Recipe, OfEveryKnownModelReadsBackAsItWas) {
   for (const ModelRow& row : models()) {
     SCOPED_TRACE(row.name);

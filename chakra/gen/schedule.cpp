@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "chakra/gen/real.h"
+#include "chakra/base/real.h"
 
 namespace chakra::gen {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "chakra/gen/real.h"
+#include "chakra/base/real.h"
 #include "chakra/gen/serve_plan.h"
 #include "chakra/gen/stage.h"
 #include "chakra/trace/roles.h"

@@ -10,7 +10,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/gen/communication.h"
-#include "chakra/gen/model.h"
+#include "chakra/model/model.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::gen {
@@ -22,7 +22,7 @@ struct ServeMesh {
 };
 
 struct ServeOptions {
-  Model model;
+  model::Model model;
 
   ServeMesh mesh;                 ///< all ranks, or the ranks that decode
   ServeMesh prefill{0, 0, 0, 0};  ///< separate ranks for prefill, before the others; 0: 1 if another size is given

@@ -1,13 +1,14 @@
 // Serving with matrices in 8 bits, and with a host that plans each pass.
 #include <gtest/gtest.h>
 
+#include "chakra/base/real.h"
 #include "chakra/gen/gen.h"
-#include "chakra/gen/real.h"
 #include "chakra/gen/serve.h"
 
 namespace chakra::gen {
 namespace {
 
+using model::ModelChange, model::changed, model::default_model;
 using trace::NodeId;
 using trace::Trace;
 

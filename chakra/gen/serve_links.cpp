@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "chakra/gen/real.h"
+#include "chakra/base/real.h"
 #include "chakra/gen/serve_plan.h"
 
 namespace chakra::gen {

@@ -7,9 +7,8 @@
 #include <cmath>
 #include <map>
 
-#include "chakra/gen/blocks.h"
+#include "chakra/base/real.h"
 #include "chakra/gen/plan.h"
-#include "chakra/gen/real.h"
 
 namespace chakra::gen {
 namespace {
@@ -30,7 +29,7 @@ Result<void> divides(const char* what, int64_t of, const char* by, int64_t n) {
 
 /// Keys that the first `tokens` tokens of a sequence meet, each those before it within the window, and half of itself.
 double keys_before(double tokens, int64_t window) {
-  return tokens > 0 ? tokens * average_keys(tokens, true, window) : 0;
+  return tokens > 0 ? tokens * model::average_keys(tokens, true, window) : 0;
 }
 double within(double tokens, const Attention& a) { return a.window > 0 ? std::min(tokens, real(a.window)) : tokens; }
 
@@ -46,7 +45,7 @@ double sum_over(const ServePass& pass, const Each& each) {
 double keys_met(const ServePass& pass, const Attention& a, bool causal) {
   return sum_over(pass, [&](const Reach& r) {
     if (pass.decode) return within(r.before + r.tokens, a);
-    if (!causal) return r.tokens * average_keys(r.prompt, false, a.window);
+    if (!causal) return r.tokens * model::average_keys(r.prompt, false, a.window);
     return keys_before(r.before + r.tokens, a.window) - keys_before(r.before, a.window);
   });
 }
@@ -59,8 +58,8 @@ double tokens_read(const ServePass& pass, const Attention& a) {
 
 namespace {
 
-Met met(const ServePass& pass) {
-  Met met;
+model::Met met(const ServePass& pass) {
+  model::Met met;
   met.decode = pass.decode;
   met.sequences = sum_over(pass, [](const Reach&) { return 1; });
   const auto tokens = [](const Reach& r) { return r.before + r.tokens; };
@@ -134,7 +133,7 @@ std::vector<Unit> ServePlan::units(const Mesh& mesh, const ServePass& pass) cons
   for (const Block& block : o.model.blocks) {
     const Attention& a = block.attention;
     const bool latents = o.absorbed && a.kv_rank > 0;
-    Batch batch{replicas, pass.tokens, false, Cached{}};
+    Batch batch{replicas, pass.tokens, false, model::Cached{}};
     batch.cached->keys = keys_met(pass, a, o.model.causal) / pass.tokens;
     batch.cached->tokens = tokens_read(pass, a);
     batch.cached->over_latents = latents && pass.decode;

@@ -66,7 +66,7 @@ struct ServePlan {
   const Attention& attention(int64_t layer) const { return o.model.block(static_cast<size_t>(layer)).attention; }
   /// Return the elements that a token adds to the cache of a layer; cache_width(): those of a tensor-parallel rank.
   Extent cache(const Attention& attention) const {
-    return cache_extent(attention, o.absorbed && attention.kv_rank > 0);
+    return model::cache_extent(attention, o.absorbed && attention.kv_rank > 0);
   }
   double cache_width(const Attention& attention, const Mesh& mesh) const;
 

@@ -1,7 +1,7 @@
 // Answers about serving without simulating: sums over nodes and programs, and memory by formulas.
 #include <algorithm>
 
-#include "chakra/gen/real.h"
+#include "chakra/base/real.h"
 #include "chakra/gen/serve_plan.h"
 #include "chakra/gen/stats.h"
 

@@ -9,15 +9,17 @@
 #include <map>
 #include <set>
 
+#include "chakra/base/real.h"
 #include "chakra/base/testing/testing.h"
 #include "chakra/gen/gen.h"
-#include "chakra/gen/real.h"
 #include "chakra/gen/testing/outcome.h"
 
 namespace chakra::gen {
 namespace {
 
 using namespace chakra::testing;
+using model::Attention, model::Block, model::Experts, model::Model, model::ModelChange, model::changed,
+    model::default_model, model::find_model;
 using trace::ClassJob;
 
 ServeOptions served(std::string_view name) {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "chakra/gen/real.h"
+#include "chakra/base/real.h"
 
 namespace chakra::gen {
 namespace {
@@ -42,7 +42,7 @@ std::vector<int64_t> apportion(const std::vector<double>& share, int64_t total) 
 
 }  // namespace
 
-std::vector<int64_t> choices_by_place(const Experts& experts, int64_t choices, int64_t places, const Skew& skew,
+std::vector<int64_t> choices_by_place(const model::Experts& experts, int64_t choices, int64_t places, const Skew& skew,
                                       int64_t layer) {
   const auto count = static_cast<size_t>(experts.count);
   CHAKRA_ASSERT(experts.count % places == 0);

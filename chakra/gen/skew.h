@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "chakra/gen/model.h"
+#include "chakra/model/model.h"
 
 namespace chakra::gen {
 
@@ -18,7 +18,7 @@ struct Skew {
 /// `places` ranks. `choices` is tokens x active experts. A token takes an expert once, so an expert gets at
 /// most one choice of `active`; the excess goes to the other experts in proportion. The parts are whole numbers
 /// and add up to `choices`. Requires that `places` divides the number of experts. Cost: O(experts log experts).
-std::vector<int64_t> choices_by_place(const Experts& experts, int64_t choices, int64_t places, const Skew& skew,
+std::vector<int64_t> choices_by_place(const model::Experts& experts, int64_t choices, int64_t places, const Skew& skew,
                                       int64_t layer);
 
 }  // namespace chakra::gen

@@ -7,11 +7,13 @@
 #include <numeric>
 #include <set>
 
+#include "chakra/base/real.h"
 #include "chakra/gen/gen.h"
-#include "chakra/gen/real.h"
 
 namespace chakra::gen {
 namespace {
+
+using model::Experts, model::find_model;
 
 Experts experts(int64_t count, int64_t active) {
   Experts e;

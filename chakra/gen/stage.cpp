@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "chakra/base/real.h"
 #include "chakra/gen/nodes.h"
-#include "chakra/gen/real.h"
 
 namespace chakra::gen {
 namespace {

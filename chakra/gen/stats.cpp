@@ -7,9 +7,9 @@
 #include <numeric>
 #include <tuple>
 
+#include "chakra/base/real.h"
 #include "chakra/gen/nodes.h"
 #include "chakra/gen/plan.h"
-#include "chakra/gen/real.h"
 
 namespace chakra::gen {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "chakra/gen/real.h"
+#include "chakra/base/real.h"
 #include "chakra/gen/stage.h"
 #include "chakra/trace/roles.h"
 

@@ -7,6 +7,7 @@
 #include "chakra/device/device.h"
 #include "chakra/job/generate_parts.h"
 #include "chakra/job/no_effect.h"
+#include "chakra/model/model.h"
 
 namespace chakra::job {
 namespace {
@@ -57,8 +58,8 @@ bool is_plain(const std::string& name) {
 
 // ---- step ------------------------------------------------------------------------------------------------------
 
-bool has_attention(const gen::Model& model) {
-  return model.family != gen::Family::mlp && model.family != gen::Family::recommender;
+bool has_attention(const model::Model& model) {
+  return model.family != model::Family::mlp && model.family != model::Family::recommender;
 }
 
 std::string why_sequence(const StepFacts& f) {
@@ -73,17 +74,17 @@ std::string why_gathered(const StepFacts& f) {
 std::string why_fused(const StepFacts& f) { return has_attention(f.o.model) ? "" : "the model has no attention"; }
 std::string why_context(const StepFacts& f) { return f.o.cp > 1 ? "" : "cp is 1"; }
 std::string why_recompute(const StepFacts& f) {
-  const gen::Model& model = f.o.model;
+  const model::Model& model = f.o.model;
   if (f.o.recompute == gen::Recompute::none) return "";
-  if (model.family == gen::Family::recommender) return "the model has no layers";
+  if (model.family == model::Family::recommender) return "the model has no layers";
   if (f.o.recompute == gen::Recompute::selective) return why_fused(f);
   const auto first = [&](size_t layer) { return model.block(layer).first; };
   return model.layers.size() == 1 && first(0) ? "the only layer multiplies the data" : "";
 }
 std::string why_lora_mlp(const StepFacts& f) {
   if (f.o.lora_rank == 0) return "without --lora-rank there are no adapters";
-  const auto has_mlp = [](const gen::Block& block) { return !block.experts; };
-  const std::vector<gen::Block>& blocks = f.o.model.blocks;
+  const auto has_mlp = [](const model::Block& block) { return !block.experts; };
+  const std::vector<model::Block>& blocks = f.o.model.blocks;
   return std::any_of(blocks.begin(), blocks.end(), has_mlp) ? "" : "all MLPs are experts, which have no adapters";
 }
 std::string why_zero(const StepFacts& f) {
@@ -103,13 +104,13 @@ std::string why_virtual(const StepFacts& f) {
   return fmt::format("{} has always {} pieces of the model on a stage", schedule->name, schedule->chunks);
 }
 std::string why_ends(const StepFacts& f) {
-  return f.o.model.family == gen::Family::mlp ? "an MLP has no embedding, head or loss" : "";
+  return f.o.model.family == model::Family::mlp ? "an MLP has no embedding, head or loss" : "";
 }
 std::string why_mtp(const StepFacts& f) { return f.o.ends ? "" : "--ends false leaves these layers out"; }
 std::string why_fp8(const StepFacts& f) {
   if (f.stats.fp8_operations > 0) return "";
   if (f.o.bytes_per_element == 1) return "with --bytes-per-element 1, all matrix multiplications have 8-bit inputs";
-  if (f.o.model.family == gen::Family::recommender)
+  if (f.o.model.family == model::Family::recommender)
     return "it applies to matrix multiplications of layers, and the model has no layers";
   return "no layer has a matrix multiplication";
 }

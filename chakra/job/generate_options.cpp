@@ -28,11 +28,11 @@ Option output_option(std::string& folder) { return {"-o,--output", &folder, "The
 Option model_option(std::string& model) {
   return {"--model", &model, "A known model (chakra list models), or a config.json", "NAME|FILE"};
 }
-void add_model_numbers(gen::ModelChange& change, Options& to) {
+void add_model_numbers(model::ModelChange& change, Options& to) {
   add_numbers(
-      gen::kModelNumbers, [&](size_t i) { return &(change.*gen::kModelNumbers[i].value); }, to);
+      model::kModelNumbers, [&](size_t i) { return &(change.*model::kModelNumbers[i].value); }, to);
 }
-Options model_switches(gen::ModelChange& change) {
+Options model_switches(model::ModelChange& change) {
   return {{"--gated", &change.gated, "Gated MLP with two input matrices (SwiGLU), else one (GELU)", "BOOL"},
           {"--causal", &change.causal, "Causal attention: tokens attend only to earlier tokens", "BOOL"}};
 }

@@ -14,6 +14,7 @@
 #include "chakra/job/generate.h"
 #include "chakra/job/generate_serve.h"
 #include "chakra/job/generate_step.h"
+#include "chakra/model/model.h"
 #include "chakra/options/options.h"
 
 namespace chakra::job {
@@ -32,7 +33,7 @@ inline constexpr std::array<std::string_view, 3> kStepTypes{"bf16", "fp16", "fp3
 
 struct GenerateStepOptions {
   std::string preset, model;
-  gen::ModelChange change;                                           ///< of the model
+  model::ModelChange change;                                         ///< of the model
   std::array<std::optional<int64_t>, gen::kNumbers.size()> numbers;  ///< parallel to gen::kNumbers
   std::array<std::optional<bool>, gen::kSwitches.size()> switches;   ///< parallel to gen::kSwitches
   bool mtp = false;
@@ -51,12 +52,12 @@ struct GenerateStepOptions {
 };
 options::Options rows_of(GenerateStepOptions& options);
 /// Resolve the options, and make the job with the other generate_step(). Errors: also cli.usage; as for
-/// gen::find_or_read_model and gen::changed.
+/// model::find_or_read_model and model::changed.
 Result<StepJob> generate_step(const GenerateStepOptions& options, Findings& findings);
 
 struct GenerateServeOptions {
   std::string model;
-  gen::ModelChange change;
+  model::ModelChange change;
   std::vector<int64_t> contexts;
   std::array<std::optional<int64_t>, gen::kServeNumbers.size()> numbers;  ///< parallel to gen::kServeNumbers
   std::array<std::optional<bool>, gen::kServeSwitches.size()> switches;   ///< parallel to gen::kServeSwitches

@@ -59,9 +59,9 @@ Result<gen::StepOptions> settled_step(const GenerateStepOptions& o, const std::v
   gen::StepOptions step;
   if (const gen::PresetRow* const row = find_row(gen::kPresets, o.preset)) step = row->options();
   if (!o.model.empty()) {
-    CHAKRA_ASSIGN(step.model, gen::find_or_read_model(o.model, findings, {o.mtp}));
+    CHAKRA_ASSIGN(step.model, model::find_or_read_model(o.model, findings, {o.mtp}));
   }
-  CHAKRA_ASSIGN(step.model, gen::changed(std::move(step.model), o.change));
+  CHAKRA_ASSIGN(step.model, model::changed(std::move(step.model), o.change));
   for (size_t i = 0; i < o.numbers.size(); ++i)
     if (o.numbers[i]) step.*gen::kNumbers[i].value = *o.numbers[i];
   CHAKRA_TRY(settle_switches(o, step));
@@ -106,11 +106,11 @@ Result<StepJob> generate_step(const GenerateStepOptions& o, Findings& findings) 
 Result<ServeJob> generate_serve(const GenerateServeOptions& o, Findings& findings) {
   CHAKRA_ASSIGN(ServeJobOptions call, begin_call<ServeJobOptions>(o));
   gen::ServeOptions& serve = call.serve;
-  serve.model = gen::default_model();
+  serve.model = model::default_model();
   if (!o.model.empty()) {
-    CHAKRA_ASSIGN(serve.model, gen::find_or_read_model(o.model, findings));
+    CHAKRA_ASSIGN(serve.model, model::find_or_read_model(o.model, findings));
   }
-  CHAKRA_ASSIGN(serve.model, gen::changed(std::move(serve.model), o.change));
+  CHAKRA_ASSIGN(serve.model, model::changed(std::move(serve.model), o.change));
   for (size_t i = 0; i < o.numbers.size(); ++i)
     if (o.numbers[i]) gen::kServeNumbers[i].value(serve) = *o.numbers[i];
   for (size_t i = 0; i < o.switches.size(); ++i)

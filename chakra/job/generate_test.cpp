@@ -9,6 +9,7 @@
 #include "chakra/io/io.h"
 #include "chakra/job/generate_serve.h"
 #include "chakra/job/generate_step.h"
+#include "chakra/model/model.h"
 
 namespace chakra::job {
 namespace {
@@ -73,7 +74,7 @@ TEST(Generate, StepIsCountedAndSaysWhatHadNoEffect) {
 
 TEST(Generate, ServeIsCounted) {
   ServeJobOptions o;
-  o.serve.model = gen::default_model();
+  o.serve.model = model::default_model();
   o.given = {"--chunk"};
   o.serve.chunk = 4096;
   Findings findings;

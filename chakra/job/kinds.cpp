@@ -32,6 +32,7 @@
 #include "chakra/job/view.h"
 #include "chakra/job/what_if.h"
 #include "chakra/link/link.h"
+#include "chakra/model/model.h"
 #include "chakra/net/net.h"
 #include "chakra/recording/recording.h"
 #include "chakra/replay/replay.h"
@@ -89,15 +90,15 @@ Table presets() { return list_rows("preset", gen::kPresets); }
 
 Table blocks() {
   Table table = columns({"block", "where", "what it is", "model that has it", "its operators there"});
-  for (const gen::BlockKind& kind : gen::block_kinds())
+  for (const model::BlockKind& kind : model::block_kinds())
     table.rows.push_back({std::string(kind.name), std::string(kind.place), std::string(kind.description),
                           std::string(kind.sample), kind.operators});
   return table;
 }
 
 Table models() {
-  Table table = list_rows("model", gen::models());
-  for (const gen::ModelTypeRow& row : gen::model_types())
+  Table table = list_rows("model", model::models());
+  for (const model::ModelTypeRow& row : model::model_types())
     table.rows.push_back({std::string(row.name), fmt::format("a config.json of this model_type: {}", row.source)});
   return table;
 }

@@ -7,6 +7,7 @@
 
 #include "chakra/foreign/foreign.h"
 #include "chakra/gen/gen.h"
+#include "chakra/model/model.h"
 
 namespace chakra::job {
 namespace {
@@ -43,9 +44,9 @@ struct Step {
 
 Result<gen::StepOptions> options_of(const Step& step) {
   gen::StepOptions o;
-  gen::ModelChange change;
+  model::ModelChange change;
   change.layers = step.layers;
-  CHAKRA_ASSIGN(o.model, gen::changed(gen::find_model(step.model)->model, change));
+  CHAKRA_ASSIGN(o.model, model::changed(model::find_model(step.model)->model, change));
   o.tp = step.tp;
   o.dp = step.dp;
   o.pp = step.pp;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "chakra/gen/gen.h"
+#include "chakra/model/model.h"
 #include "chakra/trace/roles.h"
 #include "chakra/whatif/rules.h"
 
@@ -20,10 +21,10 @@ bool all() { return std::getenv("CHAKRA_TEST_FULL") != nullptr; }
 int64_t most_ranks() { return all() ? 128 : 16; }
 int meshes() { return all() ? 300 : 60; }
 
-gen::Model model(std::string_view name, int64_t layers) {
-  gen::ModelChange change;
+model::Model model(std::string_view name, int64_t layers) {
+  model::ModelChange change;
   if (name != "dlrm") change.layers = layers;
-  return gen::changed(gen::find_model(name)->model, change).value();
+  return model::changed(model::find_model(name)->model, change).value();
 }
 
 int64_t some_divisor(Prng& random, int64_t n) {

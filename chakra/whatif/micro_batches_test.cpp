@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "chakra/gen/gen.h"
+#include "chakra/model/model.h"
 #include "chakra/whatif/rules.h"
 
 namespace chakra::whatif {
@@ -16,10 +17,10 @@ using gen::StepOptions;
 using trace::NodeId;
 using trace::Trace;
 
-gen::Model small_model(const char* like, int64_t layers) {
-  gen::ModelChange change;
+model::Model small_model(const char* like, int64_t layers) {
+  model::ModelChange change;
   change.layers = layers;
-  return gen::changed(gen::find_model(like)->model, change).value();
+  return model::changed(model::find_model(like)->model, change).value();
 }
 
 trace::TraceSet generated(const StepOptions& options) {

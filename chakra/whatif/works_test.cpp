@@ -6,6 +6,7 @@
 #include <set>
 
 #include "chakra/gen/gen.h"
+#include "chakra/model/model.h"
 #include "chakra/whatif/nodes.h"
 #include "chakra/whatif/whatif.h"
 
@@ -19,10 +20,10 @@ using trace::Trace;
 
 sim::SimInput generated(const char* model) {
   gen::StepOptions options;
-  options.model = gen::find_model(model)->model;
-  gen::ModelChange change;
+  options.model = model::find_model(model)->model;
+  model::ModelChange change;
   change.layers = 2;
-  options.model = gen::changed(options.model, change).value();
+  options.model = model::changed(options.model, change).value();
   options.sequence = 256;
   options.tp = 2, options.dp = 2, options.micro_batches = 2;
   sim::SimInput input;

@@ -8,10 +8,11 @@
 #include "chakra/base/testing/testing.h"
 #include "chakra/gen/gen.h"
 #include "chakra/gen/testing/outcome.h"
+#include "chakra/model/model.h"
 
 namespace chakra::testing {
 
-inline const gen::Model& known(std::string_view name) { return gen::find_model(name)->model; }
+inline const model::Model& known(std::string_view name) { return model::find_model(name)->model; }
 
 /// Return sums of the job that step() makes of these options; empty, and a failure of the test, if step() fails.
 inline gen::StepStats stats_of(const gen::StepOptions& o) {

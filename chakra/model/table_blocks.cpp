@@ -1,8 +1,8 @@
 // Blocks of models of plain numbers: the paper's MLPs, and recommenders (DLRM, arXiv 1906.00091).
-#include "chakra/gen/blocks.h"
-#include "chakra/gen/writer.h"
+#include "chakra/model/blocks.h"
+#include "chakra/model/writer.h"
 
-namespace chakra::gen::block {
+namespace chakra::model::block {
 namespace {
 
 /// Every data-parallel rank has all of it.
@@ -58,4 +58,4 @@ Graph interaction(const Model& model, const Block&, const Batch& batch) {
   return std::move(w.g);
 }
 
-}  // namespace chakra::gen::block
+}  // namespace chakra::model::block

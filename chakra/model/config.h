@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "chakra/gen/model.h"
+#include "chakra/model/model.h"
 
-namespace chakra::gen {
+namespace chakra::model {
 
 /// Reads keys. After the first error, which is kept, all further reads return 1 or
 /// empty. So builders need no check after each key, and their model is discarded.
@@ -61,4 +61,4 @@ class Keys {
   LimitedFindings findings_;
 };
 
-}  // namespace chakra::gen
+}  // namespace chakra::model

@@ -1,8 +1,8 @@
 // LoRA (Hu et al., arXiv 2106.09685): beside a product of frozen weights two small ones, which alone are trained.
-#include "chakra/gen/blocks.h"
-#include "chakra/gen/real.h"
+#include "chakra/base/real.h"
+#include "chakra/model/blocks.h"
 
-namespace chakra::gen {
+namespace chakra::model {
 namespace {
 
 bool is_adapted(const Op& op, bool mlp) {
@@ -59,16 +59,22 @@ class Adapting {
   Graph to_;
 };
 
+double elements(const Weight& weight) {
+  double product = 1;
+  for (const Extent& extent : weight.dims) product *= extent.count * extent.unit;
+  return product;
+}
+
 }  // namespace
 
 double trained(const Graph& graph) {
   double sum = 0;
   for (const Op& op : graph.ops)
     for (const Weight& weight : op.weights)
-      if (!weight.frozen && !weight.borrowed) sum += elements(weight.dims, {}, Mesh{});
+      if (!weight.frozen && !weight.borrowed) sum += elements(weight);
   return sum;
 }
 
 Graph adapted(const Graph& graph, const Lora& lora) { return Adapting(graph, lora).run(); }
 
-}  // namespace chakra::gen
+}  // namespace chakra::model

@@ -1,8 +1,8 @@
 // Blocks of models of words; a vision transformer's layers are the same.
-#include "chakra/gen/blocks.h"
-#include "chakra/gen/writer.h"
+#include "chakra/model/blocks.h"
+#include "chakra/model/writer.h"
 
-namespace chakra::gen::block {
+namespace chakra::model::block {
 namespace {
 
 /// What comes out of the layer.
@@ -70,4 +70,4 @@ Graph head(const Model& model, const Block&, const Batch& batch) {
   return std::move(w.g);
 }
 
-}  // namespace chakra::gen::block
+}  // namespace chakra::model::block

@@ -1,10 +1,10 @@
-#include "chakra/gen/blocks.h"
+#include "chakra/model/blocks.h"
 
 #include <algorithm>
 
-#include "chakra/gen/gen.h"
+#include "chakra/model/model.h"
 
-namespace chakra::gen {
+namespace chakra::model {
 namespace {
 
 using Place = BlockRow::Place;
@@ -84,4 +84,4 @@ std::vector<BlockKind> block_kinds() {
   return kinds;
 }
 
-}  // namespace chakra::gen
+}  // namespace chakra::model

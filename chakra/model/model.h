@@ -14,7 +14,7 @@
 
 #include "chakra/base/base.h"
 
-namespace chakra::gen {
+namespace chakra::model {
 
 inline constexpr int64_t kMostLayers = 1 << 16;
 /// Numbers that encode a point in time for a diffusion transformer.
@@ -221,4 +221,32 @@ const ModelRow* find_model(std::string_view name);
 /// gen.step.unsupported (usage) if multi-token prediction is requested and the model does not have such layers.
 Result<Model> find_or_read_model(const std::string& text, Findings& findings, const ConfigOptions& options = {});
 
-}  // namespace chakra::gen
+/// Changes to the description of a model.
+struct ModelChange {
+  std::optional<int64_t> layers, hidden, ffn, heads, kv_heads, head_dim, vocabulary;
+  std::optional<bool> gated, causal;
+};
+/// Return a model of eight layers of width 1,024.
+Model default_model();
+/// Change a model. Every kind of layer changes; additional layers are of the last kind. Unless
+/// given, kv_heads stays the same, or equal to heads if it was equal; and head_dim becomes
+/// hidden / heads if one of the two changes. Errors (usage): gen.step.range, gen.step.divide.
+Result<Model> changed(Model model, const ModelChange& change);
+
+struct ModelNumberRow {
+  std::string_view name;
+  std::string_view description;
+  std::optional<int64_t> ModelChange::*value;
+  int64_t least, most;
+};
+extern const std::array<ModelNumberRow, 7> kModelNumbers;
+
+/// A kind of block in models.
+struct BlockKind {
+  std::string_view name, place, description;
+  std::string_view sample;  ///< a model with this block
+  std::string operators;    ///< of this block in the sample
+};
+std::vector<BlockKind> block_kinds();
+
+}  // namespace chakra::model

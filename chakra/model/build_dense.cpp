@@ -1,7 +1,7 @@
 // Builders of models without experts.
-#include "chakra/gen/build.h"
+#include "chakra/model/build.h"
 
-namespace chakra::gen::build {
+namespace chakra::model::build {
 namespace {
 
 Model qwen(Keys& k, bool second) {
@@ -239,4 +239,4 @@ Model cohere(Keys& k) {
   return m;
 }
 
-}  // namespace chakra::gen::build
+}  // namespace chakra::model::build

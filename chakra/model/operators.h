@@ -1,15 +1,30 @@
 // A block of a model as a table of tensor operators with named dimensions. The cost of an operator follows from the
-// sizes of its tensors, the communication from the placements (placement.h); operators are independent of ranks.
+// sizes of its tensors, the communication from the placements (room gen); operators are independent of ranks.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "chakra/gen/model.h"
-#include "chakra/gen/placement.h"
+#include "chakra/model/model.h"
 
-namespace chakra::gen {
+namespace chakra::model {
+
+/// The meaning of a dimension of a tensor.
+enum class Dim : uint8_t {
+  none,
+  batch,       ///< sequences of a micro-batch, of all dp ranks
+  sequence,    ///< tokens
+  hidden,      ///< width of the model
+  heads,       ///< of queries, and of attention's output
+  kv_heads,    ///< of keys and values
+  latent,      ///< width between the two matrices of a latent projection
+  inner,       ///< width between the matrices of an MLP
+  vocabulary,  ///< different tokens
+  experts,     ///< of a layer
+  tables,      ///< of a recommender
+  slots        ///< of an expert: tokens that the expert takes
+};
 
 struct Extent {
   Dim dim = Dim::none;
@@ -109,12 +124,4 @@ Extent cache_extent(const Attention& attention, bool over_latents);
 /// Return the keys that a query of a sequence meets, on average: without a window, half of the sequence if causal.
 double average_keys(double tokens, bool causal, int64_t window);
 
-/// FLOPs (matrix multiplications only: a multiply-add counts 2) and bytes read and written.
-struct Work {
-  double flops = 0, bytes = 0;
-};
-
-/// Return the elements on a rank. Key/value heads and the vocabulary are rounded up, so surplus is possible.
-double elements(const std::vector<Extent>& dims, const Placements& at, const Mesh& mesh);
-
-}  // namespace chakra::gen
+}  // namespace chakra::model

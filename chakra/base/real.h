@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-namespace chakra::gen {
+namespace chakra {
 
 inline double real(int64_t n) { return static_cast<double>(n); }
 
-}  // namespace chakra::gen
+}  // namespace chakra

@@ -1,12 +1,12 @@
 // Hugging Face's config.json: its keys, which of them matter, and reading it.
-#include "chakra/gen/config.h"
+#include "chakra/model/config.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 
-namespace chakra::gen {
+namespace chakra::model {
 namespace {
 
 constexpr int64_t kMost = int64_t{1} << 28;
@@ -291,4 +291,4 @@ Result<Model> read_config(const std::string& path, Findings& findings, const Con
   return parse_config(text, path, findings, options);
 }
 
-}  // namespace chakra::gen
+}  // namespace chakra::model

@@ -1,7 +1,7 @@
 // Presets: models by name.
-#include "chakra/gen/model.h"
+#include "chakra/model/model.h"
 
-namespace chakra::gen {
+namespace chakra::model {
 namespace {
 
 struct Sizes {
@@ -192,4 +192,4 @@ Result<Model> find_or_read_model(const std::string& text, Findings& findings, co
   return model;
 }
 
-}  // namespace chakra::gen
+}  // namespace chakra::model

@@ -1,5 +1,5 @@
 // Parameters of models, against published numbers and against transformers.
-#include "chakra/gen/model.h"
+#include "chakra/model/model.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "chakra/base/testing/testing.h"
 
-namespace chakra::gen {
+namespace chakra::model {
 namespace {
 
 using testing::tag_of;
@@ -56,7 +56,7 @@ TEST(Models, ArePossible) {
 
 /// Each line: the parameters that transformers counts, a blank, a config.json; tools/model_parameters.py writes it.
 TEST(Config, HasTheParametersThatTransformersCounts) {
-  std::ifstream file("chakra/gen/testing/model_parameters.txt");
+  std::ifstream file("chakra/model/testing/model_parameters.txt");
   ASSERT_TRUE(file);
   std::map<std::string, int> lines;
   for (std::string line; std::getline(file, line);) {
@@ -78,7 +78,7 @@ TEST(Config, HasTheParametersThatTransformersCounts) {
 }
 
 TEST(Config, GivesThePresets) {
-  std::ifstream file("chakra/gen/testing/published_models.jsonl");
+  std::ifstream file("chakra/model/testing/published_models.jsonl");
   std::map<int64_t, Model> read;  // by parameters
   for (std::string line; std::getline(file, line);) {
     Findings findings;
@@ -270,7 +270,7 @@ TEST(Config, RefusesWhatCannotBe) {
 }
 
 TEST(Config, OfAnyLengthIsAnErrorOrAModel) {
-  std::ifstream file("chakra/gen/testing/published_models.jsonl");
+  std::ifstream file("chakra/model/testing/published_models.jsonl");
   for (std::string line; std::getline(file, line);)
     for (size_t length = 0; length < line.size(); length += 7) EXPECT_FALSE(parsed(line.substr(0, length))) << length;
   std::string deep = R"({"model_type": "llama", "x": )" + std::string(100'000, '[');
@@ -292,4 +292,4 @@ TEST(Models, AreTheSumOfTheirParts) {
 }
 
 }  // namespace
-}  // namespace chakra::gen
+}  // namespace chakra::model

@@ -1,8 +1,8 @@
 // Blocks of models of pictures.
-#include "chakra/gen/blocks.h"
-#include "chakra/gen/writer.h"
+#include "chakra/model/blocks.h"
+#include "chakra/model/writer.h"
 
-namespace chakra::gen::block {
+namespace chakra::model::block {
 
 /// A product with each patch is the convolution with a stride of its size.
 Graph patches(const Model& model, const Block&, const Batch& batch) {
@@ -63,4 +63,4 @@ Graph denoiser(const Model& model, const Block&, const Batch& batch) {
   return std::move(w.g);
 }
 
-}  // namespace chakra::gen::block
+}  // namespace chakra::model::block

@@ -1,5 +1,5 @@
 // What a model's parts hold, and their sums.
-#include "chakra/gen/model.h"
+#include "chakra/model/model.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-namespace chakra::gen {
+namespace chakra::model {
 namespace {
 
 constexpr int64_t kMostWidth = int64_t{1} << 28, kMostHeads = 1 << 20, kMostRows = int64_t{1} << 40;
@@ -296,4 +296,4 @@ Result<void> check_model(const Model& m) {
   return {};
 }
 
-}  // namespace chakra::gen
+}  // namespace chakra::model

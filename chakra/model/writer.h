@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "chakra/gen/operators.h"
-#include "chakra/gen/real.h"
+#include "chakra/base/real.h"
+#include "chakra/model/operators.h"
 
-namespace chakra::gen {
+namespace chakra::model {
 
 class Writer {
  public:
@@ -215,4 +215,4 @@ class Writer {
   const Batch& b_;
 };
 
-}  // namespace chakra::gen
+}  // namespace chakra::model

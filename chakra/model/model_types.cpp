@@ -1,7 +1,7 @@
 // Hugging Face's kinds of models, a row each. Defaults are those of transformers 5.23.
-#include "chakra/gen/build.h"
+#include "chakra/model/build.h"
 
-namespace chakra::gen {
+namespace chakra::model {
 
 namespace {
 
@@ -178,4 +178,4 @@ const std::vector<ModelTypeRow> kRows{
 
 std::span<const ModelTypeRow> model_types() { return kRows; }
 
-}  // namespace chakra::gen
+}  // namespace chakra::model

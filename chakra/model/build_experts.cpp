@@ -1,7 +1,7 @@
 // Builders of models with experts.
-#include "chakra/gen/build.h"
+#include "chakra/model/build.h"
 
-namespace chakra::gen::build {
+namespace chakra::model::build {
 namespace {
 
 Experts experts(Keys& k, std::string_view count, std::string_view width) {
@@ -151,4 +151,4 @@ Model deepseek_v3(Keys& k) {
   return m;
 }
 
-}  // namespace chakra::gen::build
+}  // namespace chakra::model::build

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "chakra/gen/config.h"
+#include "chakra/model/config.h"
 
-namespace chakra::gen::build {
+namespace chakra::model::build {
 
 /// Read the keys that nearly all model types have.
 inline Model outer(Keys& k, Norm norm) {
@@ -139,4 +139,4 @@ Model dit(Keys& k);
 Model mlp(Keys& k);
 Model dlrm(Keys& k);
 
-}  // namespace chakra::gen::build
+}  // namespace chakra::model::build

@@ -1,7 +1,7 @@
 // Builders of models that are no decoders.
-#include "chakra/gen/build.h"
+#include "chakra/model/build.h"
 
-namespace chakra::gen::build {
+namespace chakra::model::build {
 namespace {
 
 /// A transformer of pictures: multi-head attention with biases that looks both ways.
@@ -89,4 +89,4 @@ Model dlrm(Keys& k) {
   return m;
 }
 
-}  // namespace chakra::gen::build
+}  // namespace chakra::model::build

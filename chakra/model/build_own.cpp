@@ -1,7 +1,7 @@
 // A model in keys of our own: the members of Model by name.
-#include "chakra/gen/build.h"
+#include "chakra/model/build.h"
 
-namespace chakra::gen::build {
+namespace chakra::model::build {
 namespace {
 
 int64_t or_zero(Keys& k, std::string_view key) { return k.maybe(key, 0).value_or(0); }
@@ -84,4 +84,4 @@ Model own(Keys& k) {
   return m;
 }
 
-}  // namespace chakra::gen::build
+}  // namespace chakra::model::build

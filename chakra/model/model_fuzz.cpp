@@ -2,10 +2,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "chakra/gen/model.h"
+#include "chakra/model/model.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace chakra::gen;
+  using namespace chakra::model;
   chakra::Findings findings;
   const auto model = parse_config({reinterpret_cast<const char*>(data), size}, "fuzz", findings, {true});
   if (!model) return 0;

@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "chakra/gen/operators.h"
+#include "chakra/model/operators.h"
 
-namespace chakra::gen {
+namespace chakra::model {
 
 struct BlockRow {
   enum class Place : uint8_t { front, layer, prediction, end };
@@ -51,4 +51,4 @@ Graph interaction(const Model& model, const Block&, const Batch& batch);
 
 }  // namespace block
 
-}  // namespace chakra::gen
+}  // namespace chakra::model
