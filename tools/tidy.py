@@ -174,6 +174,20 @@ def check_includes(path, text, allowed):
             yield number, f"only {other}/{other}.h is public"
 
 
+def check_permissions(texts, allowed):
+    """Each room that a room may include is included by one of its files. Tests of the command need no permission, so they do not count."""
+    used = {room: set() for room in allowed}
+    for path, text in texts.items():
+        if not re.match(r"chakra/.*\.(cpp|h)$", path) or re.match(r"chakra/cli/.*_(test|fuzz)\.cpp$", path):
+            continue
+        room = path.split("/")[1]
+        room = "facade" if room.endswith(".h") else room
+        used[room] |= {other or "facade" for other in re.findall(r'^#include "chakra/(?:([a-z_]+)/)?[a-z_/]+\.(?:pb\.)?h"', text, re.M)}
+    for room, others in allowed.items():
+        for other in sorted(others - used[room]):
+            yield f"rooms.txt:1: room {room} may include {other} and does not"
+
+
 def check_public_headers(texts, allowed):
     """What a room's public header includes, through others of its room, is the standard library and other rooms."""
     for room in allowed:
@@ -327,6 +341,7 @@ def main():
             findings.append(f"rooms.txt:1: room {room} has no test and no case")
     findings += [f"{path}:{number}: {what}" for path, number, what in check_tags(texts)]
     findings += [f"{path}:{number}: {what}" for path, number, what in check_public_headers(texts, allowed)]
+    findings += check_permissions(texts, allowed)
     findings += [f"{path}:{number}: {what}" for path, number, what in check_hidden_names(texts)]
     findings += [f"{path}:{number}: {what}" for path, number, what in sizes.check({path: text for path, text in texts.items() if path not in MADE})]
     findings += check_notices()

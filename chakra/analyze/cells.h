@@ -1,4 +1,4 @@
-// What the tables of analyses write into their cells.
+// Cell contents that the tables of analyses share.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The operations that ran on the devices of a rank, each with the call that launched it: the tables of kernels,
-// operators, launches and queues begin with them.
+// Operations on the devices of a rank, each with the launching call: the basis of the tables of kernels, operators,
+// launches and queues.
 #pragma once
 
 #include <array>
@@ -12,63 +12,63 @@
 
 namespace chakra::analyze {
 
-/// "ProfilerStep#7"; also "ProfilerStep7", which text forms without "#" can say.
+/// Return true for "ProfilerStep#7", and for "ProfilerStep7" (text formats without "#").
 inline bool is_step(std::string_view name) {
   constexpr std::string_view kStep = "ProfilerStep";
   return trace::step_number(name) || (name.starts_with(kStep) && name.size() > kStep.size() &&
                                       name.find_first_not_of("0123456789", kStep.size()) == std::string_view::npos);
 }
 
-/// Of each node that of which it is a piece, or itself. A continuation comes after what it continues; one that a file
-/// has before it stands for itself. O(nodes).
+/// Return for each node the whole node of a piece, or the node itself. A continuation must come after the continued
+/// piece; a continuation that a file has earlier counts as a whole node. O(nodes).
 std::vector<trace::NodeId> wholes(const trace::Trace& trace);
 
-/// As HolisticTraceAnalysis tells kernels apart (`get_kernel_type`).
+/// Classification of HolisticTraceAnalysis (`get_kernel_type`).
 enum class OperationKind : uint8_t { computation, communication, memory };
 inline constexpr std::array<std::string_view, 3> kOperationKinds{"computation", "communication", "memory"};
 
-/// A kernel, copy or memset; where linking cut it into pieces, all of them.
+/// A kernel, copy or memset; all pieces if linking split the operation.
 struct DeviceOperation {
   trace::NodeId node = trace::kNoNode;  ///< the first piece
-  uint32_t call = trace::kNoRow;        ///< into DeviceWork::calls; kNoRow: its launch is not recorded
+  uint32_t call = trace::kNoRow;        ///< into DeviceWork::calls; kNoRow: the launch is not recorded
   OperationKind kind = OperationKind::computation;
   Picoseconds start = 0, end = 0;
   Picoseconds time() const { return end - start; }
 };
 
-/// A call on the host that launched something, as recorded: with what it did before, while and after it waited.
+/// A recorded launching call on the host, including the time before, during and after a wait.
 struct LaunchCall {
   trace::NodeId node = trace::kNoNode;
   Picoseconds start = 0, end = 0;
   uint32_t operations = 0;
-  bool graph = false;  ///< it launched a whole graph, whose operations have no launch of their own
+  bool graph = false;  ///< launched a whole graph; operations of a graph have no separate launch
 };
 
 struct DeviceWork {
   std::vector<DeviceOperation> operations;  ///< by row
-  std::vector<LaunchCall> calls;            ///< those that launched one of them
-  std::vector<trace::NodeId> whole;         ///< per node: that of which it is a piece, or itself
-  std::vector<char> is_operator;            ///< per node; "[chakra|host_gap]" and its like, runtime calls and metadata
-                                            ///< are no operators
-  int64_t left_out = 0;                     ///< operations that Job::scope leaves out
+  std::vector<LaunchCall> calls;            ///< calls that launched an operation
+  std::vector<trace::NodeId> whole;         ///< per node: the whole node of a piece, or the node itself
+  std::vector<char> is_operator;            ///< per node; "[chakra|host_gap]" and the like, runtime calls and metadata
+                                            ///< are not operators
+  int64_t left_out = 0;                     ///< operations outside Job::scope
   Picoseconds left_out_time = 0;
 };
-/// What was collected, by rank, and for which scope.
+/// Cache by rank, for one scope.
 struct DeviceWorks {
   LaunchScope scope = LaunchScope::all;
   std::vector<std::optional<DeviceWork>> ranks;
 };
-/// Cost: O(nodes + edges) for the first table that asks with this scope. A later scope ends what was returned before.
+/// Cost: O(nodes + edges) for the first call with this scope. A call with another scope invalidates earlier results.
 const DeviceWork& device_work(const Job& job, size_t rank);
 
-/// The time of all operations, those beside each other added up.
+/// Return the sum of the times of all operations, also of concurrent operations.
 Picoseconds device_time(const DeviceWork& work);
-/// The first attribute of that name, if the node has one. A name of 0 is that of no attribute.
+/// Return the first attribute with that name, if any. Name 0 does not match any attribute.
 std::optional<trace::Attr> attr_of(const trace::Trace& trace, trace::NodeId node, StringId name);
-/// Whether the node has operations or bytes.
+/// Return true if the node has FLOPs or bytes.
 bool says_work(const trace::Trace& trace, trace::NodeId node);
 
-int64_t stream_of(const trace::Trace& trace, trace::NodeId node);  ///< -1: not said
-int64_t device_of(const trace::Trace& trace, trace::NodeId node);  ///< -1: not said
+int64_t stream_of(const trace::Trace& trace, trace::NodeId node);  ///< -1: not recorded
+int64_t device_of(const trace::Trace& trace, trace::NodeId node);  ///< -1: not recorded
 
 }  // namespace chakra::analyze

@@ -1,5 +1,5 @@
-// The operators of a rank with what was launched under each, by the time of the launch: the tables of shapes and
-// sequences begin with them.
+// Operators of a rank with the launches below each, by the time of the launch: the basis of the tables of shapes and
+// sequences.
 #pragma once
 
 #include <span>
@@ -9,20 +9,20 @@
 
 namespace chakra::analyze {
 
-/// The first caller of a node, whole; kNoNode: none.
+/// Return the first caller of a node (the whole node), or kNoNode.
 trace::NodeId caller_of(const trace::Trace& trace, const DeviceWork& work, trace::NodeId node);
 
-/// The innermost operator around the launch of a device operation, or kNoNode.
+/// Return the innermost operator around the launch of a device operation, or kNoNode.
 trace::NodeId launching_operator(const trace::Trace& trace, const DeviceWork& work, const DeviceOperation& operation);
 
-/// Device operations by the thread and the time of their launch, so that those under an operator follow each other.
+/// Device operations sorted by the thread and the time of the launch: the launches under an operator are contiguous.
 class LaunchesByThread {
  public:
   /// Cost: O(operations log operations).
   LaunchesByThread(const trace::Trace& trace, const DeviceWork& work);
-  /// Rows of DeviceWork::operations that were launched on a thread from `from` on and before `until`.
+  /// Return rows of DeviceWork::operations launched on a thread from `from` (inclusive) to `until` (exclusive).
   std::span<const uint32_t> between(uint32_t lane, Picoseconds from, Picoseconds until) const;
-  /// Where a span of between() begins in the order of all.
+  /// Return the index in order() at which a span of between() begins.
   size_t position(std::span<const uint32_t> span) const { return static_cast<size_t>(span.data() - order_.data()); }
   const std::vector<uint32_t>& order() const { return order_; }
 

@@ -1,4 +1,4 @@
-// What communication allows clocks to show: nobody leaves before those have come that it cannot do without.
+// Limits that communication sets for clocks: no rank leaves a meeting before all required ranks have arrived.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@ class Meetings {
  public:
   explicit Meetings(size_t ranks) : of_rank_(ranks) {}
 
-  /// Begins a meeting; no end that is added to it comes before any start that is.
+  /// Begin a meeting. By assumption, no end added to the meeting precedes any start.
   void begin() { meetings_.emplace_back(); }
-  /// A start and an end of a rank by its own clock: minus and plus infinity where it has none.
+  /// Add the start and end of a rank on the clock of that rank: minus and plus infinity if missing.
   void add(uint32_t rank, double start_ns, double end_ns);
 
-  /// A clock that is known now: it shows t + at_zero_ns + slope * t.
+  /// Set a known clock: shows t + at_zero_ns + slope * t.
   void know(uint32_t rank, double at_zero_ns, double slope);
-  /// The least and the most at_zero of a rank's clock beside those that are known; least > most where they
+  /// Return the smallest and largest at_zero of a clock that the known clocks permit; smallest > largest: the clocks
   /// contradict each other.
   std::pair<double, double> range(uint32_t rank, double slope) const;
 
  private:
   struct Meeting {
-    double last_start_ns, first_end_ns;  ///< of ranks whose clock is known, by the reference's
+    double last_start_ns, first_end_ns;  ///< of ranks with known clocks, on the reference clock
     Meeting();
   };
   struct Row {

@@ -1,4 +1,4 @@
-// Number, sum, extremes, mean and deviation of whole numbers that come one after the other.
+// Streaming count, sum, extremes, mean and deviation of whole numbers.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace chakra::analyze {
 
 struct Moments {
   int64_t count = 0;
-  int64_t least = 0, largest = 0;  ///< 0 where there are none
+  int64_t least = 0, largest = 0;  ///< 0 if there are no values
   Picoseconds sum = 0;             ///< of times; saturated
 
   void add(int64_t value) {
@@ -24,7 +24,7 @@ struct Moments {
     squares_ += before * (x - mean_);
   }
   double mean() const { return mean_; }
-  /// Of a sample (divided by count - 1), as HolisticTraceAnalysis and pandas have it; 0 of fewer than two.
+  /// Return the sample deviation (divided by count - 1), as HolisticTraceAnalysis and pandas; 0 for fewer than two.
   double deviation() const { return count < 2 ? 0 : std::sqrt(squares_ / static_cast<double>(count - 1)); }
   Picoseconds mean_ps() const { return std::llround(mean_); }
   Picoseconds deviation_ps() const { return std::llround(deviation()); }

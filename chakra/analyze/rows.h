@@ -1,4 +1,4 @@
-// The functions of the rows of kAnalyses that have a file of their own.
+// Functions of the rows of kAnalyses, one file each.
 #pragma once
 
 #include "chakra/analyze/analyze.h"

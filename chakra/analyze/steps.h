@@ -1,5 +1,5 @@
-// The steps of a recorded rank: which nodes belong to each, so that its span can be told from any start and end times,
-// measured or simulated.
+// Steps of a recorded rank: the nodes of each step, to compute spans from any start and end times, measured or
+// simulated.
 #pragma once
 
 #include <algorithm>
@@ -17,19 +17,19 @@ struct StepSpan {
   Picoseconds length() const { return begin == INT64_MAX ? 0 : std::max<Picoseconds>(0, end - begin); }
 };
 
-/// A step begins with its host operations, and lasts until those and the device operations launched in it have ended.
+/// A step begins with the first host operation, and ends when all host operations and launched device operations end.
 struct Steps {
   static constexpr uint8_t kBegins = 1, kEnds = 2;  ///< of roles
-  std::vector<std::string> names;                   ///< in the order of their starts
-  std::vector<int32_t> of;                          ///< per node: into names; -1: of none
-  std::vector<uint8_t> roles;                       ///< per node: whether its start and its end count
+  std::vector<std::string> names;                   ///< in the order of starts
+  std::vector<int32_t> of;                          ///< per node: into names; -1: outside of steps
+  std::vector<uint8_t> roles;                       ///< per node: whether the start and the end count
 };
-/// ProfilerStep#n, but those inside of another on their thread; else one: the linked iteration, or from the first
-/// launch to the last device end ("recording", whose span is empty where there is no device). Requires measured times.
+/// Find the steps: ProfilerStep#n, except steps nested in a step on the thread; else one: the linked iteration, or from
+/// the first launch to the last device end ("recording"; empty without a device). Requires measured times.
 /// Cost: O(nodes log steps + edges).
 Steps find_steps(const trace::Trace& trace);
 
-/// From the first start to the last end of what counts; start(n), end(n) of a node. Cost: O(nodes).
+/// Return the span from the first to the last relevant time of each step; start(n), end(n) of a node. Cost: O(nodes).
 template <class Start, class End>
 std::vector<StepSpan> step_spans(const Steps& steps, const Start& start, const End& end) {
   std::vector<StepSpan> spans(steps.names.size());

@@ -1,5 +1,5 @@
-// An Answer is the result of a computation: named values, tables and findings, each with its unit and meaning. A number
-// is put into it once, by one row beside the code that knows it; JSON and the reference of results are derived from it.
+// An Answer is the result of a computation: named values, tables and findings, with units and meanings. Each number is
+// added once, by one row beside the code that computes the number. JSON and the reference are derived from that row.
 #pragma once
 
 #include <array>
@@ -22,33 +22,33 @@ namespace chakra::answer {
 enum class Unit : uint8_t { none, count, bytes, ps, ns, bytes_per_s, flop, flop_per_s, share, percent, id };
 inline constexpr std::array<std::string_view, 11> kUnitNames{"",     "count",  "bytes", "ps",      "ns", "bytes/s",
                                                              "FLOP", "FLOP/s", "share", "percent", "id"};
-/// `rows`: not a value, but the rows of another table that belong to this row. `any`: each value says its type.
+/// `rows`: not a value, but the nested rows of another table. `any`: each value has a type.
 enum class Type : uint8_t { whole, natural, real, text, truth, rows, any };
 inline constexpr std::array<std::string_view, 7> kTypeNames{"whole number",  "whole number", "number",        "text",
                                                             "true or false", "rows",         "number or text"};
-/// What JSON has where a value is missing: null, nothing, or a text.
+/// JSON for a missing value: null, no key, or a text.
 enum class Missing : uint8_t { null, left_out, unknown, empty };
 inline constexpr std::array<std::string_view, 4> kMissingNames{"null", "left out", "\"unknown\"", "\"\""};
 
-/// A value before there is one: its key, type, unit and meaning. Keys with dots are objects in objects.
+/// Description of a value: key, type, unit and meaning. Keys with dots are nested objects.
 struct Info {
   std::string_view key;
   Type type = Type::whole;
   Unit unit = Unit::none;
   std::string_view meaning;
   Missing missing = Missing::null;
-  bool also_ns = false;  ///< JSON has it twice: before it in nanoseconds, with _ns for the _ps of its key
+  bool also_ns = false;  ///< JSON has the value twice: first in nanoseconds, with _ns for _ps in the key
 };
 
-/// Nothing: it is missing. A number that is not finite is null in JSON. uint64_t: only of type `any`.
+/// monostate: the value is missing. A number that is not finite is null in JSON. uint64_t: only for type `any`.
 using Cell = std::variant<std::monostate, bool, int64_t, double, std::string, uint64_t>;
 
 class Series;
-/// How a value comes from a row of a computation.
+/// Derivation of a value from a row of a computation.
 template <class Row>
 struct Column : Info {
   Cell (*get)(const Row& row) = nullptr;
-  void (*put)(Series& to, const Row& row) = nullptr;  ///< the same into a series, without a Cell; null: by `get`
+  void (*put)(Series& to, const Row& row) = nullptr;  ///< likewise into a series, without a Cell; null: use `get`
 };
 
 namespace detail {
@@ -103,7 +103,7 @@ struct OfMember<Member> {
 
 }  // namespace detail
 
-/// A member of a row: column<&RankReport::finish_ps>("finish_ps", Unit::ps, "end of its last node").
+/// A member of a row: column<&RankReport::finish_ps>("finish_ps", Unit::ps, "end of the last node").
 template <auto Member>
 constexpr auto column(std::string_view key, Unit unit, std::string_view meaning, Missing missing = Missing::null) {
   using Of = detail::OfMember<Member>;
@@ -112,7 +112,7 @@ constexpr auto column(std::string_view key, Unit unit, std::string_view meaning,
                      [](const Row& row) { return detail::to_cell(row.*Member); },
                      [](Series& to, const Row& row) { detail::put(to, row.*Member); }};
 }
-/// What a function without captures makes of a row.
+/// A value that a function without captures derives from a row.
 template <class Row, class Get>
 constexpr Column<Row> column(std::string_view key, Unit unit, std::string_view meaning, Get,
                              Missing missing = Missing::null) {
@@ -121,13 +121,13 @@ constexpr Column<Row> column(std::string_view key, Unit unit, std::string_view m
           [](const Row& row) { return detail::to_cell(Get{}(row)); },
           [](Series& to, const Row& row) { detail::put(to, Get{}(row)); }};
 }
-/// Of picoseconds: JSON has them also in nanoseconds, as it had them at first.
+/// For picoseconds: JSON also has nanoseconds, for compatibility.
 template <class Row>
 constexpr Column<Row> also_ns(Column<Row> column) {
   column.also_ns = true;
   return column;
 }
-/// The place of a table of rows that belong to this one (Builder::children). `has`: whether this row has such rows.
+/// The place of a nested table (Builder::children). `has`: true if the row has nested rows.
 template <class Row, class Has>
 constexpr Column<Row> rows(std::string_view key, std::string_view meaning, Has, Missing missing = Missing::left_out) {
   return {{key, Type::rows, Unit::none, meaning, missing}, [](const Row& row) { return Cell(bool(Has{}(row))); }};
@@ -144,14 +144,14 @@ class Series {
   const Info& info() const { return info_; }
   size_t size() const { return numbers_.size() + reals_.size() + cells_.size(); }
   bool has(size_t row) const { return valid_.empty() || valid_[row]; }
-  int64_t whole(size_t row) const { return numbers_[row]; }  ///< of natural: the bits of a uint64_t; of truth 0 or 1
+  int64_t whole(size_t row) const { return numbers_[row]; }  ///< for natural: the bits of a uint64_t; for truth: 0 or 1
   double real(size_t row) const { return reals_[row]; }
-  std::span<const int64_t> wholes() const { return numbers_; }  ///< empty where reals() has them
+  std::span<const int64_t> wholes() const { return numbers_; }  ///< empty if reals() has the values
   std::span<const double> reals() const { return reals_; }
   std::string_view text(size_t row) const { return (*texts_)[static_cast<StringId>(numbers_[row])]; }
   const Cell& any(size_t row) const { return cells_[row]; }
   void add(const Cell& cell);
-  // The same of a value of the column's type.
+  // Likewise for a value with the type of the column.
   void add_whole(int64_t value) {
     numbers_.push_back(value);
     if (!valid_.empty()) valid_.push_back(true);
@@ -166,11 +166,11 @@ class Series {
 
  private:
   Info info_;
-  std::vector<int64_t> numbers_;  ///< texts: their ids
+  std::vector<int64_t> numbers_;  ///< for texts: ids
   std::vector<double> reals_;
-  std::vector<Cell> cells_;          ///< of any
+  std::vector<Cell> cells_;          ///< for type any
   std::vector<bool> valid_;          ///< empty: all
-  std::optional<StringPool> texts_;  ///< of texts
+  std::optional<StringPool> texts_;  ///< for texts
 };
 
 namespace detail {
@@ -186,16 +186,16 @@ void put(Series& to, const T& value) {
 
 }  // namespace detail
 
-/// A list of rows. Where the first of several columns has no key, an object, by the texts of that column; where the
-/// only other one has none either, of its values. Where the only column has no key, a list of its values.
+/// A list of rows. If the first of several columns has no key: an object, keyed by the texts of that column (with plain
+/// values if the only other column has no key either). If the only column has no key: a list of plain values.
 struct Table {
   std::string key, meaning;
   size_t rows = 0;
   bool present = true;        ///< false: this answer has no such table
-  int parent = -1;            ///< a table; its column of type `rows` is the place of this one
-  std::vector<size_t> begin;  ///< of the rows that belong to each row of the parent, and the end
+  int parent = -1;            ///< a table; a column of type `rows` there is the place of this table
+  std::vector<size_t> begin;  ///< first nested row of each row of the parent, and the end
   std::vector<Series> columns;
-  std::optional<Findings> findings;  ///< these are the rows, and there are no columns
+  std::optional<Findings> findings;  ///< the rows are findings, and there are no columns
 
   bool is_object() const { return columns.size() > 1 && columns[0].info().key.empty(); }
   const Series* column(std::string_view name) const;
@@ -205,10 +205,10 @@ struct Value {
   std::string key;
   Info info;
   Cell cell;
-  bool present = true;  ///< false: this answer has no such value, nor null
+  bool present = true;  ///< false: this answer does not have the value, not even null
 };
 
-/// Complete once it is built; nothing is computed later.
+/// Complete and immutable after Builder::finish().
 class Answer {
  public:
   /// The parts in the order of the output: values, and tables without a parent.
@@ -221,8 +221,8 @@ class Answer {
   const std::vector<Table>& tables() const { return tables_; }
   const std::vector<Part>& parts() const { return parts_; }
   const Findings& findings() const { return findings_; }
-  bool has_findings() const { return has_findings_; }  ///< false: none of its kind has, and JSON does not say it
-  const Table* table(std::string_view key) const;      ///< null where there is none
+  bool has_findings() const { return has_findings_; }  ///< false: never has findings; JSON lacks the key
+  const Table* table(std::string_view key) const;      ///< null if missing
   const Value* value(std::string_view key) const;
 
  private:
@@ -235,20 +235,20 @@ class Answer {
   bool has_findings_ = false;
 };
 
-/// Fills an answer. All that an answer may have is said each time, also what is not there, so that an empty computation
-/// gives the schema.
+/// Build an answer. Always declare all values and tables of the answer, also missing ones, so that an empty computation
+/// yields the schema.
 class Builder {
  public:
-  /// `verb`: whose answer it is, such as "sim".
+  /// `verb`: the kind of answer, such as "sim".
   explicit Builder(std::string verb) { answer_.verb_ = std::move(verb); }
 
-  /// A value for each column of one row; none where `row` is null. `prefix`: "" or "measured.".
+  /// Add a value for each column of one row; missing if `row` is null. `prefix`: "" or "measured.".
   template <class Row, size_t N>
   void values(std::string_view prefix, const Row* row, const std::array<Column<Row>, N>& columns) {
     for (const Column<Row>& column : columns)
       add_value(std::string(prefix).append(column.key), column, row ? column.get(*row) : Cell(), row != nullptr);
   }
-  /// A row for each of `rows`. `present`: false where the answer has no such table.
+  /// Add a row for each of `rows`. `present`: false if the answer does not have the table.
   template <class Rows, class Row, size_t N>
   void table(std::string key, std::string_view meaning, const Rows& rows, const std::array<Column<Row>, N>& columns,
              bool present = true) {
@@ -256,9 +256,9 @@ class Builder {
     answer_.parts_.push_back({true, answer_.tables_.size() - 1});
     fill(to, rows, columns);
   }
-  /// The same of columns that are filled, each of them with as many rows.
+  /// Add a table from columns of equal length.
   void table(std::string key, std::string_view meaning, std::vector<Series> columns, bool present = true);
-  /// The rows that belong to the rows of `parent`, which is the table that was added for `parents`. `of`: those of one.
+  /// Add rows nested in the rows of `parent`, the table added for `parents`. `of`: returns the nested rows of a parent.
   template <class Parents, class Of, class Row, size_t N>
   void children(std::string_view parent, std::string_view key, const Parents& parents, const Of& of,
                 const std::array<Column<Row>, N>& columns) {
@@ -273,7 +273,7 @@ class Builder {
     if (to.columns.empty()) declare(to, columns);
   }
 
-  /// Findings about a part of the answer, as a table; `finish` takes those about all of it.
+  /// Add findings about a part of the answer, as a table; `finish` takes findings about the whole answer.
   void findings(std::string key, std::string_view meaning, const Findings& findings, bool present = true);
   template <class Parents, class Of>
   void child_findings(std::string_view parent, std::string_view key, const Parents& parents, const Of& of) {
@@ -289,7 +289,7 @@ class Builder {
   }
 
   Answer finish(Findings findings) &&;
-  Answer finish() &&;  ///< of a kind that has no findings
+  Answer finish() &&;  ///< for a kind without findings
 
  private:
   void add_value(std::string key, const Info& info, Cell cell, bool present);
@@ -314,30 +314,30 @@ class Builder {
   Answer answer_;
 };
 
-/// The answer as JSON, in pieces that end with a line: objects by the dots of keys, tables as lists of objects (or what
-/// Table says), `findings` last. A table without a key, which is alone, is all of it. Cost: O(cells), memory for a
-/// piece. Errors: those of `write`.
+/// Write the answer as JSON, in pieces of whole lines: nested objects from dots in keys, tables as lists of objects (or
+/// as described at Table), `findings` last. A single table without a key is the whole document. Cost: O(cells), memory
+/// for a piece. Errors: as for `write`.
 Result<void> write_json(const Answer& answer, const std::function<Result<void>(std::string_view piece)>& write);
 
-/// All of it as one text. Cost: memory for it.
+/// Return the whole JSON as one text. Cost: memory for the text.
 std::string to_json_text(const Answer& answer);
 
-/// Every value and every column that answers of a verb may have, by the keys of JSON: "ranks[].rank", "edges{}".
+/// Return every possible value and column of answers of a verb, by the keys of JSON: "ranks[].rank", "edges{}".
 struct SchemaRow {
   std::string key;
   Info info;
 };
 std::vector<SchemaRow> schema_of(const Answer& answer);
-/// "span_ns.a" of "span_ps.a" (Info::also_ns).
+/// Return "span_ns.a" for "span_ps.a" (Info::also_ns).
 std::string key_of_ns(std::string_view key);
 
 // ---- single values
 // -----------------------------------------------------------------------------------------------------
 
-/// As JavaScript prints it, but whole numbers keep ".0": with an exponent below 1e-4 and from 1e15 on; null unless
-/// finite.
+/// Append a number as JavaScript prints it, except that whole numbers keep ".0". Exponent below 1e-4 and from 1e15 on;
+/// null unless finite.
 void append_real(std::string& out, double value);
-/// In quotes. Bytes that are not UTF-8 become U+FFFD.
+/// Append a quoted text. Bytes that are not UTF-8 become U+FFFD.
 void append_text(std::string& out, std::string_view text);
 
 }  // namespace chakra::answer

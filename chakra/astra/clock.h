@@ -1,5 +1,5 @@
-// What happens when. Events of one rank at one time are a batch: they happen together, at the place of the first that
-// was planned (docs/reference/compat.md, 1).
+// The events of a run. Events of one rank at one time are a batch: they happen
+// together, at the position of the first planned event (docs/reference/compat.md, 1).
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -14,22 +14,22 @@
 
 namespace chakra::astra {
 
-constexpr Picoseconds kTick = kPsPerNs;  ///< ASTRA-sim's times are whole nanoseconds
+constexpr Picoseconds kTick = kPsPerNs;  ///< times in ASTRA-sim are whole nanoseconds
 
 struct Event {
   enum class Kind : uint8_t {
     node_done,    ///< rank, node
     memory_done,  ///< rank, node
-    bundle_done,  ///< stream: the delay before a send, or after the last receive
-    reduction,    ///< rank, stream, number: the endpoint's delay is over, `number` bytes are reduced
-    received,     ///< number, a party: it has asked for a message that was there before
+    bundle_done,  ///< stream: the delay before a send, or after the last receive, is over
+    reduction,    ///< rank, stream, number: the endpoint delay is over, and `number` bytes are reduced
+    received,     ///< number, a party: its requested message had arrived before
     phase_done,   ///< stream
     custom_done,  ///< stream, node
     arrival,      ///< number, a flight
-    hop_done,     ///< number, a flight: it has come over a link
+    hop_done,     ///< number, a flight: it has crossed a link
     link_free,    ///< number, a link
-    batch,        ///< rank, number: all that is due for the rank at this time
-    ring_ahead,   ///< rank, stream, number: when the rank's ring ends, as has been worked out
+    batch,        ///< rank, number: all events of the rank at this time
+    ring_ahead,   ///< rank, stream, number: computed end of the rank's ring
   } kind = Kind::node_done;
   uint32_t rank = 0;
   trace::NodeId node{0};
@@ -45,14 +45,14 @@ struct Due {
 struct Clock {
   des::EventQueue<Event> queue;
   Pool<absl::InlinedVector<Event, 1>> batches;
-  std::vector<absl::InlinedVector<Due, 4>> due;  ///< per rank, by time, from now on
+  std::vector<absl::InlinedVector<Due, 4>> due;  ///< per rank, by time, future only
 
   Picoseconds now() const { return queue.now(); }
 
-  /// The event joins its rank's batch of that time.
+  /// Add the event to its rank's batch of that time.
   void at(Picoseconds time, const Event& event) {
     auto& of_rank = due[event.rank];
-    auto next = of_rank.end();  // those after it are later; most often none
+    auto next = of_rank.end();  // usually none is later
     while (next != of_rank.begin() && std::prev(next)->time > time) --next;
     if (next != of_rank.begin() && std::prev(next)->time == time)
       return batches[std::prev(next)->batch].push_back(event);

@@ -1,4 +1,4 @@
-// Remote memory. It serves one request at a time, in order, where ranks share it (docs/reference/compat.md, 8).
+// Remote memory. Memory shared by ranks serves one request at a time, in order (docs/reference/compat.md, 8).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct SharedMemory {
 };
 using Memories = std::map<uint32_t, SharedMemory>;
 
-/// Errors: sim.compat.memory.
+/// Start a memory node. Errors: sim.compat.memory.
 Result<void> start_memory(Run& run, uint32_t r, trace::NodeId n);
 void memory_done(Run& run, uint32_t r, trace::NodeId n);
 

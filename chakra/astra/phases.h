@@ -1,5 +1,5 @@
-// A chunk in one dimension, step by step (docs/reference/compat.md, 3, 4), and collectives that are given as traces
-// (10).
+// A chunk in one dimension, step by step (docs/reference/compat.md,
+// 3, 4), and collectives given as traces (10).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Run;
 struct Stream;
 struct Event;
 
-/// A packet bundle waits for the endpoint, and then for the reduction of what was received before it.
+/// Delays of a packet bundle: first for the endpoint, then for the reduction of the data received before it.
 Picoseconds endpoint_delay(const Run& run, const Stream& s);
 Picoseconds reduction(const Run& run, uint64_t bytes);
 

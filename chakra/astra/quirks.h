@@ -1,4 +1,4 @@
-// Where ASTRA-sim's result is not what one would expect; a run that meets one says so.
+// Unexpected behaviour of ASTRA-sim; a run that meets a quirk reports it.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What the chunks of a collective do, dimension by dimension (docs/reference/compat.md, 2, 4, 7).
+// The work of a collective's chunks in each dimension (docs/reference/compat.md, 2, 4, 7).
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -14,7 +14,7 @@ namespace chakra::astra {
 
 struct Run;
 
-/// Who takes part in a collective: all ranks, or a group of the groups file in the order given there.
+/// The members of a collective: all ranks, or a group of the groups file in the order given there.
 struct Members {
   std::vector<uint32_t> ranks;
   bool everyone = false;
@@ -30,7 +30,7 @@ struct Line {
   }
 };
 
-/// What a chunk does in one dimension.
+/// The work of a chunk in one dimension.
 struct Plan {
   enum class Half : uint8_t { all, first, second };
   uint32_t dim = 0;
@@ -42,18 +42,18 @@ struct Plan {
   bool is_ring() const { return algorithm.kind == AlgorithmKind::packets && !algorithm.direct; }
 };
 
-/// What collectives of one rank with the same type, size, group and dimensions have in common.
+/// Common data of a rank's collectives with the same type, size, group and dimensions.
 struct Recipe {
-  // What tells recipes apart.
+  // Key of the recipe.
   trace::CommType type = trace::CommType::unknown;
   uint8_t involved_count = 0;
   StringId group = 0;
   uint64_t bytes = 0, involved = 0;
 
-  // Found when the first of them begins.
-  uint64_t chunks = 0;  ///< 0: not found yet
+  // Set when the first of these collectives begins.
+  uint64_t chunks = 0;  ///< 0: not set yet
   bool everyone = false;
-  bool named = false;        ///< by a group of the file, which may be all ranks
+  bool named = false;        ///< by a group of the file, which may have all ranks
   int64_t first_stream = 0;  ///< of a named group
   absl::InlinedVector<Plan, 1> plans;
 
@@ -64,8 +64,8 @@ struct Recipe {
 };
 Recipe recipe_key(const trace::Comm& comm);
 
-/// Completes the recipe of node n of rank r. Errors: sim.compat.algorithm, .collective, .custom, .dimensions, .group,
-/// .size, .splits. Cost: O(members + dimensions).
+/// Complete the recipe of node n of rank r. Errors: sim.compat.algorithm, .collective,
+/// .custom, .dimensions, .group, .size, .splits. Cost: O(members + dimensions).
 Result<void> find_recipe(Run& run, uint32_t r, trace::NodeId n, Recipe& recipe);
 
 }  // namespace chakra::astra

@@ -1,4 +1,4 @@
-// All that a run knows. Its parts are plain data, each declared with the functions that change it.
+// The whole state of a run. Its parts are plain data, each declared with the functions that change the part.
 #pragma once
 
 #include <optional>
@@ -22,17 +22,17 @@ struct Run {
   const Input& in;
   Clock clock;
   feed::Graphs graphs;           ///< of the ranks so far
-  std::vector<uint32_t> unlike;  ///< ranks that do not share their columns with an earlier one
+  std::vector<uint32_t> unlike;  ///< ranks that do not share columns with an earlier rank
   std::vector<Rank> ranks;
   Collectives collectives;
   Messages messages;
   Rings rings;
   Memories memories;
-  std::optional<Error> error;  ///< the first; it ends the run
+  std::optional<Error> error;  ///< the first error; ends the run
   Report report;
-  uint32_t quirks = 0;                   ///< a bit for each Quirk that was met
-  std::vector<feed::Ready> now_ready;    ///< scratch of node_done
-  std::vector<ReadyNodes::Node> begins;  ///< scratch of issue
+  uint32_t quirks = 0;                   ///< one bit per Quirk that was met
+  std::vector<feed::Ready> now_ready;    ///< scratch memory of node_done
+  std::vector<ReadyNodes::Node> begins;  ///< scratch memory of issue
 
   Picoseconds now() const { return clock.now(); }
   size_t dims() const { return in.fabric.dimensions.size(); }
@@ -42,9 +42,9 @@ struct Run {
   }
 };
 
-/// Whole nanoseconds, cut off.
+/// Truncate to whole nanoseconds.
 Picoseconds ticks(double ns);
-/// An error of a node of the workload.
+/// Make an error of a node of the workload.
 Failure bad(const Run& run, uint32_t r, trace::NodeId n, std::string tag, const std::string& text);
 
 }  // namespace chakra::astra

@@ -1,4 +1,4 @@
-// A run that cannot go on: who waits for what.
+// The waits in a run that cannot continue.
 #pragma once
 
 #include "chakra/base/base.h"
@@ -7,7 +7,7 @@ namespace chakra::astra {
 
 struct Run;
 
-/// sim.stuck. Requires a rank that has not finished.
+/// Return the error sim.stuck. Requires a rank that has not finished.
 Failure stuck(const Run& run);
 
 }  // namespace chakra::astra

@@ -1,4 +1,4 @@
-// The ranks and their nodes: what is ready, what each of a rank's resources works on (docs/reference/compat.md, 6).
+// The ranks and their nodes: ready nodes, and the use of each rank's resources (docs/reference/compat.md, 6).
 #pragma once
 
 #include <array>
@@ -15,15 +15,15 @@ struct Run;
 enum Resource : uint8_t { kNoResource, kCpu, kCompute, kComm };
 constexpr size_t kResources = 4;
 
-/// What a run needs of a node, side by side: nodes are touched once, in an order of their own.
+/// The data of a node that a run needs, kept together: each node is visited once, in a scattered order.
 struct Task {
-  Picoseconds time = -1;  ///< how long it lasts, where the node alone says so
+  Picoseconds time = -1;  ///< duration, if it depends on the node alone
   uint32_t recipe = 0;    ///< of a collective, into RankQueues::recipes
   trace::NodeType type = trace::NodeType::invalid;
   Resource needs = kNoResource;
 };
 
-/// Nodes that are ready and have not begun; the lowest id goes first.
+/// Nodes that are ready and have not begun, by ascending id.
 class ReadyNodes {
  public:
   struct Node {
@@ -51,16 +51,16 @@ struct Rank {
   feed::Feeder feeder;
   Column<Task> tasks;  ///< by node
   std::array<ReadyNodes, kResources> ready;
-  std::array<bool, kResources> busy{};  ///< one operation at a time each
+  std::array<bool, kResources> busy{};  ///< each runs one operation at a time
   Picoseconds finish = 0, computed = 0;
 };
 
-/// The duration in whole microseconds, as other tools read it; at least 1 ns.
+/// Return the duration in whole microseconds, as other tools read it; at least 1 ns.
 Picoseconds measured(const trace::Trace& t, trace::NodeId n);
 
-/// Adds the trace of the next rank. Errors: sim.trace.defect, sim.stuck.cycle. Cost: O(nodes + edges).
+/// Add the trace of the next rank. Errors: sim.trace.defect, sim.stuck.cycle. Cost: O(nodes + edges).
 Result<void> add_rank(Run& run, const trace::Trace& t);
-/// Begins all that is ready and has its resource free, by ascending id.
+/// Begin all ready nodes with a free resource, by ascending id.
 void issue(Run& run, uint32_t r);
 void node_done(Run& run, uint32_t r, trace::NodeId n);
 

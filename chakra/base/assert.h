@@ -1,17 +1,17 @@
-// Contracts: what the program promises itself. A broken one is a mistake in the program, never in its input (that is
-// an Error), so it ends the process at once and says where.
+// Contracts: promises of the program to itself. A broken contract is a mistake in the program, never in
+// the input (a bad input is an Error), so the process ends at once with the place of the contract.
 #pragma once
 
 namespace chakra {
 
-/// Says on stderr what was promised and where, and aborts.
+/// Print the promise and its place on stderr, then abort.
 [[noreturn]] void contract_broken(const char* promise, const char* file, int line);
 
 }  // namespace chakra
 
-/// CHAKRA_ASSERT(n < size()): aborts with the condition's text where it does not hold, also in release builds. For what
-/// costs little beside the work around it; what costs more is a CHAKRA_ASSERT_SLOW, which sanitizer and debug builds
-/// have.
+/// CHAKRA_ASSERT(n < size()): print the text of the condition and abort where the condition is false, also
+/// in release builds. Use CHAKRA_ASSERT for checks that cost little beside the work around the check. A more
+/// expensive check should be a CHAKRA_ASSERT_SLOW, which only sanitizer and debug builds contain.
 #define CHAKRA_ASSERT(condition)                                 \
   do {                                                           \
     if (!(condition)) [[unlikely]]                               \

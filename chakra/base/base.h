@@ -1,5 +1,5 @@
-// The base room: what every other room stands on, and nothing about traces. Errors as values,
-// text, files, configuration files, quantities, random numbers.
+// The base room: the foundation of all other rooms, independent of traces. Errors
+// as values, text, files, configuration files, quantities, random numbers.
 #pragma once
 
 #include "chakra/base/assert.h"     // IWYU pragma: export

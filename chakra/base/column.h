@@ -1,6 +1,6 @@
-// Column: an array of plain values that equal owners share. Copying one costs as much as copying a pointer; who changes
-// a shared one gets bytes of its own first (copy on write). It grows by realloc, which moves large arrays without
-// touching them.
+// Column: an array of plain values that several owners can share. A copy costs as much as
+// a copy of a pointer; a write to a shared column first copies the bytes (copy on write). A
+// column grows by realloc, which moves large arrays without touching the values.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 
 namespace chakra {
 
-/// Reading is as with a constant vector. Writing says so: edit(). Columns that share bytes may be read, copied and
-/// destroyed by several threads; one object belongs to one thread at a time, as with any container.
+/// Reads look like reads of a constant vector. Writes are explicit: edit(). Several threads may read, copy and
+/// destroy columns that share bytes; one object belongs to one thread at a time, as with any container.
 template <class T>
 class Column {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::max_align_t));
@@ -47,7 +47,7 @@ class Column {
   }
 
   size_t size() const { return size_; }
-  size_t capacity() const { return capacity_; }  ///< rows that it can have without taking memory
+  size_t capacity() const { return capacity_; }  ///< rows that fit without an allocation
   bool empty() const { return size_ == 0; }
   const T* data() const { return data_; }
   const T* begin() const { return data_; }
@@ -60,10 +60,10 @@ class Column {
     return data_ == other.data_ ? size_ == other.size_ : *this == std::span<const T>(other);
   }
   bool operator==(std::span<const T> other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
-  /// Both read the same bytes: they are equal, and no more memory than one.
+  /// Whether both read the same bytes: the columns are then equal, and take the memory of one.
   bool shares_with(const Column& other) const { return data_ == other.data_ && size_ == other.size_; }
 
-  /// To be written through until the column is copied or grows. Cost: O(1); O(size) if it is shared.
+  /// Return the rows for writing, until the column is copied or grows. Cost: O(1); O(size) if the column is shared.
   std::span<T> edit() {
     if (is_shared()) grow(size_);
     return {data_, size_};
@@ -89,14 +89,14 @@ class Column {
   void reserve(size_t size) {
     if (size > capacity_) grow(size);
   }
-  /// New rows get `value`.
+  /// Change the number of rows; new rows get `value`.
   void resize(size_t size, const T& value = T()) {
     if (size > size_) {
       const T kept = value;
       if (size > capacity_) grow(size > 2 * size_ ? size : 2 * size_);
       std::fill(data_ + size_, data_ + size, kept);
     } else if (is_shared()) {
-      capacity_ = size;  // others read what lies behind
+      capacity_ = size;  // other owners read the rows behind
     }
     size_ = size;
   }
@@ -111,9 +111,9 @@ class Column {
   }
 
  private:
-  static constexpr size_t kHead = alignof(std::max_align_t);  ///< before the rows: how many columns share them
+  static constexpr size_t kHead = alignof(std::max_align_t);  ///< before the rows: the number of sharing columns
 
-  // Only one of those that share bytes has a capacity above its size, and adds rows that the others do not see.
+  // Of columns that share bytes, only one has a capacity above its size. It adds rows unseen by the others.
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
@@ -128,7 +128,7 @@ class Column {
     if (data_ && owners().fetch_sub(1, std::memory_order_acq_rel) == 1) std::free(block());
   }
 
-  /// Bytes of its own with room for `capacity` rows, at least size().
+  /// Make the bytes unshared, with room for `capacity` rows, at least size().
   void grow(size_t capacity) {
     CHAKRA_ASSERT(capacity >= size_);
     if (capacity > (SIZE_MAX / 2 - kHead) / sizeof(T)) throw std::bad_alloc();

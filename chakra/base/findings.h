@@ -1,4 +1,4 @@
-// Findings by the thousand: the first are kept, the others are counted.
+// Findings by the thousand: keep the first, count the others.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace chakra {
 
-/// Keeps the first findings of each tag and rank, and counts the others: a file may give one for every three bytes.
+/// Keeps the first findings of each tag and rank, and counts the others: a file may cause one every three bytes.
 class LimitedFindings {
  public:
   explicit LimitedFindings(size_t limit = 100) : limit_(limit) {}
   void add(Finding finding);
-  /// Errors first; one more per tag and rank says how many others there are.
+  /// Return the findings, errors first. One more finding per tag and rank gives the number of findings left out.
   Findings take() &&;
-  /// The same, behind those of `to`.
+  /// Append the same findings to `to`.
   void append_to(Findings& to) &&;
 
  private:

@@ -1,5 +1,5 @@
-// Id: which of several things, as a type. A row of nodes, an actor and the index of a rank are 32 bits each, and the
-// compiler tells them apart: a kind of ids is `using NodeId = Id<struct NodeTag>`.
+// Id: a number that names one of several things, as a type. A row of nodes, an actor and the index of a rank are 32
+// bits each, and the compiler keeps the kinds apart: a kind of ids is `using NodeId = Id<struct NodeTag>`.
 #pragma once
 
 #include <compare>
@@ -15,9 +15,9 @@
 
 namespace chakra {
 
-/// An integer becomes an id where that is said, NodeId(row); an id is an integer wherever one is wanted, so that it
-/// indexes arrays and is compared with counts as it is. Ids of two kinds neither convert nor compare. As with pointers,
-/// an id and a distance of at most 32 bits give an id, two ids a distance; other arithmetic is that of integers.
+/// An integer becomes an id only explicitly, NodeId(row). An id converts to an integer wherever one is expected, so an
+/// id can index arrays and be compared with counts. Ids of two kinds neither convert nor compare. As with pointers, an
+/// id and a distance of at most 32 bits give an id, two ids give a distance; other arithmetic is that of integers.
 template <class Tag>
 class Id {
  public:
@@ -61,7 +61,7 @@ class Id {
   uint32_t value_;
 };
 
-// As integers they would compare.
+// Without this, ids of two kinds would compare as integers.
 template <class Tag, class Other>
 requires(!std::is_same_v<Tag, Other>) bool operator==(Id<Tag>, Id<Other>) = delete;
 template <class Tag, class Other>
@@ -104,7 +104,7 @@ template <class Kind>
 constexpr IdRange<Kind> ids(Kind first, Kind last) {
   return {first, last};
 }
-/// The first `count` ids of a kind: `ids<NodeId>(nodes)`.
+/// Return the first `count` ids of a kind: `ids<NodeId>(nodes)`.
 template <class Kind, std::integral Count>
 constexpr IdRange<Kind> ids(Count count) {
   return {Kind(0), Kind(count)};

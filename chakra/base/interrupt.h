@@ -1,18 +1,18 @@
-// Ctrl-C, SIGTERM and a terminal that is closed (SIGHUP): the process ends at once and leaves no temporary file behind.
-// A program asks for it with end_on_signals(); library code only says which names are temporary, and when it must not
-// be cut in two.
+// Ctrl-C, SIGTERM and a closed terminal (SIGHUP): the process ends at once and leaves no temporary
+// file behind. A program requests this behaviour with end_on_signals(). Library code only registers
+// temporary names, and marks the sections that a signal must not interrupt.
 #pragma once
 
 #include <string>
 
 namespace chakra {
 
-/// From now on SIGINT, SIGTERM and SIGHUP, unless they were ignored, remove the temporary files that there are, say
-/// base.interrupted on stderr and end the process with 128 + the signal's number: 130 for Ctrl-C. A handler that is set
-/// later counts instead.
+/// Install handlers: from now on SIGINT, SIGTERM and SIGHUP, unless ignored before, remove the
+/// existing temporary files, print base.interrupted on stderr and end the process with 128 +
+/// the signal's number: 130 for Ctrl-C. A handler installed later takes precedence.
 void end_on_signals();
 
-/// While one exists, in any thread, those signals wait. They may be nested.
+/// Hold back the signals above while an object of this type exists, in any thread. Objects may be nested.
 class SignalsHeld {
  public:
   SignalsHeld();
@@ -21,7 +21,7 @@ class SignalsHeld {
   SignalsHeld& operator=(const SignalsHeld&) = delete;
 };
 
-/// The file of that name is to be removed if a signal ends the process, until forget(). Cost: O(log names).
+/// Remove the file of that name if a signal ends the process, until forget(). Cost: O(log names).
 void remove_on_signal(const std::string& name);
 void forget(const std::string& name);
 

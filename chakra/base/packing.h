@@ -1,4 +1,4 @@
-// How a file is packed, and an error of the system; shared by the files of this room that read and write.
+// The compression of a file, and an error of the system; shared by the files of this room that read and write.
 #pragma once
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// Things that come and go, by number. A number is used again once its thing is dropped.
+// Objects by number. The number of a dropped object is used again.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace chakra {
 template <class T>
 class Pool {
  public:
-  /// The number of a thing that is not in use, as it was left when it was dropped.
+  /// Return the number of an unused object, in the state in which the object was dropped.
   uint32_t take_unused() {
     if (unused_.empty()) {
       CHAKRA_ASSERT(things_.size() < UINT32_MAX);
@@ -34,7 +34,7 @@ class Pool {
     return std::move(things_[number]);
   }
   void drop(size_t number) { unused_.push_back(static_cast<uint32_t>(number)); }
-  /// The reference lasts until a thing is added.
+  /// The reference is valid until an object is added.
   T& operator[](size_t number) { return things_[number]; }
   const T& operator[](size_t number) const { return things_[number]; }
   bool empty() const { return things_.size() == unused_.size(); }

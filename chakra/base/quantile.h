@@ -1,5 +1,5 @@
-// The one percentile of this project: linear between the two nearest values, numpy's default (R. Hyndman, Y. Fan,
-// "Sample quantiles in statistical packages", 1996, definition 7).
+// The only percentile of this project: linear between the two nearest values, numpy's default
+// (R. Hyndman, Y. Fan, "Sample quantiles in statistical packages", 1996, definition 7).
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace chakra {
 
-/// The quantile `q` of numbers in a vector, array or span: 0 is the least, 0.5 the median, 1 the most. 0 of no values.
-/// Requires ascending values and q from 0 to 1.
+/// Return the quantile `q` of numbers in a vector, array or span: 0 is the least, 0.5 the median,
+/// 1 the most. An empty input gives 0. Requires ascending values and q from 0 to 1.
 template <class Numbers>
 double quantile(const Numbers& ascending, double q) {
   CHAKRA_ASSERT(q >= 0 && q <= 1);
@@ -23,7 +23,7 @@ double quantile(const Numbers& ascending, double q) {
   return low + (high - low) * (at - std::floor(at));
 }
 
-/// The same, rounded: of times.
+/// Return the same, rounded: for times.
 template <class Numbers>
 int64_t whole_quantile(const Numbers& ascending, double q) {
   return std::llround(quantile(ascending, q));

@@ -1,5 +1,5 @@
-// Times, sizes and rates: the units used inside, conversions that check for overflow, and how they
-// are shown to people.
+// Times, sizes and rates: the units used inside, conversions
+// that check for overflow, and the format for people.
 //
 // Inside, a time is int64_t picoseconds (2^63 ps are 106 days), a size is uint64_t bytes, a rate is
 // double bytes per second.
@@ -15,29 +15,29 @@ using Picoseconds = int64_t;
 inline constexpr Picoseconds kPsPerNs = 1'000;
 inline constexpr Picoseconds kPsPerUs = 1'000'000;
 inline constexpr double kPsPerSecond = 1e12;
-/// Larger times are refused, so that sums of a few thousand of them cannot overflow.
+/// Larger times are rejected, so that sums of a few thousand times cannot overflow.
 inline constexpr Picoseconds kLongestPs = INT64_MAX / 4;
 
-/// left + right, kept within +-kLongestPs.
+/// Return left + right, kept within +-kLongestPs.
 constexpr Picoseconds add_saturated(Picoseconds left, Picoseconds right) {
   Picoseconds sum = 0;
   if (__builtin_add_overflow(left, right, &sum)) sum = left < 0 ? -kLongestPs : kLongestPs;
   return sum < -kLongestPs ? -kLongestPs : sum > kLongestPs ? kLongestPs : sum;
 }
 
-/// time * times, at most kLongestPs. Requires that neither is below 0.
+/// Return time * times, at most kLongestPs. Requires that neither is below 0.
 constexpr Picoseconds multiply_saturated(Picoseconds time, int64_t times) {
   Picoseconds product = 0;
   return __builtin_mul_overflow(time, times, &product) || product > kLongestPs ? kLongestPs : product;
 }
 
-/// left + right, at most UINT64_MAX.
+/// Return left + right, at most UINT64_MAX.
 constexpr uint64_t add_bytes(uint64_t left, uint64_t right) {
   return left > UINT64_MAX - right ? UINT64_MAX : left + right;
 }
 
-/// seconds as picoseconds, rounded to nearest, halves away from 0 (as std::llround, which is a call); kLongestPs where
-/// it would not fit or is not a number.
+/// Return seconds as picoseconds, rounded to nearest, halves away from 0 (as std::llround,
+/// but inline); kLongestPs if the result would not fit or is not a number.
 inline Picoseconds picoseconds(double seconds) {
   const double value = seconds * kPsPerSecond;
   constexpr auto kLongest = static_cast<double>(kLongestPs);
@@ -54,7 +54,7 @@ std::string show_rate(double bytes_per_second);
 std::string show_count(int64_t count);
 std::string show_percent(double share);
 
-/// A time as decimal nanoseconds without rounding: 1500 ps is "1.5".
+/// Return a time as decimal nanoseconds without rounding: 1500 ps is "1.5".
 std::string exact_ns(Picoseconds time);
 
 }  // namespace chakra

@@ -1,6 +1,6 @@
-// Errors as values. A function that can fail returns Result<T>; library code never prints, exits or
-// throws across a room's border. An Error has a stable tag (tests match it), a sentence (people read
-// it) and a place (file, and byte or line in it).
+// Errors as values. A function that can fail returns Result<T>; library code never prints, exits or throws across the
+// border of a room. An Error has a stable tag (for tests), a sentence (for people) and a place (file, and byte or
+// line).
 #pragma once
 
 #include <concepts>
@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
-/// What libchakra.so shows; all else in it is hidden.
+/// Visible in libchakra.so; all other symbols are hidden.
 #define CHAKRA_API __attribute__((visibility("default")))
 
 namespace chakra {
 inline namespace v1 {
 
-/// What kind of failure it is; the command's exit code.
+/// Kind of failure, and exit code of the command.
 enum class Code : uint8_t {
   bad_input = 1,     ///< the input was read and found wrong
   usage = 2,         ///< the request makes no sense
@@ -29,7 +29,7 @@ enum class Code : uint8_t {
   interrupted = 130  ///< stopped by the user
 };
 
-/// Where in a file something is. Negative numbers: unknown.
+/// A place in a file. Negative numbers: unknown.
 struct Place {
   std::string file;
   int64_t byte = -1;  ///< offset in the uncompressed file
@@ -49,7 +49,7 @@ struct Error {
   CHAKRA_API std::string message() const;
 };
 
-/// An Error on its way out: converts to any Result<T>.
+/// An Error in transit: converts to any Result<T>.
 class Failure {
  public:
   explicit Failure(Error error) : error_(std::make_unique<Error>(std::move(error))) {}
@@ -60,24 +60,24 @@ class Failure {
     return *this;
   }
   ~Failure() = default;
-  const Error& error() const { return get(); }  ///< requires that the error did not move on
+  const Error& error() const { return get(); }  ///< requires that the error was not moved away
 
  private:
   template <class T>
   friend class Result;
   Failure() = default;
-  /// Requires that there is an error: else the program is wrong, whatever its input is.
+  /// Requires an error. A missing error is a defect of the program, whatever the input.
   Error& get() const {
     if (!error_) std::abort();
     return *error_;
   }
-  std::unique_ptr<Error> error_;  ///< null: of a Result that has its value
+  std::unique_ptr<Error> error_;  ///< null: the Result has a value
 };
 inline Failure fail(Code code, std::string tag, std::string text, Place place = {}) {
   return Failure(Error{code, std::move(tag), std::move(text), std::move(place)});
 }
 
-/// A value, or the error why there is none. `*`, `->` and value() require the value, error() requires the error.
+/// A value, or the error that prevented the value. `*`, `->` and value() require the value, error() requires the error.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -125,7 +125,7 @@ class [[nodiscard]] Result {
   std::optional<T> value_;
   Failure failure_;
 };
-/// Done, or the error why not.
+/// Success, or an error.
 template <>
 class [[nodiscard]] Result<void> {
  public:
@@ -147,25 +147,25 @@ class [[nodiscard]] Result<void> {
 enum class Severity : uint8_t { note, warning, error };
 CHAKRA_API const char* name(Severity severity);
 
-/// A column of a finding's own: what else says where it is, e.g. {"group", "tp"}, {"index", 3}. The name is a literal.
+/// A fact that locates a finding, in a separate column, e.g. {"group", "tp"}, {"index", 3}. The name is a literal.
 struct Fact {
   Fact(std::string_view of, std::integral auto whole) : name(of), number(static_cast<int64_t>(whole)) {}
   Fact(std::string_view of, std::string words) : name(of), text(std::move(words)) {}
   bool operator==(const Fact&) const = default;
 
   std::string_view name;
-  std::optional<int64_t> number = {};  ///< none: it is a text
+  std::optional<int64_t> number = {};  ///< nullopt: the fact is a text
   std::string text = {};
 };
 
-/// Something noticed that does not stop the work. rank, node: -1 where it concerns no single one.
+/// An observation that does not stop the work. rank, node: -1 if the finding concerns no single rank or node.
 struct Finding {
   std::string tag;
   Severity severity = Severity::warning;
   int64_t rank = -1;
   int64_t node = -1;
   std::string text;
-  std::vector<Fact> facts = {};  ///< columns of their own in the results; docs/reference/errors.md names them by tag
+  std::vector<Fact> facts = {};  ///< separate columns in the results; docs/reference/errors.md lists the columns by tag
 };
 using Findings = std::vector<Finding>;
 
@@ -175,14 +175,14 @@ using Findings = std::vector<Finding>;
 #define CHAKRA_CONCAT_(a, b) a##b
 #define CHAKRA_CONCAT(a, b) CHAKRA_CONCAT_(a, b)
 
-/// CHAKRA_ASSIGN(auto x, f()): x is f()'s value, or the enclosing function returns f()'s error.
+/// CHAKRA_ASSIGN(auto x, f()): assign the value of f() to x, or return the error of f() from the enclosing function.
 #define CHAKRA_ASSIGN(left, expression) CHAKRA_ASSIGN_(left, expression, CHAKRA_CONCAT(chakra_result_, __LINE__))
 #define CHAKRA_ASSIGN_(left, expression, result)                    \
   auto result = (expression);                                       \
   if (!result) return ::chakra::Failure(std::move(result.error())); \
   left = std::move(*result)
 
-/// CHAKRA_TRY(f()): returns f()'s error from the enclosing function, if there is one.
+/// CHAKRA_TRY(f()): return the error of f(), if any, from the enclosing function.
 #define CHAKRA_TRY(expression)                                                                                         \
   do {                                                                                                                 \
     if (auto chakra_result = (expression); !chakra_result) return ::chakra::Failure(std::move(chakra_result.error())); \

@@ -1,6 +1,6 @@
-// Numbers that files give to things (ids, correlations), and the rows that these have here. Nearly all files
-// number without large holes: then a table holds the rows, else a hash map does. It brings abseil with it, so it is not
-// part of base.h: who needs it includes it.
+// Maps numbers in files (ids, correlations) to rows. Nearly all files number without large
+// holes: a table then holds the rows, otherwise a hash map. This header includes abseil
+// and is therefore not part of base.h: include this header where needed.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -17,8 +17,8 @@ class RowMap {
   static constexpr uint32_t kNoRow = UINT32_MAX;
 
   RowMap() = default;
-  /// For the numbers number_of(thing), a std::optional each, none of which has a row yet. Cost: O(things), at most 32
-  /// bytes for each.
+  /// Prepare for the numbers number_of(thing), each a std::optional. No number
+  /// has a row yet. Cost: O(things), at most 32 bytes for each.
   template <class Things, class NumberOf>
   RowMap(const Things& things, const NumberOf& number_of) {
     uint64_t lowest = UINT64_MAX, highest = 0;
@@ -34,11 +34,11 @@ class RowMap {
     else map_.reserve(count);
   }
 
-  /// The row of one of the numbers, to be read or set; kNoRow at first.
+  /// Access the row of one of the prepared numbers, for reading or writing; kNoRow at first.
   uint32_t& operator[](uint64_t number) {
     return table_.empty() ? map_.try_emplace(number, kNoRow).first->second : table_[number - lowest_];
   }
-  /// The row of any number; kNoRow where it has none.
+  /// Return the row of any number; kNoRow if the number has no row.
   uint32_t find(uint64_t number) const {
     if (!table_.empty()) return number - lowest_ < table_.size() ? table_[number - lowest_] : kNoRow;
     const auto found = map_.find(number);

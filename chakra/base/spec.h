@@ -1,5 +1,5 @@
-// A configuration file as a tree whose nodes remember their line. YAML and JSON are read alike
-// (JSON is YAML's flow style), so every file of the ecosystem goes through this one door.
+// A configuration file as a tree whose nodes remember their line. One parser reads YAML
+// and JSON (JSON is YAML's flow style), so every file of the ecosystem enters here.
 #pragma once
 
 #include <cstdint>
@@ -25,19 +25,19 @@ struct Spec {
   int64_t line = -1;
   std::shared_ptr<const std::string> file;
 
-  /// The field's value, or null where this is no map or has no such field.
+  /// Return the field's value, or null if the node is not a map or has no such field.
   const Spec* find(std::string_view key) const;
 
-  // What the node says, or base.spec.type with its line.
+  // The value of the node, or base.spec.type with the line of the node.
   Result<double> number() const;
   Result<int64_t> integer() const;
-  /// A whole number of a range, for the field `key`; beyond it `tag`. 2^32 + 1 and 1.5 do not become 1.
+  /// Return an integer within a range, for the field `key`; outside the range `tag`. 2^32 + 1 and 1.5 do not become 1.
   Result<int64_t> integer(std::string_view key, int64_t least, int64_t most, std::string tag) const;
   Result<bool> boolean() const;  ///< true, false, 1, 0
   Result<std::string> string() const;
 
   Place place() const;
-  /// An error at this node's line.
+  /// Return an error at this node's line.
   Failure error(std::string tag, std::string text) const;
 };
 

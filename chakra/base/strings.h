@@ -1,6 +1,6 @@
-// Text kept for as long as its owner lives. Arena: bytes appended and never moved. StringPool: equal
-// strings stored once and named by a dense 32-bit id, so that columns hold ids and comparisons are
-// of integers.
+// Text that lives as long as its owner. Arena: append-only bytes that never move.
+// StringPool: equal strings stored once and named by a dense 32-bit id, so that
+// columns hold ids and comparisons are comparisons of integers.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace chakra {
 
-/// Append-only bytes; views stay valid until the arena and all its copies are destroyed. A copy shares the blocks so
-/// far and adds to blocks of its own. Cost of a copy: O(blocks).
+/// Append-only bytes; views stay valid until the arena and all its copies are destroyed. A copy
+/// shares the existing blocks and adds its text to new blocks. Cost of a copy: O(blocks).
 class Arena {
  public:
   Arena() = default;
@@ -31,21 +31,21 @@ class Arena {
     return *this;
   }
 
-  /// Copies text in. Cost: O(text).
+  /// Copy text into the arena. Cost: O(text).
   std::string_view add(std::string_view text);
 
-  /// Room for `size` bytes to be written by the caller; give back what was not used with shrink().
+  /// Return room for `size` bytes that the caller writes; return unused bytes with shrink().
   char* reserve(size_t size);
   void shrink(size_t unused) { used_ -= unused; }
 
  private:
   std::vector<std::shared_ptr<char[]>> blocks_;
-  size_t used_ = 0;  ///< of the last block
+  size_t used_ = 0;  ///< bytes used of the last block
   size_t capacity_ = 0;
 };
 
-/// Sixteen bytes per multiplication, in line; absl's and std's are calls. As absl's, it differs from process to
-/// process, so that no file can be made to collide.
+/// Hashes sixteen bytes per multiplication, inline; the hashes of absl and std are calls. As with
+/// absl, the hash differs from process to process, so that no file can force collisions.
 struct TextHash {
   size_t operator()(std::string_view text) const {
     constexpr uint64_t kA = 0x9e3779b97f4a7c15, kB = 0xc2b2ae3d27d4eb4f;  // odd, half of their bits set
@@ -76,75 +76,75 @@ struct TextHash {
   }
 
  private:
-  static const char seed;  ///< where it is changes from run to run
+  static const char seed;  ///< its address changes from run to run
 };
 
 using StringId = uint32_t;
 
-/// Interned strings. Id 0 is always "". Lookups and insertions are O(length), amortised. Copies share their strings
-/// until one of them gets a new one.
+/// Interned strings. Id 0 is always "". Lookups and insertions are O(length),
+/// amortised. Copies share their strings until one copy adds a string.
 class StringPool {
  public:
   StringPool();
 
   StringId intern(std::string_view text);
-  /// The id of a string that may not be there: 0 (the empty string) then.
+  /// Return the id of a string; 0 (the empty string) if the pool does not contain the string.
   StringId find(std::string_view text) const;
   std::string_view operator[](StringId id) const { return texts_[id]; }
   size_t size() const { return texts_.size(); }
 
  private:
   struct Slot {
-    uint32_t hash = 0;  ///< the upper half
+    uint32_t hash = 0;  ///< the upper half of the hash
     StringId id = 0;
   };
   static constexpr StringId kFree = UINT32_MAX;
 
   Arena arena_;
   Column<std::string_view> texts_;
-  Column<Slot> slots_;  ///< a power of two, at most three quarters of them taken; looked up one after the other
+  Column<Slot> slots_;  ///< a power of two, at most three quarters in use; linear probing
 
-  size_t slot_of(std::string_view text, size_t hash) const;  ///< where it is or would be
+  size_t slot_of(std::string_view text, size_t hash) const;  ///< the slot of the string, or the slot for adding it
   void grow();
 };
 
-/// text == literal, but compared in a few instructions where a parser does so for every field.
+/// Whether text == literal, in a few instructions: a parser makes this comparison for every field.
 template <size_t N>
 bool is(std::string_view text, const char (&literal)[N]) {
   return text.size() == N - 1 && __builtin_memcmp(text.data(), literal, N - 1) == 0;
 }
-/// ASCII only: bytes above 127 stay as they are.
+/// Convert ASCII to lower case: bytes above 127 stay unchanged.
 std::string to_lower(std::string_view text);
 bool contains(std::string_view text, std::string_view part);
 bool contains_ignoring_case(std::string_view text, std::string_view part);
 
-/// The whole of `text` as a decimal integer ("0x" for hexadecimal); false if it is not one or
-/// does not fit.
+/// Parse the whole of `text` as a decimal integer ("0x" for hexadecimal);
+/// false if the text is not an integer or the integer does not fit.
 bool parse_integer(std::string_view text, int64_t& value);
 bool parse_unsigned(std::string_view text, uint64_t& value);
-/// As people write numbers in options and files of their own: in decimal, without zeros before the first digit. "0x10",
-/// "010" and "1_000", of which programs make 16, 8 and 1,000 or something else, are none.
+/// Parse a number as people write numbers in options and files: decimal, without leading zeros. Rejects
+/// "0x10", "010" and "1_000", which programs may read as 16, 8 and 1,000 or in another way.
 bool parse_decimal(std::string_view text, int64_t& value);
 bool parse_decimal(std::string_view text, uint64_t& value);
 bool parse_decimal(std::string_view text, double& value);  ///< also "1.5", "2e-3"; finite
 
-/// Length of the UTF-8 sequence that begins at text[at], or 0 if it is not well formed.
+/// Return the length of the UTF-8 sequence that begins at text[at], or 0 if the sequence is not well formed.
 size_t utf8_length(std::string_view text, size_t at);
 
-/// Text from outside, as a terminal, a table or a page may show it on one line. Bytes that are not UTF-8 and control
-/// characters become "\\x1b"; characters that control (C1), turn the direction of writing or end lines become
-/// "\\u202e". Cost: O(text).
+/// Make text from outside safe for one line of a terminal, a table or a page. Bytes that
+/// are not UTF-8 and control characters become "\\x1b"; C1 controls, characters that change
+/// the direction of writing and line ends become "\\u202e". Cost: O(text).
 std::string escape(std::string_view text);
-/// The same, but ends of lines and tabs stay: for text of ours in which there is some from outside. JSON stays JSON of
-/// the same value.
+/// The same, but line ends and tabs stay: for text of the program that
+/// contains text from outside. JSON stays JSON of the same value.
 std::string escape_lines(std::string_view text);
 
-/// `text` between single quotes, cut after `limit` bytes, with what a terminal could not show
-/// replaced: for messages that quote the input.
+/// Return `text` between single quotes, cut after `limit` bytes, with
+/// unprintable characters replaced: for messages that quote the input.
 std::string quote(std::string_view text, size_t limit = 60);
 
-/// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD, so the
-/// result is always valid JSON.
+/// Append `text` as a JSON string with its quotes. Bytes that are not
+/// UTF-8 become U+FFFD, so the result is always valid JSON.
 void append_json_string(std::string& out, std::string_view text);
 
 }  // namespace chakra

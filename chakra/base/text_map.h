@@ -1,4 +1,4 @@
-// A hash map by text. It brings abseil with it, so it is not part of base.h: who needs it includes it.
+// A hash map keyed by text. This header includes abseil and is therefore not part of base.h.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>

@@ -14,13 +14,13 @@
 
 namespace chakra {
 
-/// Bytes as they come.
+/// Raw bytes as read.
 struct RawInput {
   std::string file;
   int fd = -1;                     ///< -1: all of the input is in `ready`
   std::unique_ptr<char[]> buffer;  ///< kPackingBuffer bytes, of a file
   std::string_view ready;          ///< bytes not used yet
-  uint64_t memory_size = 0;        ///< of a text that is read from memory
+  uint64_t memory_size = 0;        ///< size of a text in memory
   bool ended = false;
   uint64_t file_size = 0, file_read = 0;  ///< 0: not known
 
@@ -28,7 +28,7 @@ struct RawInput {
   RawInput(const RawInput&) = delete;
   ~RawInput();
   Result<size_t> read(char* to, size_t size);
-  /// More bytes into `ready`, which must be empty.
+  /// Read more bytes into `ready`, which must be empty.
   Result<void> refill();
 };
 
@@ -36,12 +36,12 @@ class Unpacker {
  public:
   Unpacker();
   RawInput raw;
-  int64_t offset = 0;               ///< of what was given out, for the places of errors
+  int64_t offset = 0;               ///< offset of the bytes returned, for the places of errors
   bool keep_what_is_whole = false;  ///< see ByteSource
 
-  /// Tells the packing from the first bytes, which are ready.
+  /// Detect the packing from the first bytes, which are ready.
   void start();
-  /// Fills `to` unless the input ends.
+  /// Fill `to` unless the input ends.
   Result<size_t> read(std::span<char> to);
   Place here(size_t done) const { return {raw.file, offset + static_cast<int64_t>(done)}; }
 
@@ -54,7 +54,7 @@ class Unpacker {
 
   Packing packing_ = Packing::plain;
   uint64_t unpacked_ = 0, chosen_limit_;
-  std::optional<Error> damage_;  ///< found behind what was given out
+  std::optional<Error> damage_;  ///< found behind the returned bytes
   inflate_state gzip_;
   bool in_member_ = false;
   std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> zstd_{nullptr, &ZSTD_freeDCtx};

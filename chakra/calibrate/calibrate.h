@@ -1,4 +1,4 @@
-// Calibration: from measured times to a file that predicts others, and how far it can be trusted.
+// Calibration: fit measured times, write a file that predicts other times, and estimate the error of predictions.
 #pragma once
 
 #include <compare>
@@ -20,16 +20,16 @@ namespace chakra::calibrate {
 struct DeviceOptions {
   std::vector<std::string> files;         ///< CSV, docs/reference/formats/measured_kernels.md
   std::string device;                     ///< a name or a device file; "": the device that the files name
-  std::vector<trace::Trace> traces = {};  ///< linked: their measured nodes with a kernel's shape count, too
+  std::vector<trace::Trace> traces = {};  ///< linked: measured nodes with a kernel's shape also count
 };
 
 inline constexpr double kUndetermined = 0.5;  ///< a standard error, as a share of the constant
-/// How a kernel's table was made and judged.
+/// The fit of a kernel's table, and its accuracy.
 struct KernelFit {
   int64_t rows = 0;                  ///< measured
-  device::KernelConstants accuracy;  ///< one standard error of each constant, as a share of it
-  double extrapolated = 0;           ///< of the blocks' shapes, the share that is marked as extrapolated
-  double random_95 = 0;              ///< the error that 95 % of the random third do not exceed
+  device::KernelConstants accuracy;  ///< one standard error of each constant, as a share of the constant
+  double extrapolated = 0;           ///< share of the blocks' shapes that is marked as extrapolated
+  double random_95 = 0;              ///< error that 95 % of the random third do not exceed
 };
 
 struct FittedDevice {
@@ -38,31 +38,31 @@ struct FittedDevice {
   Findings findings;
 };
 
-/// Fits a table for each kernel and element type that the files have, and judges it on shapes that were kept out.
+/// Fit a table for each kernel and element type in the files, and judge the table on held-out shapes.
 /// Findings: calibrate.device.other (rows name another device), calibrate.device.skipped (rows),
 /// calibrate.device.undetermined (constants), calibrate.device.few (too few shapes to judge). Errors:
-/// calibrate.device.unknown, calibrate.device.several, calibrate.device.rows, calibrate.csv.*, and those of
-/// device::find_or_load and read_file. Cost: O(rows^2) of a kernel; 10,000 rows in 3 s.
+/// calibrate.device.unknown, calibrate.device.several, calibrate.device.rows, calibrate.csv.*, and
+/// those of device::find_or_load and read_file. Cost: O(rows^2) of a kernel; 10,000 rows in 3 s.
 Result<FittedDevice> fit_device(const DeviceOptions& options);
 
-/// A row for each kernel: shapes, constants, range, errors.
+/// Return a row for each kernel: shapes, constants, range, errors.
 result::Table kernel_table(const FittedDevice& fitted);
 
-/// The device file, in the form of docs/reference/formats/device.md.
+/// Return the device file, in the form of docs/reference/formats/device.md.
 std::string to_device_file(const device::Device& device);
 
 // ---- networks ------------------------------------------------------------------------------------------------------
 
 struct NetworkOptions {
   std::vector<std::string> files;  ///< nccl-tests logs and CSV, docs/reference/formats/measured_collectives.md
-  std::vector<std::string> judge;  ///< files of the same forms, to which nothing is fitted
-  std::vector<std::string> where;  ///< "COLUMN=VALUE": rows that count, of the tables that have the column
-  std::string operation;           ///< of logs that do not say it: "all_reduce"
-  /// Of the network to write: ranks; or GPUs of a node, and nodes. Empty: the most that were measured.
+  std::vector<std::string> judge;  ///< files of the same forms, which are held out from the fit
+  std::vector<std::string> where;  ///< "COLUMN=VALUE": rows to use, in tables that have the column
+  std::string operation;           ///< of logs that do not name the operation: "all_reduce"
+  /// Size of the network to write: ranks; or GPUs of a node, and nodes. Empty: the largest measured size.
   std::vector<int64_t> npus;
 };
 
-/// One measured time: the median of all rows that agree in the rest.
+/// One measured time: the median of all rows with the same other values.
 struct CollectiveSample {
   std::string operation;  ///< as in network files: "all_reduce"; or "send_recv": each rank to the next one
   int64_t ranks = 0;      ///< of all nodes
@@ -72,12 +72,12 @@ struct CollectiveSample {
 
   auto operator<=>(const CollectiveSample&) const = default;
 };
-/// The samples of files, ascending. Findings: calibrate.network.skipped (operations and rows that no form is for),
+/// Read the samples of files, ascending. Findings: calibrate.network.skipped (operations and rows without a form),
 /// calibrate.network.spread (how far equal rows differ), calibrate.network.outlying (sources that are far off).
 /// Errors: calibrate.network.columns, .row, .operation, .where, and those of read_file. Cost: O(rows log rows).
 Result<std::vector<CollectiveSample>> read_collectives(const NetworkOptions& options, Findings& findings);
 
-/// A parameter and its standard error; `determined`: it is more than twice that.
+/// A parameter and its standard error; `determined`: the value is more than twice the error.
 struct Parameter {
   double value = 0, error = 0;
   bool determined = false;
@@ -85,27 +85,27 @@ struct Parameter {
 struct ProtocolParameters {
   Parameter op_ns, step_ns, wire_ns_per_byte, local_ns_per_byte;
 };
-/// What is off by how much: exp(mean |ln(predicted / measured)|) - 1, and the worst likewise, as shares.
+/// The error of predictions: exp(mean |ln(predicted / measured)|) - 1, and the worst error likewise, as shares.
 struct FitError {
   double mean = 0, worst = 0;
   int64_t points = 0;
-  double most_of_95 = 0;  ///< what 95 % of the points do not exceed; 0 where it is not known
+  double most_of_95 = 0;  ///< error that 95 % of the points do not exceed; 0: unknown
 };
 struct FittedOperation {
-  net::CollectiveFit fit;                      ///< its protocols are named by size: small, middle, large
-  std::vector<ProtocolParameters> parameters;  ///< of its protocols
-  FitError held_out;                           ///< of each eighth of the sizes predicted from the others
+  net::CollectiveFit fit;                      ///< protocols are named by size: small, middle, large
+  std::vector<ProtocolParameters> parameters;  ///< of the protocols
+  FitError held_out;                           ///< each eighth of the sizes, predicted from the others
 };
-/// Of those on one node, by operation, in the order of net::kCollectiveForms. The parameters are the least squares of
-/// relative errors, none negative; up to four protocols, as many as predict kept-out sizes best. Numbers of ranks
-/// with less than three sizes are left out, with a finding, where others have more. Cost: O(operations *
-/// sizes^2).
+/// Fit the operations on one node, in the order of net::kCollectiveForms. The parameters minimise
+/// the sum of squares of relative errors and are not negative. The number of protocols, at most
+/// four, is the one that predicts held-out sizes best. Numbers of ranks with less than three
+/// sizes are left out, with a finding, if other numbers have more. Cost: O(operations * sizes^2).
 std::vector<FittedOperation> fit_collectives(const std::vector<CollectiveSample>& samples, Findings& findings);
-/// |ln(predicted / measured)| of each sample that a fit is for.
+/// Return |ln(predicted / measured)| of each sample that a fit covers.
 std::vector<double> offs(const std::vector<net::CollectiveFit>& fits, const std::vector<CollectiveSample>& samples);
-/// Of |ln(predicted / measured)|.
+/// Return the error from values of |ln(predicted / measured)|.
 FitError error_of(std::vector<double> offs);
-/// How far off fits are on samples. Those that no fit is for do not count.
+/// Return the error of fits on samples. Samples without a fit do not count.
 FitError judge(const std::vector<net::CollectiveFit>& fits, const std::vector<CollectiveSample>& samples);
 
 struct FittedNetwork {
@@ -114,13 +114,13 @@ struct FittedNetwork {
   result::Report report;
   result::Table table;  ///< the parameters
   FitError held_out;    ///< of all operations
-  /// Across nodes: what was measured with more ranks a node, predicted from the fewest and from one node.
+  /// Across nodes: measurements with more ranks per node, predicted from the fewest and from one node.
   FitError scale;
   FitError judged;             ///< on NetworkOptions::judge
   result::Table judged_table;  ///< by operation and ranks
   Findings findings;
 };
-/// Errors: calibrate.network.few (nothing to fit), and those of read_collectives().
+/// Fit a network. Errors: calibrate.network.few (no samples to fit), and those of read_collectives().
 Result<FittedNetwork> fit_network(const NetworkOptions& options);
 
 }  // namespace chakra::calibrate

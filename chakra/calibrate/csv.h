@@ -1,4 +1,4 @@
-// What the readers of measured kernels and of measured collectives ask of a CSV table. Inside calibrate.
+// CSV helpers for the readers of measured kernels and of measured collectives. Inside calibrate.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace chakra::calibrate {
 
-/// The text behind the mark that spreadsheets put first.
+/// Return the text after the byte order mark, which spreadsheets put first.
 std::string_view without_byte_order_mark(std::string_view text);
-/// The first name that an earlier column has, too; "" if there is none. Several columns may have no name.
+/// Return the first duplicate name of a column; "" if all names differ. Several columns may have no name.
 std::string duplicate_column(const std::vector<std::string>& columns);
 
 }  // namespace chakra::calibrate

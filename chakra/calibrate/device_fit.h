@@ -1,4 +1,4 @@
-// The fit of a kernel's table: constants over the roofline, and what keeping measurements out shows of it.
+// The fit of a kernel's table: constants over the roofline, and the accuracy on held-out measurements.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace chakra::calibrate {
 
-/// What is fitted: the shapes of a kernel and element type, each once.
+/// The data of a fit: the shapes of a kernel and element type, each once.
 struct KernelData {
   const device::Device* device = nullptr;
   std::string name;
@@ -17,34 +17,34 @@ struct KernelData {
   std::vector<device::MeasuredKernel> measured;  ///< by size
 };
 
-/// The median of the times of each shape, by size.
+/// Return the median of the times of each shape, by size.
 std::vector<device::MeasuredKernel> medians(std::vector<device::MeasuredKernel> measured);
 
 struct FittedConstants {
   device::KernelConstants constants;
-  device::KernelConstants errors;  ///< one standard error of each, as a share of it
+  device::KernelConstants errors;  ///< one standard error of each constant, as a share of the constant
 };
-/// The constants that minimise the sum of 2 (sqrt(1 + (r / s)^2) - 1) over r = ln(base / measured), s = 0.1: as least
-/// squares near 0, as absolute values for outliers; and over the tensors of (0.03 (ln(bytes time) - their mean))^2 for
-/// each shape, which decides only where the shapes do not determine them. Levenberg and Marquardt's method on their
-/// logarithms. Steps count only where parts overlap.
+/// Return the constants that minimise the sum of 2 (sqrt(1 + (r / s)^2) - 1) over r = ln(base / measured), with
+/// s=0.1: like least squares near 0, like absolute values for outliers; plus, for each shape, (0.03 (ln(bytes
+/// time) - mean))^2 over the tensors, which decides only if the shapes do not determine the bytes times. The
+/// method is Levenberg and Marquardt's, on logarithms of the constants. Steps count only if parts overlap.
 FittedConstants fit_constants(const KernelData& data, bool overlap);
 
-/// Whether parts that overlap say more of shapes beyond the fitted ones than parts that add up: the shapes at either
-/// end of each size are kept out, and both bases fitted to the rest say what they take. False where there are too few.
-/// Cost: O(sizes * shapes), and for each size 400 predictions from at most 500 shapes.
+/// Return whether overlapping parts predict shapes beyond the fitted ones better than parts that add up. The shapes
+/// at either end of each size are held out, and both bases, fitted to the rest, predict the held-out times. False
+/// if there are too few shapes. Cost: O(sizes * shapes), and for each size 400 predictions from at most 500 shapes.
 bool parts_overlap(const KernelData& data);
 
-/// With the base that parts_overlap chooses.
+/// Fit with the base that parts_overlap() chooses.
 FittedConstants fit_constants(const KernelData& data);
 
-/// The table of constants fitted to `data` and its shapes.
+/// Return the table of constants fitted to `data`, with the shapes of `data`.
 device::KernelTable make_table(const KernelData& data);
 
-/// exp(mean of abs(ln(predicted / measured))) - 1 and so on, of shapes that the table does not have.
+/// The errors, exp(mean of abs(ln(predicted / measured))) - 1 and so on, on shapes that the table does not have.
 struct Judgement {
   double error = 0, error_95 = 0;
-  double extrapolated = 0;                                                 ///< the share of shapes that is marked so
+  double extrapolated = 0;                                                 ///< share of the shapes that is marked so
   std::vector<std::pair<device::KernelTable::Prediction, double>> offs{};  ///< with abs(ln(predicted / measured))
 };
 Judgement judge(const device::KernelTable& table, const std::vector<device::MeasuredKernel>& kept_out);
@@ -53,8 +53,8 @@ struct KernelJudgement {
   device::KernelError error;
   double random_95 = 0, extrapolated = 0;
 };
-/// Fits parts of the data and judges them on the rest. Requires kFewest shapes or more.
-/// Cost: O(sizes * shapes^2), on all cores.
+/// Fit parts of the data, and judge the fits on the rest. Requires
+/// kFewest shapes or more. Cost: O(sizes * shapes^2), on all cores.
 KernelJudgement judge_kernel(const KernelData& data);
 inline constexpr size_t kFewest = 30;
 

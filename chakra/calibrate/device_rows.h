@@ -1,4 +1,4 @@
-// Measured kernels as tables have them: rows of CSV, in our own form or in those of public collections.
+// Tables of measured kernels: rows of CSV, in the form of this project or in those of public collections.
 #pragma once
 
 #include <map>
@@ -11,19 +11,19 @@
 namespace chakra::calibrate {
 
 struct MeasuredRows {
-  /// By what the rows call the device ("" where they do not say), then by kernel and element type.
+  /// By the rows' name of the device ("" if absent), then by kernel and element type.
   using Kernels = std::map<std::pair<std::string, device::DType>, std::vector<device::MeasuredKernel>>;
   std::map<std::string, Kernels> kernels;
   std::map<std::string, int64_t> skipped;  ///< rows, by the reason
   std::string source;                      ///< names of the files
 };
 
-/// Adds the rows of a file. Errors: calibrate.csv.parquet, calibrate.csv.columns, calibrate.csv.row,
-/// calibrate.csv.value, and those of read_file.
+/// Add the rows of a file. Errors: calibrate.csv.parquet, calibrate.csv.columns,
+/// calibrate.csv.row, calibrate.csv.value, and those of read_file.
 Result<void> read_measured_kernels(const std::string& path, MeasuredRows& rows);
 
-/// Adds the nodes of a linked trace that were measured and say their kernel, its shape and element type. A node that
-/// does a part of its kernel is skipped.
+/// Add the measured nodes of a linked trace that name the kernel, the shape
+/// and the element type. A node that does a part of its kernel is skipped.
 void add_measured_kernels(const trace::Trace& trace, MeasuredRows& rows);
 
 }  // namespace chakra::calibrate

@@ -1,5 +1,5 @@
-// Least squares of relative errors with few parameters, none of them negative: minimise the sum of
-// (prediction / measured - 1)^2. With so few parameters every set of those that are not zero is tried.
+// Least squares of relative errors with few parameters, all non-negative: minimise the sum of
+// (prediction / measured - 1)^2. With so few parameters, every set of non-zero parameters is tried.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@
 namespace chakra::calibrate {
 
 inline constexpr size_t kParameters = 4;
-using Features = std::array<double, kParameters>;  ///< what a parameter of 1 adds to a prediction
+using Features = std::array<double, kParameters>;  ///< contribution of a parameter of 1 to a prediction
 
-/// What of the samples the solution depends on.
+/// The sums over samples that determine the solution.
 struct Gram {
   std::array<Features, kParameters> products{};
   Features sums{};
@@ -23,15 +23,15 @@ struct Gram {
 };
 
 struct Solution {
-  Features value{}, error{};  ///< standard errors; those of a parameter that is zero are 0
+  Features value{}, error{};  ///< standard errors; 0 for a parameter that is zero
   double residual = 0, points = 0;
 };
-/// Of equally good sets the one of the earlier parameters. O(2^kParameters).
+/// Return the solution; of equally good sets, the one of the earlier parameters. O(2^kParameters).
 Solution least_squares(const Gram& gram);
-/// The residual with the parameters 0 and 2 alone. O(1).
+/// Return the residual with the parameters 0 and 2 alone. O(1).
 double least_line(const Gram& gram);
 
-/// Both as one.
+/// Combine both into one error.
 FitError together(const FitError& a, const FitError& b);
 
 }  // namespace chakra::calibrate

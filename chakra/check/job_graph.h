@@ -1,5 +1,5 @@
-// The ranks' graphs as one: matched collectives are one vertex, a receive waits for its send, and the rules of
-// docs/explanation/simulation.md that always hold are edges, too. Inside check.
+// The graphs of all ranks as one graph: a matched collective is one vertex, a receive waits for the matching send. The
+// unconditional rules of docs/explanation/simulation.md are edges, too. Inside check.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@ namespace chakra::check {
 
 enum class Why : uint8_t { dependency, group, lane, message };
 
-/// v waits for u: on `rank`, node `after` runs after node `before`. A message: `before` is of the sender.
+/// v waits for u: on `rank`, node `after` runs after node `before`. For a message, `before` is on the sender.
 struct Step {
-  uint32_t vertex;  ///< that is waited for
+  uint32_t vertex;  ///< the awaited vertex
   match::NodeRef before, after;
   Why why;
 };
 
-/// The collective in which a node takes part; null for other nodes and those without a match.
+/// Return the collective of a node; null for other nodes and for nodes without a match.
 const match::Collective* collective_of(const trace::TraceSet& job, const match::Matching& matching, match::NodeRef at);
 
 class JobGraph {
  public:
-  /// Both must outlive it. Requires fewer than 2^32 - 1 nodes in all, and ranks whose own graphs have no circle.
+  /// Both arguments must outlive the graph. Requires fewer than 2^32 - 1 nodes in total, and ranks with acyclic graphs.
   JobGraph(const trace::TraceSet& job, const match::Matching& matching);
 
-  /// Vertices are numbered below this.
+  /// Return the number of vertices.
   uint32_t size() const { return base_.back(); }
-  /// The first node of a vertex.
+  /// Return the first node of a vertex.
   match::NodeRef node_of(uint32_t vertex) const;
   bool is_comm(uint32_t vertex) const;
-  /// Appends what a vertex waits for.
+  /// Append the dependencies of a vertex.
   void waits_of(uint32_t vertex, std::vector<Step>& steps) const;
 
  private:
@@ -44,14 +44,14 @@ class JobGraph {
 
   const trace::TraceSet& job_;
   const match::Matching& matching_;
-  std::vector<uint32_t> base_;                            ///< per rank: its first vertex
+  std::vector<uint32_t> base_;                            ///< per rank: the first vertex
   std::vector<std::vector<trace::NodeId>> group_before_;  ///< per rank and communication
-  /// Per rank: node, and one that runs before it.
+  /// Per rank: node, and a node that runs earlier.
   std::vector<std::vector<std::pair<trace::NodeId, trace::NodeId>>> lane_before_;
 };
 
-/// A short circle of steps: each step's vertex is waited for by the one before, the first by the last. Empty: there is
-/// none. Cost: O(vertices + edges), and a bounded search for a shorter one.
+/// Return a short cycle: the vertex of each step is awaited by the previous step, the first by the last. Empty: no
+/// cycle. Cost: O(vertices + edges), and a bounded search for a shorter cycle.
 std::vector<Step> find_circle(const JobGraph& graph);
 
 }  // namespace chakra::check

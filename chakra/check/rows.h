@@ -1,4 +1,4 @@
-// The functions of the rows of kRules that have a file of their own.
+// Functions of the rows of kRules, one file each.
 #pragma once
 
 #include "chakra/check/check.h"

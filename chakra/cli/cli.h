@@ -1,4 +1,4 @@
-// The command: one file per subcommand, a table of them, and the only code that prints, exits or reads
+// The command: one file per subcommand, a table of subcommands, and the only code that prints, exits or reads
 // the command line.
 #pragma once
 
@@ -29,29 +29,29 @@ using job::to_text;
 using options::required;
 using view::to_text;
 
-/// What every subcommand takes.
+/// Options of every subcommand.
 struct Globals {
-  std::string json;           ///< a file, "-" for standard output, "" for none
+  std::string json;           ///< a file; "-": standard output; "": no JSON
   int64_t jobs = 0;           ///< cores; 0: all
   uint64_t max_unpacked = 0;  ///< bytes; 0: the default
 };
 options::Options rows_of(Globals& globals);
 
 struct Syntax;
-/// A subcommand below another one.
+/// A subcommand of a subcommand.
 struct BelowRow {
   std::string name, description;
   Syntax (*syntax)();
 };
-/// What a subcommand takes, as rows, and what it runs. The rows are bound to what `run` holds.
+/// Options (rows) and action of a subcommand. The rows are bound to data that `run` holds.
 struct Syntax {
   options::Options rows = {};
-  /// What the subcommand does. Returns the exit code; an error is reported and gives its own.
+  /// Run the subcommand. Returns the exit code; an error is reported and determines the exit code.
   std::function<Result<int>(const Globals& globals)> run = {};
-  std::function<Result<void>()> settle = {};  ///< what some options say of others, before all are checked
-  std::vector<BelowRow> below = {};           ///< one of these must follow; then nothing else is here
+  std::function<Result<void>()> settle = {};  ///< derives options from other options, before the check
+  std::vector<BelowRow> below = {};           ///< one of these must follow; all other members are then empty
 };
-/// Syntax::run of what returns Result<void>: the exit code is 0 unless it fails.
+/// Adapt a function that returns Result<void> to Syntax::run: exit code 0 unless there is an error.
 template <class Run>
 std::function<Result<int>(const Globals&)> exits_with_zero(Run run) {
   return [run = std::move(run)](const Globals& globals) -> Result<int> {
@@ -59,7 +59,7 @@ std::function<Result<int>(const Globals&)> exits_with_zero(Run run) {
     return 0;
   };
 }
-/// Of a subcommand that takes an Asked and passes it to `run`.
+/// Return the syntax of a subcommand with options of type Asked, which are passed to `run`.
 template <class Asked, class Run>
 Syntax syntax_of(Run run) {
   auto asked = std::make_shared<Asked>();
@@ -72,49 +72,49 @@ struct CommandRow {
   std::string_view description;
   std::string_view example;  ///< a worked example for --help
   Syntax (*syntax)();
-  bool reads = true;      ///< files that may be packed: --max-unpacked is for it
-  bool parallel = false;  ///< it works on several cores: --jobs is for it
+  bool reads = true;      ///< reads files that may be compressed: accepts --max-unpacked
+  bool parallel = false;  ///< uses several cores: accepts --jobs
 };
 extern const std::span<const CommandRow> kCommands;
 extern const std::string_view kVersionText;  ///< "chakra 1.2.3"
 
-/// A command of mlcommons/chakra, as which this one can be called through a link of that name
+/// A command of mlcommons/chakra. This program acts as that command when called through a link of that name
 /// (docs/reference/names.md).
 struct Translated {
-  std::vector<std::string> args;  ///< of the subcommand, its name first
-  std::string note;               ///< where we differ; for stderr
+  std::vector<std::string> args;  ///< the subcommand and the arguments
+  std::string note;               ///< differences in behaviour; for stderr
 };
 struct NameRow {
   std::string_view name;
   std::string_view description;
-  /// The same request to a subcommand. Errors: cli.usage.
+  /// Translate to a request to a subcommand. Errors: cli.usage.
   Result<Translated> (*translate)(const std::vector<std::string>& args);
   std::string (*flags)();  ///< for --help
 };
 extern const std::span<const NameRow> kNames;
-/// By the last part of a path; null where it is none of them.
+/// Find a row by the last part of a path; null if unknown.
 const NameRow* find_name(std::string_view argv0);
 
-/// The whole command. Returns the exit code (docs/reference/errors.md).
+/// Run the whole command. Returns the exit code (docs/reference/errors.md).
 int run(int argc, char** argv);
-/// Reads the command line and runs a subcommand; run() does this, or first translates a name of kNames.
+/// Read the command line and run a subcommand; run() calls this function, or first translates a name of kNames.
 int run_command_line(int argc, char** argv);
 
 // ---- for the subcommands -------------------------------------------------------------------------------
 
-/// Says what went wrong on stderr and gives the exit code.
+/// Print an error to stderr and return the exit code.
 int report(const Error& error);
-/// To stdout and to stderr. The only places that write there; characters that a terminal would obey are escaped.
+/// Print to stdout or stderr. Only these two functions write there; terminal control characters are escaped.
 void print(std::string_view text);
 void print_error(std::string_view text);
-/// The exit code of a command that would end with that one: 3, said on stderr, where standard output did not take all
-/// that was printed.
+/// Return the exit code of a command that would end with `exit_code`: 3, with a message on stderr, if standard output
+/// did not accept all printed text.
 int exit_code_of(int exit_code);
-/// An answer to stdout, in pieces.
+/// Print an answer to stdout, in pieces.
 Result<void> print_json(const answer::Answer& answer);
-/// --all TABLE, of commands that print the text of an answer.
+/// --all TABLE, for commands that print the text of an answer.
 options::Option all_option(std::string& table);
-/// Errors: cli.usage where no answer of this schema has such a table.
+/// Errors: cli.usage if the schema does not have the table.
 Result<void> check_table(const std::string& table, const answer::Answer& schema);
 /// Options of a call, and --all.
 template <class Call>
@@ -128,24 +128,24 @@ options::Options rows_of(WithAll<Call>& o) {
   rows.push_back(all_option(o.all));
   return rows;
 }
-/// The text that these rows make, or where --all names one that table. Errors: cli.usage where this answer has none.
+/// Print the text, or the table given with --all. Errors: cli.usage if this answer does not have the table.
 Result<void> print_answer(const answer::Answer& answer, const view::Text& text, const std::string& table);
-/// What a subcommand found: `files` and the file of `answer` appear together; then that answer goes to stdout for "-",
-/// else what people read. Only what is asked for is made.
+/// Show the result of a subcommand: `files` and the file of `answer` appear together; then the answer (for "-") or the
+/// text goes to stdout. Only the requested forms are made.
 Result<void> show(const std::string& json_path, const std::function<answer::Answer()>& answer,
                   const std::function<std::string()>& text, job::Outputs files = {});
-/// The same, as print_answer() says it. Errors: also cli.usage.
+/// Likewise, with the text of print_answer(). Errors: also cli.usage.
 Result<void> show(const std::string& json_path, const answer::Answer& answer, const view::Text& text,
                   const std::string& table, job::Outputs files = {});
-/// "chakra sim", "chakra gen step" and so on: the words, and what each takes.
+/// A command such as "chakra sim" or "chakra gen step": the words, and the syntax.
 struct Command {
   std::vector<std::string> words;
   std::string description, example;
   Syntax syntax;
 };
-/// All subcommands that run something, in the order of `chakra --help`. Cost: makes all rows.
+/// Return all subcommands that run an action, in the order of `chakra --help`. Cost: makes all rows.
 std::vector<Command> all_commands();
-/// --help of a subcommand, or of the command where there are no words.
+/// Return the --help text of a subcommand, or of the whole command if `words` is empty.
 std::string help_text(const std::vector<std::string>& words, std::string_view description, const Syntax& syntax,
                       std::string_view example);
 

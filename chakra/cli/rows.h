@@ -1,4 +1,4 @@
-// The functions of the rows of kCommands. Each has a file of its own.
+// Functions of the rows of kCommands, one file each.
 #pragma once
 
 #include "chakra/cli/cli.h"

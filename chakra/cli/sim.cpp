@@ -128,7 +128,8 @@ Result<void> run_sim(const SimOptions& o, const std::string& json_path) {
   const Findings ignored = ignored_options(o, json_path);
   report.findings.insert(report.findings.begin(), ignored.begin(), ignored.end());
   job::Outputs files;
-  const answer::Answer answer = answer_of(result);
+  const bool all = !json_path.empty() || !o.csv.empty() || !o.all.empty();
+  const answer::Answer answer = answer_of(result, all ? job::Tables::all : job::Tables::shown);
   CHAKRA_TRY(add_answer(files, json_path, answer));
   if (!o.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(report.timeline, o.timeline));
   CHAKRA_TRY(add_csv(files, o.csv, answer));

@@ -1,4 +1,4 @@
-// Running a priced plan: a max-plus recurrence over members and rounds.
+// The execution of a priced plan: a max-plus recurrence over members and rounds.
 #pragma once
 
 #include <span>
@@ -8,12 +8,12 @@
 
 namespace chakra::coll {
 
-/// The time that a rate of next to nothing comes to, per byte: finite, so that 0 bytes take 0.
+/// The time per byte at a rate of almost zero: finite, so that 0 bytes take 0.
 inline constexpr double kSlowest = 1e18;
 
 inline double later(double a, double b) { return a < b ? b : a; }
 
-/// When each member ends, in ps since the earliest start, without extra_ps. Requires a member and its start.
+/// Return when each member ends, in ps since the earliest start, without extra_ps. Requires a start per member, n > 0.
 std::vector<double> ends_after(const PricedPlan& plan, std::span<const Picoseconds> ready);
 
 }  // namespace chakra::coll

@@ -1,5 +1,5 @@
-// What the transfers of a round cost while all of them are under way: each link carries all that the round sends over
-// it, and what passes a link has left when the busiest link of its way has carried all.
+// The cost of the transfers of a round while all are under way: each link carries all traffic of the
+// round on that link, and a transfer has left when the busiest link of its route has carried all.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -16,26 +16,26 @@ class Fares {
  public:
   explicit Fares(const Place& place);
 
-  /// Per shift q and member i, at q * members + i: what the transfer costs, per byte. Cost: O(transfers x links).
+  /// List, at q * members + i, the cost per byte of the transfer of shift q and member i. Cost: O(transfers x links).
   void of_shift(const Targets& targets, std::vector<PricedPlan::Fare>& out);
-  /// Appends, per transfer, what it costs as a whole.
+  /// Append the cost of each transfer as a whole.
   void of_list(const std::vector<Transfer>& list, std::vector<PricedPlan::Fare>& out);
-  /// take(trunk, bytes) for each link and what it carries in the round asked for last; once. Of a shift round, per byte
-  /// of a transfer.
+  /// Call take(trunk, bytes) for each link and its traffic in the last priced
+  /// round; once. For a shift round, the traffic is per byte of a transfer.
   template <class Take>
   void take_loads(const Take& take);
   double ps_per_byte(net::TrunkId trunk);
-  uint64_t transfers() const { return transfers_; }  ///< looked at so far
+  uint64_t transfers() const { return transfers_; }  ///< priced so far
 
  private:
-  /// Links whose numbers follow each other; each carries this share of a transfer.
+  /// Links with consecutive numbers; each carries this share of a transfer.
   struct Run {
     net::TrunkId first, count;
     double share;
   };
   static constexpr uint32_t kNotKept = UINT32_MAX;
   struct Links {
-    uint32_t first = 0, count = 0;  ///< in runs_; kNotKept: worked out anew where they are needed
+    uint32_t first = 0, count = 0;  ///< in runs_; kNotKept: recomputed on use
   };
   struct Way {
     Links links;
@@ -50,12 +50,12 @@ class Fares {
 
   Place place_;
   net::Fabric fabric_;
-  std::vector<double> bytes_, ps_per_byte_;  ///< by trunk; ps_per_byte_: 0 where it is not known yet
-  std::vector<net::TrunkId> not_kept_;       ///< links that a way that is not kept was the first to use
+  std::vector<double> bytes_, ps_per_byte_;  ///< by trunk; ps_per_byte_: 0 until known
+  std::vector<net::TrunkId> not_kept_;       ///< links that were first used by a way that is not kept
   std::vector<Run> runs_;
   std::vector<net::Use> uses_;                   ///< of one way
   std::vector<Links> ways_;                      ///< of the round's transfers
-  absl::flat_hash_map<uint64_t, Way> of_lists_;  ///< by members; lists come back to the same pairs, shifts do not
+  absl::flat_hash_map<uint64_t, Way> of_lists_;  ///< by members; lists return to the same pairs, shifts do not
   uint64_t transfers_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The functions of the rows of kAlgorithms. Each pair has a file of its own, named after the algorithm.
+// The functions of the rows of kAlgorithms. Each pair has a separate source file, named after the algorithm.
 #pragma once
 
 #include "chakra/coll/algorithms.h"

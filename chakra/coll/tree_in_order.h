@@ -1,16 +1,16 @@
-// The binary tree over places 0 .. n-1 that is in order, and when the first piece of a pipeline comes down its edges.
+// The in-order binary tree over places 0 .. n-1, and the step in which a pipeline's first piece passes each edge.
 #pragma once
 
 #include "chakra/coll/algorithms.h"
 
 namespace chakra::coll {
 
-/// The height of v > 0 is the number of zeros at its end, 0 is the root and has one child. An ancestor that is not
-/// below n is passed over. Cost: O(log n).
+/// Return the parent of v > 0. The height of v is the number of trailing zeros; 0 is the
+/// root and has one child. An ancestor that is not below n is skipped. Cost: O(log n).
 uint32_t parent_in_order(uint32_t v, uint32_t n);
 
-/// Sets `start` of each edge, parents first, to the first step of its colour after the parent has the piece.
-/// `colour` says in which of two alternating steps a child receives.
+/// Set `start` of each edge, parents first, to the first step of the edge's colour after the
+/// parent has the piece. `colour` decides in which of two alternating steps a child receives.
 template <class Colour>
 uint32_t start_edges(uint32_t n, uint32_t first, std::vector<TreeEdge>& edges, const Colour& colour) {
   uint32_t last = 0;

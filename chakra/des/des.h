@@ -1,5 +1,5 @@
-// The clock and the event queue of every simulation: events come out by time, and among equal times in
-// the order in which they went in, so a run is the same on every machine.
+// The clock and the event queue of every simulation: events come out by time, and events
+// of equal time in the order of insertion, so that a run is identical on every machine.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace chakra::des {
 
-/// sim.time: the job lasts kLongestPs or longer.
+/// Return the error sim.time: the job lasts kLongestPs or longer.
 Failure too_long();
 
-/// Requires that nothing is pushed before the time of the last event popped.
-/// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan: "Faster algorithms for the shortest path problem", 1990): an event
-/// stands in bucket b if b - 1 is the highest bit in which its time differs from the time popped last, in bucket 0
-/// if none does. When bucket 0 is used up, the lowest other one is dealt out to those below it. Events of one time are
-/// always in one bucket, which keeps their order.
+/// A queue of events, with the requirement that no event is pushed before the time of the last event popped.
+/// The queue is a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan: "Faster algorithms for the shortest path
+/// problem", 1990): an event stands in bucket b if b - 1 is the highest bit in which its time differs from the
+/// time popped last, in bucket 0 if no bit differs. When bucket 0 is used up, the events of the lowest other
+/// bucket move to the buckets below. Events of one time are always in one bucket, which keeps their order.
 /// Cost: push O(1), pop O(64) amortised; events of one time, or of few, cost little.
 template <class Payload>
 class EventQueue {
@@ -35,7 +35,7 @@ class EventQueue {
   Picoseconds next_time() const {
     return next_ < due_.size() ? last_ : buckets_[static_cast<size_t>(std::countr_zero(occupied_))].earliest;
   }
-  /// The time of the event popped last.
+  /// Return the time of the event popped last.
   Picoseconds now() const { return now_; }
 
   Payload pop() {
@@ -86,8 +86,8 @@ class EventQueue {
   std::vector<Payload> due_;  ///< bucket 0: events at last_, from next_ on
   size_t next_ = 0;
   std::array<Bucket, 64> buckets_;  ///< buckets 1 .. 64
-  uint64_t occupied_ = 0;           ///< which of them hold events
-  Picoseconds last_ = INT64_MIN;    ///< nothing earlier is left
+  uint64_t occupied_ = 0;           ///< buckets that hold events
+  Picoseconds last_ = INT64_MIN;    ///< no earlier event is left
   size_t size_ = 0;
   Picoseconds now_ = 0;
 };

@@ -1,7 +1,7 @@
-// Measured kernels of a device: tables from a kernel's shape to its time. Between measured shapes the time is
-// interpolated: its logarithm, less that of a base (constants over the roofline), is fitted by a plane through
-// the nearest measured shapes, in logarithms of the shape. docs/explanation/calibration.md says why, and how good it
-// is.
+// Measured kernels of a device: tables from a kernel's shape to its time. The time between
+// measured shapes is interpolated: a plane through the nearest measured shapes, in
+// logarithms of the shape, fits the logarithm of the time, less that of a base (constants
+// over the roofline). docs/explanation/calibration.md explains the reasons and the accuracy.
 #pragma once
 
 #include <array>
@@ -21,68 +21,68 @@ namespace chakra::device {
 
 struct Device;
 
-/// A shape is at most that many sizes, each above 0.
+/// The most sizes of a shape, each of which is above 0.
 inline constexpr size_t kMostSizes = 6;
 using Sizes = std::array<double, kMostSizes>;
 
-/// What a kernel reads and writes is in at most that many tensors.
+/// The most tensors that a kernel reads and writes.
 inline constexpr size_t kMostTensors = 3;
 using Tensors = std::array<double, kMostTensors>;
 inline double sum_of(const Tensors& tensors) { return tensors[0] + tensors[1] + tensors[2]; }
 
-/// A kind of kernel. What it takes by its shape: operations, elements of each tensor, and steps that follow each other
-/// in one unit of the device, however many units there are (a product's depth, the keys of attention).
+/// A kind of kernel, and its work by shape: FLOPs, elements of each tensor, and sequential steps in one unit of
+/// the device, regardless of the number of units (the depth of a matrix multiplication, the keys of attention).
 struct KernelKind {
   std::string_view name;
-  std::array<std::string_view, kMostSizes> sizes;      ///< what they are called; "" after the last
+  std::array<std::string_view, kMostSizes> sizes;      ///< names of the sizes; "" after the last
   std::array<std::string_view, kMostTensors> tensors;  ///< likewise
   double (*ops)(const Sizes& sizes);
   Tensors (*elements)(const Sizes& sizes);
   double (*steps)(const Sizes& sizes);
   std::string_view meaning;
   uint32_t rows = 0;    ///< bit i: sizes[i] is the length of a row in memory
-  bool is_own = false;  ///< how near it comes to the data sheet says nothing of kernels without a table
+  bool is_own = false;  ///< the ratio to the data sheet is not representative of kernels without a table
   size_t size() const;
   size_t tensor_count() const;
 };
-/// Rows of matrices are read in pieces of that many bytes. Libraries have slower kernels for rows that are not a whole
+/// Rows of matrices are read in pieces of this many bytes. Libraries have slower kernels for rows that are not a whole
 /// number of pieces (NVIDIA, "Matrix Multiplication Background User's Guide": multiples of 16 bytes are fastest).
 inline constexpr double kPieceBytes = 16;
 extern const std::array<KernelKind, 16> kKernelKinds;
-/// By the name, or what is before its dot: "gemm.fp8_block" is a gemm. Null where there is none.
+/// Find a kind by name, or by the part before the dot: "gemm.fp8_block" is a gemm. Null if unknown.
 const KernelKind* find_kernel_kind(std::string_view name);
 
-/// A shape of a kernel, as nodes have it in their attribute "kernel": "gemm:4096,4096,1024".
+/// A shape of a kernel, in the form of the node attribute "kernel": "gemm:4096,4096,1024".
 struct KernelShape {
   std::string_view name;
   const KernelKind* kind = nullptr;
   Sizes sizes{};
 };
-/// Nothing where the text is not a known kernel with as many sizes as its kind has.
+/// Parse a shape; nullopt if the text is not a known kernel with as many sizes as its kind has.
 std::optional<KernelShape> parse_kernel(std::string_view text);
 
-/// What the fit was found to be: times that were kept out while the rest was fitted, against the fit. An error is
-/// exp(mean of abs(ln(predicted / measured))) - 1.
+/// The accuracy of a fit: the error of held-out times against a fit to
+/// the rest. An error is exp(mean of abs(ln(predicted / measured))) - 1.
 struct KernelError {
-  double random = 0;     ///< a third of the shapes, chosen at random, kept out
-  double block = 0;      ///< all shapes with the same value of a size kept out: the mean over values
+  double random = 0;     ///< a third of the shapes, chosen at random, held out
+  double block = 0;      ///< all shapes with the same value of a size held out: the mean over values
   double worst = 0;      ///< the largest of these
-  double roofline = 0;   ///< the data sheet's, for the same third
+  double roofline = 0;   ///< of the data sheet, for the same third
   std::string worst_of;  ///< "n = 65536"
-  /// What tells how far off one shape is (KernelTable::error_of): the least spread, and times the spread of shapes that
-  /// are not extrapolated, that are because all others are far, because a size was not measured, and because it is
-  /// beyond all that was. 0: not known.
+  /// Parameters of the error of one shape (KernelTable::error_of): the least spread, and factors on
+  /// the spread of shapes that are not extrapolated, or extrapolated because all others are far,
+  /// because a size was not measured, or because a size is beyond all measured ones. 0: unknown.
   double spread = 0, near = 0, apart = 0, far = 0, beyond = 0;
 };
 
-/// A shape and how long it took.
+/// A shape and its time.
 struct MeasuredKernel {
   Sizes sizes{};
   double seconds = 0;
 };
 
-/// The parts of a base: ops_time * ops / peak, bytes_time * bytes / memory bandwidth of each tensor, fixed, step *
-/// steps. They add up, or overlap: then the base is between the longest of them and their sum (join_parts).
+/// The parts of a base: ops_time * ops / peak, bytes_time * bytes / memory bandwidth of each tensor, fixed,
+/// step * steps. The parts add up, or overlap: the base is then between the longest part and the sum (join_parts).
 struct KernelConstants {
   double ops_time = 1;
   Tensors bytes_time{1, 1, 1};
@@ -91,10 +91,10 @@ struct KernelConstants {
 };
 inline constexpr size_t kBaseParts = kMostTensors + 3;
 using BaseParts = std::array<double, kBaseParts>;  ///< operations, tensors, fixed, steps
-/// Their sum; where they overlap (sum of part^1.5)^(2/3).
+/// Return the sum of the parts; with overlap (sum of part^1.5)^(2/3).
 double join_parts(const BaseParts& parts, bool overlap);
 
-/// What a shape takes by constants alone.
+/// The time of a shape by constants alone.
 class KernelBase {
  public:
   /// Requires a kind.
@@ -112,37 +112,37 @@ class KernelBase {
 /// The measured times of a kernel and element type on a device.
 class KernelTable {
  public:
-  /// cells: the sizes and seconds of a shape, then those of the next. Requires: one shape or more, sizes and times
-  /// above 0, a kernel of find_kernel_kind, a base above 0.
+  /// `cells`: the sizes and seconds of a shape, then of the next shape. Requires: one
+  /// shape or more, sizes and times above 0, a kernel of find_kernel_kind, a base above 0.
   KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
               std::vector<double> cells);
   KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
               const std::vector<MeasuredKernel>& measured);
-  /// With cells that are read when they are first asked for. Where `read` gives none, the constants alone say a time,
-  /// and its error is not known.
+  /// Construct a table whose cells are read on first use. If `read` returns
+  /// no cells, the constants alone give the time, and the error is unknown.
   KernelTable(const Device& device, std::string name, trace::DType type, const KernelConstants& constants,
               std::function<std::vector<double>()> read);
 
   struct Prediction {
     double seconds = 0;
-    /// Farther than kFar from all that was measured; or a size is outside of the measured ones, or was not measured
-    /// itself and is in a gap of more than kGap between those that were; or `unaligned`.
+    /// Farther than kFar from all measured shapes; or a size is outside of the measured ones; or a size
+    /// was not measured and lies in a gap of more than kGap between measured ones; or `unaligned`.
     bool extrapolated = false;
-    /// Device::unaligned_time is a factor: a row of memory ends inside of a piece, and none of a measured shape does.
+    /// Device::unaligned_time is a factor: a row of memory ends inside of a piece, unlike all rows of measured shapes.
     bool unaligned = false;
     bool apart = false;   ///< extrapolated, but each size was measured or is in no gap
     bool beyond = false;  ///< extrapolated: a size is outside of the measured ones
-    double spread = 0;    ///< of the measured shapes around it about their plane: mean absolute value of logarithms
+    double spread = 0;    ///< of the surrounding measured shapes about their plane: mean absolute value of logarithms
   };
   static constexpr double kFar = 0.5;         ///< octaves: the root of the sum of squares over the sizes
   static constexpr double kGap = 0.4;         ///< octaves between neighbouring values of a size
-  static constexpr size_t kNeighbours = 20;   ///< that a time is interpolated from
+  static constexpr size_t kNeighbours = 20;   ///< for the interpolation of a time
   static constexpr double kFlattening = 0.3;  ///< ridge, as a share of the neighbours' mean square distance
-  /// Cost: O(measured shapes); for tables by ascending sizes those with a first size nearby. The first prediction also
-  /// makes the index: files have tables that a job does not use. Threads may share a table.
+  /// Predict a time. Cost: O(measured shapes); in tables by ascending sizes only those with a first size nearby. The
+  /// first prediction also makes the index, since a job may not use all tables of a file. Threads may share a table.
   Prediction predict(const Sizes& sizes) const;
-  /// How far a prediction is off, as KernelError::random: what three of four predictions are not beyond. Where nothing
-  /// tells one shape from another, the error of all. 0: not known.
+  /// Return the error of a prediction, in the measure of KernelError::random: three of four predictions
+  /// are within this error. If shapes cannot be distinguished, the error of all shapes. 0: unknown.
   double error_of(const Prediction& prediction) const;
 
   const std::string& name() const { return name_; }
@@ -155,10 +155,10 @@ class KernelTable {
   std::pair<Sizes, Sizes> range() const;  ///< the least and the most of each size
 
   std::string source;
-  std::optional<KernelError> error;  ///< none: nothing was kept out
+  std::optional<KernelError> error;  ///< absent: no shapes were held out
 
  private:
-  struct Index;                                              ///< what predictions need of the cells, in logarithms
+  struct Index;                                              ///< the logarithms of the cells, for predictions
   struct Measured;                                           ///< the cells and their index
   using Nearest = std::vector<std::pair<double, uint32_t>>;  ///< squared distances and rows, ascending
 
@@ -183,7 +183,7 @@ class KernelTable {
   struct {
     double element_bytes, time;  ///< time: Device::unaligned_time
   } pieces_;
-  std::shared_ptr<Measured> measured_;  ///< copies share it
+  std::shared_ptr<Measured> measured_;  ///< shared by copies
 };
 
 /// ops / peak and bytes / bandwidth of a shape, in seconds.
@@ -194,10 +194,10 @@ struct RooflineParts {
 };
 RooflineParts roofline_parts(const Device& device, const KernelKind& kind, trace::DType type, const Sizes& sizes);
 
-/// Bytes of an element; 2 where the type is not known.
+/// Return the bytes of an element; 2 if the type is unknown.
 double bytes_of(trace::DType type);
 
-/// The table of a kernel and element type, or of the other of bf16 and f16; null where the device has none.
+/// Return the table of a kernel and element type, or of the other one of bf16 and f16; null if the device has no table.
 const KernelTable* find_table(const Device& device, std::string_view name, trace::DType type);
 
 }  // namespace chakra::device

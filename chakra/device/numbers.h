@@ -10,7 +10,7 @@
 
 namespace chakra::device {
 
-/// A number from `least` to `most`. Errors: `tag`.
+/// Return a number from `least` to `most`. Errors: `tag`.
 inline Result<double> number_within(const Spec& value, std::string_view key, double least, double most,
                                     std::string_view tag) {
   CHAKRA_ASSIGN(const double number, value.number());

@@ -5,7 +5,7 @@
 
 namespace chakra::device {
 
-/// Fills System::tiers and System::tier_of. Errors: sim.system.key, sim.system.value, base.spec.type.
+/// Fill System::tiers and System::tier_of. Errors: sim.system.key, sim.system.value, base.spec.type.
 Result<void> read_tiers(const Spec& file, System& system);
 
 }  // namespace chakra::device

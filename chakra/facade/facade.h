@@ -1,5 +1,5 @@
-// The facade of the library: how chakra/chakra.h, chakra/trace.h and chakra/options.h stand on the rooms. libchakra.so
-// shows these three headers and hides all else.
+// The facade of the library: implements chakra/chakra.h, chakra/trace.h and chakra/options.h with the rooms.
+// libchakra.so exports the symbols of these headers and hides all others.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ inline namespace v1 {
 
 struct AnswerData {
   answer::Answer answer;
-  std::string text;  ///< as the command prints it
+  std::string text;  ///< the text that the command prints
 };
 struct AnswerMaker {
   static Answer make(answer::Answer answer, std::string text);
@@ -33,7 +33,7 @@ struct TraceMaker {
 
 namespace chakra::facade {
 
-// The members of each struct of chakra/options.h as rows, by the keys of the calls' rows (fields.cpp).
+// Rows for the members of each struct of chakra/options.h, with the keys of the rows of calls (fields.cpp).
 options::Options fields_of(LinkOptions& options);
 options::Options fields_of(StepOptions& options);
 options::Options fields_of(ServeOptions& options);
@@ -48,10 +48,10 @@ options::Options fields_of(WriteOptions& options);
 options::Options fields_of(CalibrateDeviceOptions& options);
 options::Options fields_of(CalibrateNetworkOptions& options);
 
-/// Gives `rows` what `fields` have that `fresh`, the same fields unchanged, have not. Errors: cli.usage for a value
-/// that an option does not take, an enumeration beyond its names included.
+/// Copy to `rows` all `fields` that differ from `fresh` (the unchanged fields). Errors: cli.usage for a value that an
+/// option does not accept, including an enumerator out of range.
 Result<void> take(const options::Options& fields, const options::Options& fresh, const options::Options& rows);
-/// The same of an options struct and the struct of a call.
+/// Likewise for an options struct and the struct of a call.
 template <class Asked, class Call>
 Result<void> take(const Asked& asked, Call& call) {
   Asked copy = asked, fresh;

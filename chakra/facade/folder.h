@@ -1,4 +1,4 @@
-// A folder of the moment, for jobs in memory that a call wants as files.
+// A temporary folder, for jobs in memory that a call needs as files.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace chakra::facade {
 
-/// Below TMPDIR, else /tmp; removed with all in it by the destructor.
+/// Below TMPDIR, else /tmp; the destructor removes the folder with all contents.
 class Folder {
  public:
   static Result<Folder> make();  ///< Errors: base.file.create
@@ -26,7 +26,7 @@ class Folder {
   std::string path_;
 };
 
-/// trace.<rank>.et, or a job by classes. Errors: those of io::write_et and io::write_class_job.
+/// Write trace.<rank>.et, or a job by classes. Errors: as for io::write_et and io::write_class_job.
 Result<void> write_loaded(const job::Loaded& loaded, const std::string& folder);
 
 }  // namespace chakra::facade

@@ -1,6 +1,6 @@
-// Which node may run next. A Feeder walks one trace that is in memory: it hands out nodes whose dependencies
-// are done, with the time from which they may start, and is told when nodes are done. A StreamFeeder
-// (chakra/feed/stream.h) does so for a trace that is read while it runs.
+// The next nodes of a trace. A Feeder walks one trace in memory: it returns nodes with finished
+// dependencies and the earliest start times, and the caller reports nodes that are done. A
+// StreamFeeder (chakra/feed/stream.h) does the same for a trace that is read during the walk.
 #pragma once
 
 #include <cstdint>
@@ -21,44 +21,44 @@ struct Ready {
   Picoseconds time = 0;  ///< latest end of a dependency plus its edge's lag; 0 without dependencies
 };
 
-/// Who waits for whom in a trace.
+/// The dependencies of a trace, in both directions.
 struct Graph {
-  trace::Edges deps, ctrl;   ///< those of the trace
-  Column<uint32_t> missing;  ///< how many nodes each waits for
-  Column<uint32_t> begin;    ///< CSR: who waits for each node
+  trace::Edges deps, ctrl;   ///< edges of the trace
+  Column<uint32_t> missing;  ///< number of dependencies per node
+  Column<uint32_t> begin;    ///< CSR: dependents of each node
   Column<trace::NodeId> waiting;
-  Column<Picoseconds> lag;  ///< parallel to waiting; empty where the trace has none
+  Column<Picoseconds> lag;  ///< parallel to waiting; empty if the trace has no lags
 };
-/// By whether control edges gate, and the edges' identity.
+/// By whether control edges gate nodes, and the identity of the edges.
 using Graphs = std::map<std::tuple<bool, trace::Edges::Identity, trace::Edges::Identity>, Graph>;
 
 class Feeder {
  public:
-  /// `control`: control edges also gate nodes. `graphs`: of the feeders made before; a trace that shares its edges with
-  /// one of theirs (a copy does) takes the graph from there. Cost: O(nodes + edges); with a graph from there O(nodes).
+  /// `control`: control edges also gate nodes. `graphs`: of earlier feeders; a trace that shares its edges with
+  /// an earlier one (such as a copy) reuses that graph. Cost: O(nodes + edges); with a reused graph O(nodes).
   explicit Feeder(const trace::Trace& trace, bool control = false, Graphs* graphs = nullptr);
 
-  /// Appends the nodes that wait for nothing, by ascending row.
+  /// Append the nodes without dependencies, by ascending row.
   void start(std::vector<Ready>& ready);
-  /// `node` ended at `time`: appends the nodes that this made ready, by ascending row. Requires a node that was handed
-  /// out and is not done.
+  /// Record that `node` ended at `time`, and append the nodes that became ready,
+  /// by ascending row. Requires a node that was returned and is not done.
   void done(trace::NodeId node, Picoseconds time, std::vector<Ready>& ready);
 
   uint32_t remaining() const { return remaining_; }
   bool is_done(trace::NodeId node) const { return missing_[node] == kDone; }
-  /// Nodes whose dependencies are done but which are not: they wait for something outside the trace.
+  /// Return whether all dependencies are done but the node is not: it waits for a cause outside the trace.
   bool is_ready(trace::NodeId node) const { return missing_[node] == 0; }
 
  private:
   static constexpr uint32_t kDone = UINT32_MAX;
   Graph graph_;
-  std::vector<uint32_t> missing_;      ///< dependencies not done yet, per node
-  std::vector<Picoseconds> ready_at_;  ///< of those that still wait: from when they may start
+  std::vector<uint32_t> missing_;      ///< unfinished dependencies, per node
+  std::vector<Picoseconds> ready_at_;  ///< of waiting nodes: earliest start so far
   uint32_t remaining_ = 0;
 };
 
-/// Refuses a trace that no simulation can run. Errors: sim.trace.defect; with Code::stuck sim.stuck.cycle for a node
-/// that waits for itself.
+/// Reject a trace that no simulation can run. Errors: sim.trace.defect;
+/// with Code::stuck sim.stuck.cycle for nodes in a cycle.
 Result<void> check_defects(const trace::Trace& trace);
 
 }  // namespace chakra::feed

@@ -1,5 +1,5 @@
-// The state of every id of a trace: whether it has been read, whether it is done, and where on disk the
-// first of those is that wait for it. 64 neighbouring ids share a page, so that dense ids take a few bits each.
+// The state of every id of a trace: unknown, seen or done, and the place on disk of the first node
+// that waits for the id. 64 neighbouring ids share a page, so dense ids take a few bits each.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -23,14 +23,14 @@ class Ids {
   }
   bool seen(uint64_t id) const { return state(id) != Is::unknown; }
   bool done(uint64_t id) const { return state(id) == Is::done; }
-  /// False if it was seen before.
+  /// Mark an id as seen; return false if it was seen before.
   bool see(uint64_t id) {
     uint64_t& bits = pages_[id / 64].seen;
     return !(bits & bit(id)) && (bits |= bit(id), true);
   }
   void finish(uint64_t id) { pages_[id / 64].done |= bit(id); }
 
-  /// The place on disk + 1 of the first that waits for `id`; 0: none.
+  /// Return place + 1 on disk of the first node that waits for `id`; 0: no node.
   uint64_t waiting(uint64_t id) const {
     const auto page = pages_.find(id / 64);
     return page == pages_.end() || !page->second.waiting ? 0 : (*page->second.waiting)[id % 64];
@@ -41,7 +41,7 @@ class Ids {
     if (waiting) (*waiting)[id % 64] = place;
   }
 
-  /// Calls visit(id, place) for each id that somebody on disk waits for, in no order.
+  /// Call visit(id, place) for each id with waiting nodes on disk, in any order.
   template <class Visit>
   void for_each_waited(const Visit& visit) const {
     for (const auto& [number, page] : pages_)

@@ -1,6 +1,6 @@
-// Which queue runs a node, and which node a queue runs next: what simulation and replay have in common. Each queue runs
-// one node at a time: a thread, a stream, or, where the trace names none, the rank's processor, device, memory or
-// sends, or a group's collectives.
+// The queue of each node and the next node of each queue, shared by simulator and executor. Each
+// queue runs one node at a time. Queues belong to threads and streams; nodes without a lane use
+// the queue of the rank's processor, device, memory or sends, or that of a group's collectives.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@
 
 namespace chakra::feed {
 
-/// Ready nodes wait by row; those of a group's queue run strictly in the order of their turns.
+/// Ready nodes wait by row; nodes of a group's queue run strictly in the order of their turns.
 class Queues {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
   /// The queues after those of the lanes, in this order.
   enum class Own : uint32_t { cpu, device, memory, sends, count };
-  /// Which collective of its group a node is, as those who match ranks number both.
+  /// Position of a collective: group and index in the group, as numbered by the matching of ranks.
   struct Turn {
     uint32_t group = kNone, index = 0;
   };
 
-  /// `turns`: by row of Trace::comms; those of collectives are read. The trace must outlive it.
+  /// `turns`: by row of Trace::comms; only turns of collectives are read. The trace must outlive this object.
   /// Cost: O(nodes + collectives log collectives).
   Queues(const trace::Trace& trace, std::span<const Turn> turns);
 
-  /// The queue that runs a node; kNone: it starts when it is ready. Requires of a collective that it has a turn.
+  /// Return the queue of a node; kNone: the node starts when it is ready. Requires a turn for collectives.
   uint32_t of(trace::NodeId n) const {
     const trace::Trace& t = *trace_;
     const trace::NodeType type = t.type[n];
@@ -48,15 +48,15 @@ class Queues {
         return own(t.on_cpu(n) ? Own::cpu : Own::device);
     }
   }
-  /// Queues of lanes and of the rank itself; those of groups have higher numbers.
+  /// Return the number of queues of lanes and of the rank; queues of groups have higher numbers.
   uint32_t fixed() const { return own(Own::count); }
 
-  /// A node that is ready.
+  /// Add a node that is ready.
   void push(uint32_t q, trace::NodeId n) {
     Queue& queue = queues_[q];
     queue.pending.push({queue.order.empty() ? n : turns_[trace_->comm_row[n]].index, n});
   }
-  /// Takes the node that a queue runs now; kNoNode: it is busy, empty, or the collective that is due is not ready.
+  /// Take the next node of a queue. kNoNode: the queue is busy or empty, or its next collective is not ready.
   trace::NodeId take(uint32_t q) {
     Queue& queue = queues_[q];
     if (queue.busy || queue.pending.empty()) return trace::kNoNode;
@@ -70,19 +70,19 @@ class Queues {
     before_[n] = std::exchange(queue.last, n);
     return n;
   }
-  /// The node that it ran has ended.
+  /// Record that the queue's node has ended.
   void release(uint32_t q) { queues_[q].busy = false; }
 
-  /// The node that its queue ran before this one; kNoNode: none.
+  /// Return the previous node of the same queue; kNoNode: no node.
   trace::NodeId before(trace::NodeId n) const { return before_[n]; }
 
  private:
   struct Queue {
     bool busy = false;
-    /// Of a group's queue: its collectives, by index in the group, which run strictly in this order.
+    /// Of a group's queue: its collectives by index in the group, which run strictly in this order.
     std::vector<uint32_t> order;
-    size_t next = 0;                                   ///< into order: the one that is due
-    trace::NodeId last = trace::kNoNode;               ///< that it ran
+    size_t next = 0;                                   ///< into order: the next collective
+    trace::NodeId last = trace::kNoNode;               ///< that the queue ran
     using Entry = std::pair<uint32_t, trace::NodeId>;  ///< index of the collective, or the row, and the node
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> pending;
   };
@@ -96,8 +96,8 @@ class Queues {
   std::vector<trace::NodeId> before_;  ///< per node
 };
 
-/// What a queue is called: "thread 3235", "device 0 stream 7", "CPU", "compute", "memory", "sends"; "receives" for
-/// `queue` == fixed(), where nodes without a queue are shown. Requires a queue up to there.
+/// Return the name of a queue: "thread 3235", "device 0 stream 7", "CPU", "compute", "memory", "sends";
+/// "receives" for `queue` == fixed(), which shows nodes without a queue. Requires a queue of at most fixed().
 std::string queue_name(const trace::Trace& trace, uint32_t queue);
 
 }  // namespace chakra::feed

@@ -1,5 +1,5 @@
-// Nodes that wait on disk: a temporary file without a name, to which nodes are appended and from which they are
-// read again. Those that wait for the same id form a list through the file.
+// Waiting nodes on disk: an unnamed temporary file to which nodes are appended and from
+// which nodes are read again. Nodes that wait for the same id form a list through the file.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ class Spill {
   Spill& operator=(const Spill&) = delete;
   ~Spill();
 
-  /// Appends a node that is followed in its list by `next`, and says where it is: its place + 1. What was appended
-  /// is in the file after flush(). Errors: base.file.create, base.file.write.
+  /// Append a node with its list successor `next`; return the place of the node + 1. The
+  /// data is in the file only after flush(). Errors: base.file.create, base.file.write.
   Result<uint64_t> append(const trace::StreamedNode& node, uint64_t next);
   Result<void> flush();
-  /// Reads the node at a place + 1, and what follows it. Errors: base.file.read.
+  /// Read the node at a place + 1; return its successor. Errors: base.file.read.
   Result<uint64_t> read(uint64_t place, trace::StreamedNode& node);
-  /// What follows the node there. Errors: base.file.write.
+  /// Set the successor of the node at a place + 1. Errors: base.file.write.
   Result<void> set_next(uint64_t place, uint64_t next);
 
  private:

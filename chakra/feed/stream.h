@@ -1,9 +1,9 @@
-// Feeding a trace that is larger than memory. A StreamFeeder reads nodes ahead from a source as far as a budget
-// of bytes allows (the window), hands out those whose dependencies are done, by the order of a policy, and drops
-// them when they are done. Of nodes outside the window it knows only whether they have been read and are done,
-// which takes some bits. No order of nodes in the file makes it stall: when all in the window waits for nodes
-// that have not been read, the window is written to a temporary file, from where a node comes back when what it
-// waits for is done.
+// Feeding a trace that is larger than memory. A StreamFeeder reads nodes ahead from a
+// source, up to a budget of bytes (the window). It returns nodes with finished
+// dependencies in the order of a policy, and drops nodes that are done. For other nodes
+// the state alone (read, done) is kept, which takes some bits. Progress does not depend
+// on the order of nodes in the file. If the whole window waits for unread nodes, the
+// window moves to a temporary file, and each node returns when its dependency is done.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@
 
 namespace chakra::feed {
 
-/// Which of the ready nodes in the window comes first. With a budget that holds the whole trace, the order is that
-/// of the whole trace.
+/// Order of the ready nodes in the window. If the budget holds
+/// the whole trace, this is the order over the whole trace.
 enum class Policy : uint8_t { id, critical_path, fifo, user };
 struct PolicyRow {
   Policy policy;
@@ -35,23 +35,23 @@ inline constexpr std::array<PolicyRow, 4> kPolicies{{
 }};
 
 struct FeedOptions {
-  uint64_t budget_bytes = uint64_t{64} << 20;  ///< of nodes in the window; one node always fits
+  uint64_t budget_bytes = uint64_t{64} << 20;  ///< of nodes in the window; a single node always fits
   Policy policy = Policy::id;
-  std::function<int64_t(const trace::StreamedNode&)> priority = {};  ///< Policy::user; called once when a node is read
+  std::function<int64_t(const trace::StreamedNode&)> priority = {};  ///< Policy::user; called once per node, when read
   std::string spill_folder = {};                                     ///< empty: TMPDIR, else /tmp
 };
 
 struct FeedStats {
-  uint64_t read = 0;         ///< nodes, added ones included
+  uint64_t read = 0;         ///< nodes, including added ones
   uint64_t done = 0;         ///< nodes
-  uint64_t spilled = 0;      ///< nodes that went to the temporary file
-  uint64_t window_peak = 0;  ///< bytes in the window, at most
+  uint64_t spilled = 0;      ///< nodes written to the temporary file
+  uint64_t window_peak = 0;  ///< largest size of the window, in bytes
 };
 
-/// Memory: the budget, and beside it 0.5 to 4 bytes for each node read so far where ids are dense (up to 60 where
-/// each is far from the others), and 8 for each node that others wait for on disk.
-/// Cost: O(1) per node and edge, O(log window) per node for the policy; a node on disk is read once for each
-/// of its dependencies at most. Ids are never believed to be dense, sorted or unique.
+/// Memory: the budget, plus 0.5 to 4 bytes per node read so far with dense ids (up to
+/// 60 with scattered ids), plus 8 per node with dependents on disk.
+/// Cost: O(1) per node and edge, O(log window) per node for the policy; a node on disk
+/// is read at most once per dependency. Ids may be sparse, unsorted or duplicate.
 class StreamFeeder {
  public:
   explicit StreamFeeder(trace::NodeSource source, FeedOptions options = {});
@@ -59,25 +59,25 @@ class StreamFeeder {
   StreamFeeder& operator=(StreamFeeder&&) noexcept;
   ~StreamFeeder();
 
-  /// A node whose dependencies are all done; it runs until done() and stays where it is until then. Null when none
-  /// is ready: then either finished(), or done() of a running one must come first.
-  /// Errors: those of the source; feed.id.duplicate, feed.dep.dangling (a dependency that is not in the whole file),
-  /// feed.dep.cycle (all that is left waits for each other), base.file.create, base.file.write, base.file.read
-  /// (the temporary file). After an error the feeder gives only that error.
+  /// Return a node with finished dependencies. The node runs until done() and stays valid until then.
+  /// Null: no node is ready; either the trace is finished(), or a running node must be done() first.
+  /// Errors: those of the source; feed.id.duplicate, feed.dep.dangling (a dependency that is not in the
+  /// whole file), feed.dep.cycle (the remaining nodes form a cycle), base.file.create, base.file.write,
+  /// base.file.read (the temporary file). After an error every call returns this error.
   Result<const trace::StreamedNode*> next();
-  /// The node is done and forgotten. Errors: feed.not_running.
+  /// Mark a running node as done and drop it. Errors: feed.not_running.
   Result<void> done(uint64_t id);
-  /// A running node becomes ready again, as if it had not been handed out. Errors: feed.not_running.
+  /// Make a running node ready again, as if it had not been returned. Errors: feed.not_running.
   Result<void> put_back(uint64_t id);
-  /// A node that is not in the file. What it waits for is done, known, or still to be read. Nodes may be added
-  /// until finished() is true, and after that. Errors: feed.id.duplicate, feed.dep.dangling.
+  /// Add a node that is not in the file. Its dependencies may be done, known, or still unread. Nodes may
+  /// be added at any time, even after finished() is true. Errors: feed.id.duplicate, feed.dep.dangling.
   Result<void> add(trace::StreamedNode node);
 
-  /// All nodes have been read and are done.
+  /// Return whether all nodes have been read and are done.
   bool finished() const;
   uint64_t running() const;
   bool is_done(uint64_t id) const;
-  /// A node of the window, ready, waiting or running; null for others.
+  /// Return a node of the window, whether ready, waiting or running; null for others.
   const trace::StreamedNode* find(uint64_t id) const;
   FeedStats stats() const;
 

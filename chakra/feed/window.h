@@ -1,5 +1,5 @@
-// The nodes of a StreamFeeder that are in memory: those that wait, by what they wait for; those that are ready, by the
-// order of the policy; those that run. Inside feed.
+// The nodes of a StreamFeeder in memory: waiting nodes by dependency,
+// ready nodes in the order of the policy, and running nodes. Inside feed.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -19,19 +19,19 @@ struct Slot {
   trace::StreamedNode node;
   int64_t key = 0;             ///< the lowest goes first
   uint64_t order = 0;          ///< among equal keys
-  uint64_t arrived = 0;        ///< how many were read before
-  uint64_t watched = 0;        ///< waiting: a dependency that is not done
-  uint32_t next = UINT32_MAX;  ///< waiting: who else waits for it
+  uint64_t arrived = 0;        ///< number of nodes read before
+  uint64_t watched = 0;        ///< waiting: an unfinished dependency
+  uint32_t next = UINT32_MAX;  ///< waiting: next slot that waits for the same id
   uint64_t bytes = 0;
 };
 
-/// Slots that stay where they are, in blocks so large that the list of blocks stays in the processor's cache.
+/// Slots with stable addresses, in blocks so large that the list of blocks stays in the processor's cache.
 class Slots {
  public:
   uint32_t size() const { return size_; }
   Slot& operator[](uint32_t i) { return blocks_[i / kBlock][i % kBlock]; }
   const Slot& operator[](uint32_t i) const { return blocks_[i / kBlock][i % kBlock]; }
-  /// Returns the new one.
+  /// Add a slot and return its index.
   uint32_t grow() {
     if (size_ % kBlock == 0) blocks_.push_back(std::make_unique<Slot[]>(kBlock));
     return size_++;
@@ -47,7 +47,7 @@ class Window {
  public:
   static constexpr uint32_t kNoSlot = UINT32_MAX;
 
-  /// The options must outlive it.
+  /// The options must outlive this object.
   explicit Window(const FeedOptions& options) : options_(options) {}
 
   const Slot& operator[](uint32_t slot) const { return slots_[slot]; }
@@ -60,31 +60,31 @@ class Window {
     return found == live_.end() ? kNoSlot : found->second;
   }
 
-  /// `arrived`: nodes that were read before. To be followed by watch() or make_ready().
+  /// Add a node. `arrived`: number of nodes read before. Must be followed by watch() or make_ready().
   uint32_t add(trace::StreamedNode&& node, uint64_t arrived);
   void release(uint32_t slot);
 
-  /// The node waits for `id`.
+  /// Make the node wait for `id`.
   void watch(uint32_t slot, uint64_t id);
-  /// Those that watch `id` do so no more; in the order in which they arrived.
+  /// Remove and return the slots that watch `id`, in the order of their arrival.
   std::vector<uint32_t> stop_watching(uint64_t id);
   void make_ready(uint32_t slot);
-  /// A running node is ready again, in its old place.
+  /// Make a running node ready again, in its old place.
   void put_back(uint32_t slot) {
     slots_[slot].is = Slot::Is::ready;
     push_ready(slot);
   }
-  /// The first node in the order of the policy runs. Requires has_ready().
+  /// Run the first node in the order of the policy. Requires has_ready().
   uint32_t take();
 
-  /// In the order in which they arrived. Cost: O(window log window).
+  /// Return all waiting slots in the order of their arrival. Cost: O(window log window).
   std::vector<uint32_t> all_waiting() const;
-  /// Forgets who watches whom. Requires that no node waits.
+  /// Clear all watchers. Requires that no node waits.
   void forget_watchers() {
     watchers_.clear();
     waiting_ = 0;
   }
-  /// use(id, slot): each id that is watched, and one of those that watch it, in any order.
+  /// Call use(id, slot) for each watched id, with one of its watchers, in any order.
   template <class Use>
   void each_watched(const Use& use) const {
     for (const auto& [id, slot] : watchers_) use(id, slot);
@@ -108,11 +108,11 @@ class Window {
   Slots slots_;
   std::vector<uint32_t> free_;
   absl::flat_hash_map<uint64_t, uint32_t> live_;      ///< id -> slot
-  absl::flat_hash_map<uint64_t, uint32_t> watchers_;  ///< id -> first slot of those that wait for it
+  absl::flat_hash_map<uint64_t, uint32_t> watchers_;  ///< id -> first slot that waits for it
   std::vector<Entry> heap_;                           ///< ready nodes
   uint64_t bytes_ = 0, peak_ = 0, waiting_ = 0;
   uint64_t became_ready_ = 0;
-  uint64_t unranked_ = 0;  ///< critical path: nodes that came since rank()
+  uint64_t unranked_ = 0;  ///< critical path: nodes added since rank()
 };
 
 }  // namespace chakra::feed

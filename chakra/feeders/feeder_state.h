@@ -1,5 +1,5 @@
-// What mlcommons/chakra's feeder knows: which nodes are issuable, issued, freed, removed. Ids of the file are rows of
-// an Index; nodes that the program adds lie beside them.
+// State of mlcommons/chakra's feeder: nodes that are issuable, issued, freed or removed.
+// Ids of the file are rows of an Index; nodes added by the program are kept separately.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -21,7 +21,7 @@ struct FeederState : std::enable_shared_from_this<FeederState> {
   enum Flag : uint8_t { kReady = 1, kIssued = 2, kFreed = 4, kRemoved = 8 };
   struct Added {
     NodePtr node;
-    std::vector<uint64_t> missing;  ///< dependencies not freed yet
+    std::vector<uint64_t> missing;  ///< dependencies that are not freed yet
   };
 
   FeederState(const std::string& path, uint64_t cached_bytes);
@@ -33,7 +33,7 @@ struct FeederState : std::enable_shared_from_this<FeederState> {
   NodePtr lookup(uint64_t id);
   void free(uint64_t id);
   bool empty() const { return alive_ == 0 && leaving_.empty(); }
-  /// The children in the file, also those that were removed.
+  /// Return the children in the file, including removed ones.
   std::vector<NodePtr> children(uint64_t id);
 
  private:
@@ -49,16 +49,16 @@ struct FeederState : std::enable_shared_from_this<FeederState> {
   [[noreturn]] void explain();
 
   std::shared_ptr<chakra::feeders::Index> index_;
-  std::vector<uint32_t> missing_;                   ///< by row: dependencies not freed yet
+  std::vector<uint32_t> missing_;                   ///< by row: dependencies that are not freed yet
   std::vector<uint8_t> flags_;                      ///< by row
-  absl::flat_hash_map<uint64_t, NodePtr> held_;     ///< handed out and not removed
-  absl::flat_hash_map<uint64_t, NodePtr> leaving_;  ///< removed while they were issuable: they are still issued
+  absl::flat_hash_map<uint64_t, NodePtr> held_;     ///< returned to the caller and not removed
+  absl::flat_hash_map<uint64_t, NodePtr> leaving_;  ///< removed while issuable: these are still issued
   absl::flat_hash_map<uint64_t, Added> added_;
   absl::flat_hash_map<uint64_t, uint8_t> outside_;                ///< flags of ids that are not in the file
-  absl::flat_hash_map<uint64_t, std::vector<uint64_t>> waiters_;  ///< by what the index does not say, who waits
-  std::vector<uint64_t> ready_;  ///< a heap, the lowest id first; one whose flag is not kReady is out of date
+  absl::flat_hash_map<uint64_t, std::vector<uint64_t>> waiters_;  ///< nodes that wait, by ids outside the index
+  std::vector<uint64_t> ready_;  ///< a heap, lowest id first; entries without the flag kReady are stale
   uint64_t alive_ = 0, waiting_ = 0;
-  uint64_t unfreed_ = 0;  ///< nodes that were issued and not freed: more may come of them
+  uint64_t unfreed_ = 0;  ///< nodes issued but not freed: these can make others issuable
 };
 
 }  // namespace Chakra

@@ -1,4 +1,4 @@
-// The ids of a file's nodes by row, which is a node's place in the file, and the other way round.
+// The ids of a file's nodes by row (the node's position in the file), and the rows by id.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace chakra::feeders {
 
 using Row = uint32_t;
 
-/// Memory: 8 bytes per node, 4 more where ids do not ascend.
+/// Memory: 8 bytes per node, plus 4 if ids do not ascend.
 class Ids {
  public:
   Row size() const { return static_cast<Row>(ids_.size()); }
@@ -24,13 +24,13 @@ class Ids {
     ids_.push_back(id);
   }
   bool ascend() const { return ascend_; }
-  /// Once all are there. Errors: feed.id.duplicate.
+  /// Build the index after the last push_back(). Errors: feed.id.duplicate.
   Result<void> sort(const std::string& file);
 
-  /// Requires that ids ascend, or are sorted. Cost: O(1) where ids are dense, else O(log nodes).
+  /// Return the row of an id. Requires ascending ids, or sort(). Cost: O(1) if ids are dense, else O(log nodes).
   std::optional<Row> find(uint64_t id) const {
     CHAKRA_ASSERT(ascend_ || !by_id_.empty());
-    const uint64_t place = id - lowest_;  // of dense ids; large where the id is less than the lowest
+    const uint64_t place = id - lowest_;  // correct for dense ids; huge if the id is less than the lowest
     if (place < ids_.size() && ids_[row_at(place)] == id) return row_at(place);
     return search(id);
   }
@@ -40,7 +40,7 @@ class Ids {
   std::optional<Row> search(uint64_t id) const;
 
   std::vector<uint64_t> ids_;
-  std::vector<Row> by_id_;  ///< rows by ascending id; empty where rows are
+  std::vector<Row> by_id_;  ///< rows by ascending id; empty if ids ascend by row
   uint64_t lowest_ = 0;
   bool ascend_ = true;
 };

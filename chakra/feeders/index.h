@@ -1,5 +1,5 @@
-// The nodes of one file by row (their place in the file): ids, who waits for whom, and each node's bytes. The file is
-// read once, as a stream. Memory: 20 to 24 bytes per node, 4 per edge, 8 more per edge while reading.
+// The nodes of one file by row (position in the file): ids, dependencies, and each node's bytes. The file
+// is read once, as a stream. Memory: 20 to 24 bytes per node, 4 per edge, 8 more per edge while reading.
 #pragma once
 
 #include <cstdint>
@@ -22,28 +22,28 @@ class Index {
  public:
   using Row = feeders::Row;
 
-  /// `control`: nodes wait for their ctrl_deps, too. `cached_bytes`: of pages, one at least.
-  /// Errors: those of io::open_nodes; feed.id.duplicate; io.et.range beyond 2^32 - 2 nodes or edges, or for a node of
-  /// 4 GiB.
+  /// Read a file. `control`: nodes also wait for their ctrl_deps. `cached_bytes`: for pages, at least one page.
+  /// Errors: those of io::open_nodes; feed.id.duplicate; io.et.range beyond 2^32 - 2 nodes or edges, or for a
+  /// node of 4 GiB.
   static Result<std::shared_ptr<Index>> read(const std::string& path, bool control, uint64_t cached_bytes);
 
   Row size() const { return ids_.size(); }
   uint64_t id(Row row) const { return ids_[row]; }
-  /// Cost: O(1) where ids are dense, else O(log nodes).
+  /// Return the row of an id. Cost: O(1) if ids are dense, else O(log nodes).
   std::optional<Row> find(uint64_t id) const { return ids_.find(id); }
-  /// Who waits for it, ascending.
+  /// Return the nodes that wait for this one, ascending.
   std::span<const Row> children(Row row) const { return waits_.children(row); }
-  /// By row: how many different nodes it waits for.
+  /// Return the number of distinct dependencies, by row.
   const std::vector<uint32_t>& waits_for() const { return waits_.waits_for; }
-  /// Ids that nodes wait for and that are not in the file, with who waits; ascending.
+  /// Return missing ids with the nodes that wait for them, ascending.
   std::span<const std::pair<uint64_t, Row>> absent() const { return waits_.absent; }
-  /// A row that waits for itself, or for others that wait for it; none if there is none. Cost: O(nodes + edges).
+  /// Return a row on a dependency cycle, or no value. Cost: O(nodes + edges).
   std::optional<Row> cycle() const { return waits_.cycle(); }
 
   const std::string& file() const { return file_; }
   const std::string& metadata() const { return metadata_; }
-  /// The node as io::decode and libprotobuf read it; valid until the next call.
-  /// Errors: base.file.read; io.et.truncated where the file has become shorter.
+  /// Return the bytes of a node, for io::decode and libprotobuf; valid until the next
+  /// call. Errors: base.file.read; io.et.truncated if the file has become shorter.
   Result<std::string_view> message(Row row) { return messages_.get(row); }
 
  private:
@@ -55,7 +55,7 @@ class Index {
   Messages messages_;
 };
 
-/// What is thrown for an error: std::runtime_error with its message and tag.
+/// Throw an error as std::runtime_error with its message and tag.
 [[noreturn]] void raise(const Error& error);
 template <class T>
 T must(Result<T> result) {

@@ -1,5 +1,5 @@
-// The bytes of a file's nodes, by row. They are read again when they are asked for, in pages of which some are kept. Of
-// what cannot be read again (packed files, containers, other forms) the bytes are kept in memory.
+// The bytes of a file's nodes, by row. Bytes are read again on demand, in pages, some of which are cached.
+// If the file cannot be read again (packed files, containers, other formats), all bytes are kept in memory.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +11,32 @@
 
 namespace chakra::feeders {
 
-/// Reads all of `to` from a place of a file. Errors: base.file.read; io.et.truncated where the file ends before.
+/// Read all of `to` from an offset of a file. Errors: base.file.read; io.et.truncated if the file ends before.
 Result<void> read_again(int fd, uint64_t at, std::string& to, const std::string& file);
 
 /// Memory: 8 bytes per node, and the pages.
 class Messages {
  public:
-  /// `fd`: of a file that can be read again, which this closes; -1: the bytes are kept. `file`: for errors.
+  /// `fd`: of a file that can be read again, closed by this object; -1: keep the bytes. `file`: for errors.
   Messages(std::string file, int fd) : file_(std::move(file)), fd_(fd) {}
   ~Messages();
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
 
   void add(std::string_view message);
-  /// Where in the file the message that was added last ends, which is known when the next one has been read.
+  /// Set the end of the last message in the file, which is known when the next message has been read.
   void end_last(uint64_t end);
-  /// Once all are there. `cached_bytes`: of pages, one at least.
+  /// Must be called after the last message. `cached_bytes`: for pages, at least one page.
   void finish(uint64_t cached_bytes);
 
-  /// Valid until the next call. Errors: those of read_again.
+  /// Return the bytes of a node; valid until the next call. Errors: those of read_again.
   Result<std::string_view> get(Row row);
 
  private:
   struct Page {
     uint64_t at = 0, bytes = 0;
     Row first = 0;
-    std::string text = {};  ///< of what cannot be read again
+    std::string text = {};  ///< bytes of a file that cannot be read again
   };
   struct Cached {
     size_t page = SIZE_MAX;
@@ -45,11 +45,11 @@ class Messages {
 
   std::string file_;
   int fd_;
-  std::vector<uint32_t> begin_, size_;  ///< by row; begin_ from its page
+  std::vector<uint32_t> begin_, size_;  ///< by row; begin_ relative to the page
   std::vector<Page> pages_;
   std::vector<Cached> cache_;
-  size_t missed_ = SIZE_MAX;  ///< the page of the last node that was not in the cache: the second one fetches it
-  std::string alone_;         ///< a node whose page was not fetched
+  size_t missed_ = SIZE_MAX;  ///< page of the last cache miss: a second miss on the same page loads it
+  std::string alone_;         ///< a node read without its page
 };
 
 }  // namespace chakra::feeders

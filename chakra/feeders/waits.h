@@ -1,4 +1,4 @@
-// Who waits for whom, by row. A builder collects it while the file is read.
+// Dependencies between nodes, by row. A builder collects the dependencies while the file is read.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,34 @@ namespace chakra::feeders {
 
 /// Memory: 8 bytes per node, 4 per edge.
 struct Waits {
-  using Absent = std::pair<uint64_t, Row>;  ///< an id that is not in the file, and who waits for it
+  using Absent = std::pair<uint64_t, Row>;  ///< an id that is not in the file, and a node that waits for it
 
-  std::vector<uint32_t> waits_for;    ///< by row: how many different nodes it waits for
-  std::vector<uint32_t> first_child;  ///< by row, into all_children, and their number
+  std::vector<uint32_t> waits_for;    ///< by row: number of distinct dependencies
+  std::vector<uint32_t> first_child;  ///< by row, into all_children; the last entry is their number
   std::vector<Row> all_children;
   std::vector<Absent> absent;  ///< ascending
 
-  /// Who waits for it, ascending.
+  /// Return the nodes that wait for this one, ascending.
   std::span<const Row> children(Row row) const {
     return {all_children.data() + first_child[row], all_children.data() + first_child[row + 1]};
   }
-  /// A row that waits for itself, or for others that wait for it; none if there is none. Cost: O(nodes + edges).
+  /// Return a row on a dependency cycle, or no value. Cost: O(nodes + edges).
   std::optional<Row> cycle() const;
 };
 
-/// Memory: 8 bytes per edge more.
+/// Additional memory: 8 bytes per edge.
 class WaitsBuilder {
  public:
-  /// Adds the ids that the last node of `ids` waits for; duplicates are allowed.
+  /// Add the dependencies of the last node of `ids`; duplicates are allowed.
   void add(const Ids& ids, std::vector<uint64_t>& deps);
   size_t edges() const { return parents_.size() + unresolved_.size(); }
   /// Requires sorted ids of all nodes.
   Waits finish(const Ids& ids) &&;
 
  private:
-  std::vector<uint32_t> known_;            ///< by row: how many of parents_ are its own
-  std::vector<Row> parents_;               ///< child after child
-  std::vector<Waits::Absent> unresolved_;  ///< by id, because it has not been read
+  std::vector<uint32_t> known_;            ///< by row: number of its entries in parents_
+  std::vector<Row> parents_;               ///< child by child
+  std::vector<Waits::Absent> unresolved_;  ///< by id, because that node was not read yet
 };
 
 }  // namespace chakra::feeders

@@ -1,9 +1,9 @@
 // JSON that mlcommons/chakra's feeder reads: an object per node (docs/reference/formats/feeder_json.md).
 #include <fmt/core.h>
 
+#include "chakra/filetype/filetype.h"
 #include "chakra/foreign/json_fields.h"
 #include "chakra/foreign/rows.h"
-#include "chakra/kind/kind.h"
 
 namespace chakra::foreign {
 namespace {
@@ -105,7 +105,7 @@ class FeederReader {
 }  // namespace
 
 bool is_feeder_json(std::string_view head) {
-  return kind::trimmed(head).starts_with('{') && contains(head, "\"workload_graph\"");
+  return filetype::trimmed(head).starts_with('{') && contains(head, "\"workload_graph\"");
 }
 
 Result<TraceSet> read_feeder_json(ByteSource source, const Options&, Findings& findings) {

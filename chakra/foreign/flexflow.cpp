@@ -10,9 +10,9 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include "chakra/filetype/filetype.h"
 #include "chakra/foreign/forms.h"
 #include "chakra/foreign/rows.h"
-#include "chakra/kind/kind.h"
 
 namespace chakra::foreign {
 namespace {
@@ -369,7 +369,7 @@ class Assembler {
 }  // namespace
 
 bool is_flexflow(std::string_view head) {
-  return kind::trimmed(head).starts_with("digraph") &&
+  return filetype::trimmed(head).starts_with("digraph") &&
          (contains(head, "COMP_NODE") || contains(head, "COMM_SEND_RECV_NODE"));
 }
 

@@ -4,9 +4,9 @@
 
 #include <map>
 
+#include "chakra/filetype/filetype.h"
 #include "chakra/foreign/forms.h"
 #include "chakra/foreign/rows.h"
-#include "chakra/kind/kind.h"
 
 namespace chakra::foreign {
 
@@ -30,7 +30,7 @@ const FormRow* find(std::string_view name) {
 }
 
 const FormRow* form_of(std::string_view bytes) {
-  const std::string_view head = bytes.substr(0, kind::kHead);
+  const std::string_view head = bytes.substr(0, filetype::kHead);
   for (const FormRow& row : kFormRows)
     if (row.matches(head)) return &row;
   return nullptr;
@@ -56,7 +56,7 @@ Result<trace::TraceSet> read(std::string_view form, const std::string& path, con
     return read(form, std::move(source), options, findings);
   }
   CHAKRA_ASSIGN(ByteSource head_source, ByteSource::open(path));
-  CHAKRA_ASSIGN(const std::string_view head, head_source.peek(kind::kHead));
+  CHAKRA_ASSIGN(const std::string_view head, head_source.peek(filetype::kHead));
   const FormRow* row = form_of(head);
   if (!row) return no_form("", {path});
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));

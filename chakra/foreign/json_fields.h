@@ -1,4 +1,4 @@
-// What the JSON forms share: values whose kind the key says, and the end of a file.
+// Helpers shared by the JSON forms: values with a kind determined by the key, and the end of a file.
 #pragma once
 
 #include <string>
@@ -16,22 +16,22 @@ using json::JsonValue;
 inline constexpr json::Tags kTags{"foreign.json.empty", "foreign.json.syntax", "foreign.json.truncated",
                                   "foreign.json.encoding", "foreign.json.element"};
 
-// Values whose kind the key says. Errors: foreign.json.field with the key, and those of JSON.
+// Values with a kind determined by the key. Errors: foreign.json.field with the key, and those of JSON.
 Failure bad_field(std::string_view key, std::string_view what);
 Result<int64_t> integer(std::string_view key, JsonValue& value);
 Result<uint64_t> natural(std::string_view key, JsonValue& value);
 Result<std::string> text(std::string_view key, JsonValue& value);
 Result<bool> boolean(std::string_view key, JsonValue& value);
-/// Microseconds, perhaps with decimals.
+/// Convert microseconds, possibly with decimals.
 Result<int64_t> nanoseconds(std::string_view key, JsonValue& value);
 Result<Picoseconds> duration(std::string_view key, JsonValue& value);
 Result<std::vector<uint64_t>> ids(std::string_view key, JsonValue& value);
 bool is_null(JsonValue& value);
 
-/// Keeps a value without a column as an attribute of the last node: numbers and texts unchanged, lists as their text.
+/// Keep a value without a column as an attribute of the last node: numbers and texts unchanged, lists as their text.
 void keep(trace::Builder& builder, std::string_view key, JsonValue& value);
 
-/// Calls `use(key, value)` for each field of the object. Errors: those of `use`, foreign.json.*.
+/// Call `use(key, value)` for each field of the object. Errors: those of `use`, foreign.json.*.
 template <class Use>
 Result<void> for_each_field(ondemand::object& object, json::JsonStream& stream, const Use& use) {
   for (auto field : object) {
@@ -44,10 +44,10 @@ Result<void> for_each_field(ondemand::object& object, json::JsonStream& stream, 
   return {};
 }
 
-/// "trace.3.json" is of rank 3; other names of rank 0.
+/// Return the rank of a file name: 3 for "trace.3.json"; 0 for other names.
 int64_t rank_of(std::string_view file);
 
-/// The job of one rank. Errors: foreign.json.empty, foreign.json.duplicate; foreign.json.dangling is a finding.
+/// Build the job of one rank. Errors: foreign.json.empty, foreign.json.duplicate; foreign.json.dangling is a finding.
 Result<trace::TraceSet> finish(trace::Builder&& builder, const std::string& file, Findings& findings);
 
 }  // namespace chakra::foreign

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include "chakra/base/text_map.h"
+#include "chakra/filetype/filetype.h"
 #include "chakra/foreign/json_fields.h"
 #include "chakra/foreign/linked_json.h"
 #include "chakra/foreign/rows.h"
-#include "chakra/kind/kind.h"
 
 namespace chakra::foreign {
 namespace {
@@ -211,7 +211,7 @@ class LinkedReader {
 }  // namespace
 
 bool is_linked_json(std::string_view head) {
-  return kind::trimmed(head).starts_with('{') && contains(head, "\"nodes\"") && contains(head, "\"exclusive_dur\"");
+  return filetype::trimmed(head).starts_with('{') && contains(head, "\"nodes\"") && contains(head, "\"exclusive_dur\"");
 }
 
 Result<TraceSet> read_linked_json(ByteSource source, const Options&, Findings& findings) {

@@ -1,4 +1,4 @@
-// What the linker's JSON says of nodes besides the columns of a Trace, and the edges that follow from it.
+// The node fields of the linker's JSON that are not columns of a Trace, and the edges that follow from these fields.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace chakra::foreign {
 
-/// What decides a node's edges. There is one for every node until all are read, so it is small.
+/// The fields that decide a node's edges. Every node has one object until all nodes are read, so the object is small.
 struct Linked {
   uint64_t parent = 0, thread_dep = 0;
   int64_t tid = 0, stream = 0, ts_ns = 0;
@@ -25,7 +25,7 @@ struct LinkedNodes {
   std::map<trace::NodeId, std::vector<uint64_t>> sync_deps;
 };
 
-/// To be called when all nodes are there: starts, types of device operations, lanes and edges.
+/// Set starts, types of device operations, lanes and edges, after all nodes have been read.
 /// Errors: foreign.json.range; foreign.json.late_dep is a finding.
 Result<void> connect(trace::Builder& builder, const LinkedNodes& linked, const std::string& file, Findings& findings);
 

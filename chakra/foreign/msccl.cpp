@@ -1,8 +1,8 @@
 // MSCCL algorithms as jobs. Before anything is made of one, it is carried out on symbols and has to deliver what its
 // collective promises (docs/reference/formats/msccl.md).
 #include "chakra/foreign/msccl.h"
+#include "chakra/filetype/filetype.h"
 #include "chakra/foreign/rows.h"
-#include "chakra/kind/kind.h"
 
 #include <fmt/core.h>
 
@@ -81,7 +81,7 @@ trace::Trace trace_of(const Algorithm& a, size_t rank, const Options& options) {
 
 }  // namespace
 
-bool is_msccl(std::string_view head) { return kind::trimmed(head).starts_with('<') && contains(head, "<algo"); }
+bool is_msccl(std::string_view head) { return filetype::trimmed(head).starts_with('<') && contains(head, "<algo"); }
 
 Result<TraceSet> read_msccl(ByteSource source, const Options& options, Findings& findings) {
   Algorithm algorithm;

@@ -1,4 +1,4 @@
-// An MSCCL algorithm in memory: per GPU the thread blocks with the steps that move and reduce chunks.
+// An MSCCL algorithm in memory: per GPU the thread blocks, with steps that move and reduce chunks.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct OpRow {
   Op op;
   bool receives, reduces, copies, sends;  ///< copies: the result is kept in the destination
 };
-/// What a collective promises about the chunk at `at` of rank `rank`'s output.
+/// The contents that a collective promises for the chunk at `at` of rank `rank`'s output.
 enum class Coll : uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast };
 inline constexpr int64_t kMostChunks = int64_t{1} << 22;  // of all buffers, and moved by all steps
 
@@ -39,7 +39,7 @@ struct Step {
   Span src, dst;
   int64_t count = 0;
   int64_t dep_block = -1, dep_step = -1;  ///< a block of the same GPU, a step of it
-  bool awaited = false;                   ///< another block waits for it
+  bool awaited = false;                   ///< another block waits for this step
   int64_t byte = 0;
 };
 struct Block {
@@ -48,7 +48,7 @@ struct Block {
 };
 struct Gpu {
   int64_t chunks[3] = {0, 0, 0};
-  std::vector<Block> blocks;  ///< their place is their id
+  std::vector<Block> blocks;  ///< index in the vector = id
   int64_t byte = 0;
 };
 struct Algorithm {
@@ -61,11 +61,11 @@ struct Algorithm {
   std::vector<Gpu> gpus;
 };
 
-/// Fills an algorithm whose `file` is set. Errors: foreign.msccl.*, foreign.large.
+/// Fill in an algorithm whose `file` is set. Errors: foreign.msccl.*, foreign.large.
 Result<void> parse(std::string_view text, Algorithm& out);
 
-/// Carries the algorithm out on symbols, which has to deliver what its collective promises. Returns the root of a
-/// broadcast, else 0. Errors: foreign.msccl.*, foreign.large.
+/// Execute the algorithm on symbols, and check that the output is as promised by the collective.
+/// Return the root of a broadcast, else 0. Errors: foreign.msccl.*, foreign.large.
 Result<int64_t> verify(const Algorithm& algorithm);
 
 }  // namespace chakra::foreign::msccl

@@ -1,4 +1,4 @@
-// The functions of the rows of kForms. Each form has a file of its own.
+// The functions of the rows of kForms. Each form has a separate file.
 #pragma once
 
 #include "chakra/foreign/foreign.h"

@@ -1,4 +1,4 @@
-// A workload of ASTRA-sim 1.0 or of SimAI in memory: its layers, and how they are spread over the ranks.
+// A workload of ASTRA-sim 1.0 or of SimAI in memory: its layers, and the distribution of the layers over the ranks.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace chakra::foreign {
 
-/// A row's function (foreign.cpp). The writer reads its text again with it.
+/// The function of a row (foreign.cpp). The writer uses the function to read its text again.
 Result<Job> read_text_job(ByteSource source, const Options& options, Findings& findings);
 
 }  // namespace chakra::foreign
@@ -20,7 +20,7 @@ namespace chakra::foreign::text_form {
 
 /// The order of a training iteration.
 enum class Loop : uint8_t { micro, data, model, hybrid, dlrm, rows, inference };
-/// Which ranks a collective is over. The last four are SimAI's, the others ASTRA-sim's.
+/// The ranks of a collective. The last four are SimAI's, the others ASTRA-sim's.
 enum class Over : uint8_t { all, first_dims, other_dims, nobody, tp, dp, ep, edp };
 
 struct PolicyRow {
@@ -45,16 +45,16 @@ struct Layer {
 
 /// The header of HYBRID_TRANSFORMER_FWD_IN_BCKWD.
 struct Spread {
-  int64_t tp = 0;  ///< model_parallel_NPU_group; 0: not said
+  int64_t tp = 0;  ///< model_parallel_NPU_group; 0: not given
   int64_t ep = 1, pp = 1, vpp = 1, ga = 1;
-  int64_t ranks = 0;      ///< all_gpus; 0: not said
-  uint64_t pp_bytes = 0;  ///< pp_comm: of a message between stages
-  /// Rows that keep their input, and rows whose backward begins with the forward of all since the last such row.
+  int64_t ranks = 0;      ///< all_gpus; 0: not given
+  uint64_t pp_bytes = 0;  ///< pp_comm: bytes of a message between stages
+  /// `checkpoints`: rows that keep their input; `initiates`: rows that start recomputation from the last checkpoint.
   std::vector<int64_t> checkpoints, initiates;
 };
 
-/// The ranks of such rows: tensor-parallel ranks are neighbours, then come experts, then the other data-parallel ranks,
-/// then stages of the pipeline.
+/// The ranks of such rows: tensor-parallel ranks are neighbours, followed by
+/// experts, the other data-parallel ranks, and the stages of the pipeline.
 struct RowMesh {
   int64_t ranks = 1, tp = 1, ep = 1, pp = 1;
 
@@ -62,11 +62,11 @@ struct RowMesh {
   int64_t dp() const { return stage_ranks() / tp; }
   bool divides() const { return ranks % pp == 0 && stage_ranks() % tp == 0 && dp() % ep == 0; }
   int64_t size(Over over) const;                                ///< of a group
-  int64_t group(Over over, int64_t rank) const;                 ///< its number
+  int64_t group(Over over, int64_t rank) const;                 ///< the group's number
   std::vector<int64_t> members(Over over, int64_t rank) const;  ///< of the rank's group; ascending
 };
-/// The groups that rows speak of: slot, as `chakra gen step` calls it, and what SimAI appends to a collective's name in
-/// the columns of forward and input gradient, and of the weight gradient; "-": it cannot stand there.
+/// The groups in rows: the slot, as `chakra gen step` calls the slot, and SimAI's suffix for a collective's name in
+/// the columns of forward and input gradient, and of the weight gradient; "-": impossible in that column.
 struct RowGroup {
   Over over;
   std::string_view slot, description, activations, weights;
@@ -82,30 +82,30 @@ struct Workload {
   std::string text, file;
   const PolicyRow* policy = nullptr;
   int64_t last_bottom = 0;  ///< HYBRID_DLRM: the layer that waits for the embeddings
-  int64_t model_group = 0;  ///< HYBRID_TRANSFORMER: ranks of a model-parallel group; 0: not said
+  int64_t model_group = 0;  ///< HYBRID_TRANSFORMER: ranks of a model-parallel group; 0: not given
   Spread spread;            ///< HYBRID_TRANSFORMER_FWD_IN_BCKWD
   std::vector<Layer> layers;
   std::vector<std::string> unknown_keys;  ///< of the header
-  int64_t sized_nones = 0;                ///< NONE with a size that says nothing
+  int64_t sized_nones = 0;                ///< number of NONE entries with a size, which has no meaning
 };
 
-/// Fills a workload whose `file` and `text` are set, and to which the layers' names refer; `time_unit` is that of the
-/// policy where it is empty. Errors: foreign.text.*, foreign.time_unit.
+/// Fill in a workload whose `file` and `text` are set; the layers' names refer to `text`. An empty
+/// `time_unit` means the unit of the policy. Errors: foreign.text.*, foreign.time_unit.
 Result<void> parse(Workload& out, const std::string& time_unit);
 
-/// What the parser noticed and no node shows.
+/// Add findings about input that the parser noticed and no node shows.
 void note_unused(const Workload& work, Findings& findings);
 
-/// The ranks that --dims and --num-npus ask for, else those that the file says; 0: it does not.
+/// Return the number of ranks from --dims and --num-npus, else from the file; 0: given in neither.
 /// Errors: foreign.text.ranks.
 Result<int64_t> rank_count(const Options& options, int64_t said);
 
-/// Rows of HYBRID_TRANSFORMER_FWD_IN_BCKWD as a job by classes, one for each pipeline stage. Slots "tp", "dp", "ep" and
-/// "edp", as far as rows use them. Errors: foreign.text.*, foreign.large. Cost: O(nodes of the classes + ranks).
+/// Convert rows of HYBRID_TRANSFORMER_FWD_IN_BCKWD into a job by classes, one per pipeline stage. Slots "tp", "dp",
+/// "ep" and "edp", if rows use the slots. Errors: foreign.text.*, foreign.large. Cost: O(nodes of the classes + ranks).
 Result<trace::ClassJob> spread_rows(const Workload& work, const Options& options, Findings& findings);
 
-/// The text of a job that does not come from one: what the first rank does, as SimAI has all ranks do. What it cannot
-/// say is a finding. Errors: foreign.write.cannot_hold.
+/// Return the text of a job that was not read from text: the work of the first rank, which SimAI gives to all ranks.
+/// Everything that the text cannot express is a finding. Errors: foreign.write.cannot_hold.
 Result<std::string> write_rows(const trace::ClassJob& job, Findings& findings);
 
 }  // namespace chakra::foreign::text_form

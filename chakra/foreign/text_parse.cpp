@@ -5,9 +5,9 @@
 #include <limits>
 #include <set>
 
+#include "chakra/filetype/filetype.h"
 #include "chakra/foreign/rows.h"
 #include "chakra/foreign/text.h"
-#include "chakra/kind/kind.h"
 
 namespace chakra::foreign {
 namespace text_form {
@@ -322,7 +322,7 @@ Result<void> parse(Workload& out, const std::string& time_unit) { return TextPar
 /// The parallelism, then a number on the next line.
 bool is_text_form(std::string_view head) {
   using namespace text_form;
-  const std::vector<Line> lines = lines_of(head.substr(0, kind::kTraceHead));
+  const std::vector<Line> lines = lines_of(head.substr(0, filetype::kTraceHead));
   if (lines.size() < 2) return false;
   const std::string_view policy = words(lines[0].text)[0], count = words(lines[1].text)[0];
   return find_row(kPolicies, policy) && count.find_first_of("0123456789") == 0;

@@ -1,4 +1,4 @@
-// The kinds of blocks that models are made of, a row each: what is before the layers, the layers, what is after them.
+// The kinds of blocks in models, a row each: before the layers, the layers, after the layers.
 #pragma once
 
 #include <span>
@@ -12,26 +12,26 @@ struct BlockRow {
   enum class Place : uint8_t { front, layer, prediction, end };
   std::string_view name, description;
   Place place;
-  /// Whether a model has it there; of a layer, whether it is of this kind.
+  /// Return whether a model has this block at that place; for a layer, whether the layer is of this kind.
   bool (*is)(const Model& model, const Block& layer);
-  /// `layer`: that of this kind; of a prediction the last one.
+  /// `layer`: the layer of this kind; for a prediction, the last layer.
   Graph (*graph)(const Model& model, const Block& layer, const Batch& batch);
-  std::string_view sample;  ///< a model that has it
+  std::string_view sample;  ///< a model with this block
 };
 std::span<const BlockRow> block_rows();
 
-/// Of the first row that the model has there. Without operators where there is none.
+/// Return the graph of the first row that the model has at that place; without operators if no row fits.
 Graph block_graph(BlockRow::Place place, const Model& model, const Block& layer, const Batch& batch);
 
 /// Adapters of the model; rank 0: none.
 struct Lora {
   int64_t rank = 0;
-  bool mlp = true;  ///< of the MLP's products too, not only of attention's
+  bool mlp = true;  ///< also for MLPs, not only for attention
 };
-/// The same with all weights frozen, and adapters beside the products of attention and of MLPs that are no experts.
-/// Requires a rank of at least 1.
+/// Return the graph with all weights frozen, and adapters beside the matrix multiplications
+/// of attention and of MLPs other than experts. Requires a rank of at least 1.
 Graph adapted(const Graph& graph, const Lora& lora);
-/// Elements of its weights that are not frozen, of all ranks together.
+/// Return the elements of the weights that are not frozen, over all ranks.
 double trained(const Graph& graph);
 
 namespace block {

@@ -1,4 +1,4 @@
-// The builders of models, a function for each kind of config.json, and what they share.
+// The builders of models, a function for each kind of config.json, and shared helpers.
 #pragma once
 
 #include <fmt/core.h>
@@ -9,7 +9,7 @@
 
 namespace chakra::gen::build {
 
-/// The keys that nearly all have.
+/// Read the keys that nearly all model types have.
 inline Model outer(Keys& k, Norm norm) {
   Model m;
   m.hidden = k.number("hidden_size");
@@ -37,10 +37,10 @@ inline Attention with_width(int64_t heads, int64_t kv_heads, int64_t head_dim) {
 }
 inline void set_biases(Attention& a, bool bias) { a.q_bias = a.kv_bias = a.out_bias = bias; }
 
-/// Tokens that layers with a window look back at; 0 without one.
+/// Return the window of layers with a sliding window, in tokens; 0 without a window.
 inline int64_t window_of(Keys& k) { return k.maybe("sliding_window", 0).value_or(0); }
 
-/// Heads, those of keys and values, and their width, which a key gives, or hidden / heads without the rest.
+/// Return the heads, key/value heads, and the head width from a key, or else hidden / heads, rounded down.
 inline Attention grouped(Keys& k, const Model& m) {
   const int64_t heads = k.number("num_attention_heads");
   const int64_t kv_heads = k.maybe("num_key_value_heads").value_or(heads);
@@ -52,13 +52,13 @@ inline Attention grouped(Keys& k, const Model& m) {
   return with_width(heads, kv_heads, given ? *given : std::max<int64_t>(m.hidden / heads, 1));
 }
 
-/// As many heads of keys and values as of queries.
+/// Return attention with as many heads of keys and values as of queries.
 inline Attention multi_head(Keys& k, const Model& m) {
   const int64_t heads = k.number("num_attention_heads");
   return with_width(heads, heads, quotient(k, m.hidden, heads));
 }
 
-/// `block_of(i)`: the kind of layer i.
+/// Add layers; block_of(i) is the kind of layer i.
 template <class F>
 void add_layers(Keys& k, Model& m, std::string_view key, const F& block_of) {
   const int64_t count = k.number(key);
@@ -74,7 +74,7 @@ inline void add_equal_layers(Keys& k, Model& m, const Block& block, std::string_
   add_layers(k, m, key, [&](int64_t) -> const Block& { return block; });
 }
 
-/// Layers that look back only so far: those that layer_types names, or else those of which `windowed` is true.
+/// Add layers, some with a window: the layers that layer_types names, or else the layers with windowed(i).
 template <class F, class G>
 void add_windowed_layers(Keys& k, Model& m, int64_t window, const F& block_of, const G& windowed) {
   const std::vector<std::string> types = k.words("layer_types");
@@ -93,13 +93,13 @@ void add_windowed_layers(Keys& k, Model& m, int64_t window, const F& block_of, c
 }
 inline constexpr auto kAlways = [](int64_t) { return true; };
 
-/// A norm for each number of queries and of keys.
+/// Add norms with a separate weight for each number of queries and of keys.
 inline void norm_widths(Attention& a) {
   a.q_norm = a.heads * a.head_dim;
   a.k_norm = a.kv_heads * a.head_dim;
 }
 
-/// The window of a Qwen; 0 where it is not in use.
+/// Return the window of a Qwen; 0 if unused.
 inline int64_t qwen_window(Keys& k) {
   const int64_t window = window_of(k);
   return k.flag("use_sliding_window") ? window : 0;

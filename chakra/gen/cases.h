@@ -1,5 +1,5 @@
-// The named test cases of the ecosystem: traces of one or two nodes, one per kind of node and of collective, under the
-// names that mlcommons/chakra's generator writes. They are for tests of tools that read traces.
+// The named test cases of the ecosystem: traces of one or two nodes, one per kind of node and of collective,
+// under the names of mlcommons/chakra's generator. The cases are for tests of tools that read traces.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct CaseOptions {
 struct NamedCase {
   std::string_view name;  ///< NAME.<rank>.et
   std::string_view description;
-  /// The trace of rank `rank` of `ranks`. Ids from 0.
+  /// Return the trace of rank `rank` of `ranks`. Ids start at 0.
   trace::Trace (*trace)(int64_t rank, int64_t ranks, const CaseOptions& options);
-  /// Null, or the file where a Trace cannot say it: attributes of every type that the schema has.
+  /// Null, or the file if a Trace cannot represent the case: attributes of every type in the schema.
   std::string (*file)(int64_t rank);
 };
 
-/// All of them, in the order of docs.
+/// Return all cases, in the order of the documentation.
 const std::vector<NamedCase>& cases();
 
 }  // namespace chakra::gen

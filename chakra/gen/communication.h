@@ -1,4 +1,4 @@
-// Sums over the collectives or messages of a rank, and over what it reads from and writes to storage.
+// Sums over the collectives, the messages and the storage traffic of a rank.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,13 @@
 
 namespace chakra::gen {
 
-/// What a rank does of one type in one group during the job.
+/// Communication of a rank of one type in one group during the job.
 struct Communication {
-  std::string group;  ///< the slot; of messages "pp", "cp" or "kv"
+  std::string group;  ///< the slot; for messages "pp", "cp" or "kv"
   std::string type;
   int64_t count = 0;
   double bytes = 0;       ///< sum of the buffers: the larger of in and out
-  double wire_bytes = 0;  ///< what it sends, with a ring
+  double wire_bytes = 0;  ///< bytes sent, with a ring
 };
 
 /// Nodes of a rank that move data to or from a tier of storage, for the same reason.

@@ -1,6 +1,6 @@
-// Workloads made from a description of a model and of how it is spread over ranks: the trace of a training step, as a
-// job by classes of ranks (docs/reference/generating.md says what it holds and what it omits); and small named cases
-// (cases.h).
+// Synthetic workloads: the trace of a training step, as a job by classes of ranks, made from
+// a description of a model and of its distribution over ranks (docs/reference/generating.md
+// lists the contents and omissions); and small named cases (cases.h).
 #pragma once
 
 #include <array>
@@ -22,31 +22,31 @@
 
 namespace chakra::gen {
 
-/// What of a model is other than its description says.
+/// Changes to the description of a model.
 struct ModelChange {
   std::optional<int64_t> layers, hidden, ffn, heads, kv_heads, head_dim, vocabulary;
   std::optional<bool> gated, causal;
 };
-/// Eight layers of width 1,024.
+/// Return a model of eight layers of width 1,024.
 Model default_model();
-/// Of kinds of layers each is changed; more layers are further ones of the last kind. Unless told otherwise, there
-/// are as many heads of keys as before, all if it was all, and a head is hidden / heads wide where one of the two
-/// changes. Errors (usage): gen.step.range, gen.step.divide.
+/// Change a model. Every kind of layer changes; additional layers are of the last kind. Unless
+/// given, kv_heads stays the same, or equal to heads if it was equal; and head_dim becomes
+/// hidden / heads if one of the two changes. Errors (usage): gen.step.range, gen.step.divide.
 Result<Model> changed(Model model, const ModelChange& change);
 
 enum class ContextKind : uint8_t { ring, gather, all_to_all };
 inline constexpr std::array<std::string_view, 3> kContextNames{"ring", "gather", "all-to-all"};  ///< by ContextKind
-/// What backward computes again: nothing; attention (fused: only its scores); all but attention, sums over ranks and
-/// every second product of a layer, as torchtitan's "op" does; all of a layer.
+/// Activation recomputation in backward: off; attention (fused: only its scores); all but attention, sums
+/// over ranks and every second matrix multiplication of a layer, as torchtitan's "op" does; all of a layer.
 enum class Recompute : uint8_t { none, selective, per_operator, full };
 inline constexpr std::array<std::string_view, 4> kRecomputeNames{"none", "selective", "per-operator",
                                                                  "full"};  ///< by Recompute
 
-/// What updates the parameters.
+/// An optimizer, which updates the parameters.
 struct OptimizerRow {
   std::string_view name;
-  double state_bytes;  ///< that it keeps for each element beside the parameter in 32 bits
-  bool orthogonal;     ///< momentum of a layer's matrices alone, made orthogonal by Newton and Schulz; else as AdamW
+  double state_bytes;  ///< of optimizer state for each element, beside the parameter in 32 bits
+  bool orthogonal;     ///< momentum of layer matrices only, orthogonalized by Newton-Schulz; all else as AdamW
   std::string_view description;
 };
 inline constexpr std::array<OptimizerRow, 6> kOptimizers{{
@@ -58,32 +58,32 @@ inline constexpr std::array<OptimizerRow, 6> kOptimizers{{
     {"muon", 4, true, "one moment in 32 bits, five steps of Newton and Schulz; other parameters by adamw"},
 }};
 
-/// Which computations a host waits for: none; the last one of each forward and backward pass, as a loop that reads the
-/// loss does; or the last one of each part (embedding, layer, head), as timers of layers do. For messages of other
-/// stages it always waits.
+/// When the host waits for computations: not at all; for the last computation of each forward and
+/// backward pass, as a loop that reads the loss does; or for the last computation of each part
+/// (embedding, layer, head), as timers of layers do. The host always waits for messages of other stages.
 enum class HostWaits : uint8_t { messages, passes, parts };
 inline constexpr std::array<std::string_view, 3> kHostWaitNames{"messages", "passes", "parts"};  ///< by HostWaits
 
 inline constexpr int64_t kMostSampleBytes = int64_t{1} << 40;
-/// What of a step is read from or written to tiers of storage; an empty tier: nothing.
+/// Data that a step reads from or writes to tiers of storage; an empty tier: no such data.
 struct StepStorage {
-  std::string data_tier;           ///< the first stage reads a micro-batch before its forward pass
-  int64_t sample_bytes = 0;        ///< of a sequence; 0: 4 a token
-  std::string checkpoint_tier;     ///< parameters and optimizer are written, each element by one rank
-  bool checkpoint_behind = false;  ///< those of the step before, beside this step, until the optimizer changes them
-  std::string restart_tier;        ///< at the beginning each rank reads what it holds
+  std::string data_tier;           ///< the first stage reads a micro-batch before the forward pass
+  int64_t sample_bytes = 0;        ///< of a sequence; 0: 4 per token
+  std::string checkpoint_tier;     ///< ranks write parameters and optimizer, each element by one rank
+  bool checkpoint_behind = false;  ///< write the previous step's state during this step, until the optimizer starts
+  std::string restart_tier;        ///< each rank reads its state at the beginning
 };
 
 /// How a framework trains (docs/reference/formats/stack.md).
 struct Framework {
-  double logit_bytes = 0;     ///< of a logit of 16 bits while the loss is at work, its copies included; 0: 2
-  bool eager = false;         ///< operations are not fused: backward keeps what each of them leaves
+  double logit_bytes = 0;     ///< of a 16-bit logit during the loss, copies included; 0: 2
+  bool eager = false;         ///< operations are not fused: backward keeps the output of each operation
   bool fsdp = false;          ///< PyTorch's FSDP and DTensor: settled()
-  bool per_operator = false;  ///< its selective recomputation is Recompute::per_operator
+  bool per_operator = false;  ///< selective recomputation is Recompute::per_operator
 };
 
-/// One training step, and the ranks that do it: tp x cp x dp x pp. The experts of a layer see the ranks of a stage as
-/// etp x ep x (tp x cp x dp / (etp x ep)).
+/// One training step on tp x cp x dp x pp ranks. The experts of a layer
+/// arrange the ranks of a stage as etp x ep x (tp x cp x dp / (etp x ep)).
 struct StepOptions {
   Model model = default_model();
 
@@ -94,51 +94,51 @@ struct StepOptions {
   int64_t tp = 1, cp = 1, pp = 1, dp = 1;
   int64_t ep = 1, etp = 0;  ///< etp 0: as tp
   int64_t virtual_stages = 1;
-  std::string order = "tp-cp-ep-dp-pp";  ///< of ranks: neighbours in the first have neighbouring numbers
+  std::string order = "tp-cp-ep-dp-pp";  ///< of ranks: neighbours on the first axis have consecutive numbers
   std::string schedule;                  ///< of kSchedules; empty: 1f1b, or interleaved with virtual stages
 
-  /// Between the tensor-parallel parts a rank has a share of the tokens, where the model lets share them out.
+  /// Between the tensor-parallel parts a rank has a share of the tokens, if the model permits.
   bool sequence_parallel = true;
-  bool keep_gathered = false;   ///< what is gathered for a product is kept for backward
-  int64_t zero = 1;             ///< what data-parallel ranks share out: 1 optimizer, 2 also gradients, 3 parameters
-  int64_t zero_ranks = 0;       ///< neighbours of dp that share out, others have copies; 0: all of dp
-  bool fused_attention = true;  ///< its scores never reach memory
-  std::optional<bool> dropout;  ///< masks are kept; absent: with learned positions, as GPT-2's family
+  bool keep_gathered = false;   ///< gathered inputs of a matrix multiplication are kept for backward
+  int64_t zero = 1;             ///< data-parallel ranks shard: 1 optimizer, 2 also gradients, 3 also parameters
+  int64_t zero_ranks = 0;       ///< neighbours of dp that shard, the others have copies; 0: all of dp
+  bool fused_attention = true;  ///< attention scores never reach memory
+  std::optional<bool> dropout;  ///< masks are kept; absent: only with learned positions, as in GPT-2's family
   ContextKind context = ContextKind::ring;
   Recompute recompute = Recompute::none;
   size_t optimizer = 0;  ///< an index into kOptimizers
-  /// Low-rank adapters beside the products of attention and, with lora_mlp, of MLPs; all else is frozen. 0: none.
+  /// Low-rank adapters beside the multiplications of attention and, with lora_mlp, of MLPs; all else is frozen. 0: off.
   int64_t lora_rank = 0;
   bool lora_mlp = true;
-  /// Experts are chosen by Zipf's law: the r-th most popular 1 / r^skew as often, in an order of each layer by the
-  /// seed.
+  /// Experts are chosen by Zipf's law: the r-th most popular expert in proportion
+  /// to 1 / r^skew. The seed gives the order of popularity in each layer.
   double expert_skew = 0;
   int64_t seed = 0;
-  bool overlap = true;  ///< computations that need no result of a collective run beside it
+  bool overlap = true;  ///< computations run beside a collective if independent of the result
   bool clip = false;    ///< gradients are scaled by their norm
-  bool ends = true;     ///< with embedding, head and loss; an MLP has none
+  bool ends = true;     ///< with embedding, head and loss; an MLP has no such parts
   StepStorage storage;
 
   int64_t bytes_per_element = 2;  ///< of parameters and activations
-  bool fp16 = false;              ///< two bytes are float16, not bfloat16
+  bool fp16 = false;              ///< two-byte elements are float16, not bfloat16
   int64_t gradient_bytes = 4;     ///< of an element of the gradients
   Framework framework;
-  /// Products of the layers read their inputs in 8 bits (generating.md, "8 bits").
+  /// Matrix multiplications of the layers read 8-bit inputs (generating.md, "8 bits").
   bool fp8 = false;
   double peak_flop_per_s = 989e12;
-  double fp8_flop_per_s = 0;  ///< the peak of these products; 0: twice the other
+  double fp8_flop_per_s = 0;  ///< the peak of these multiplications; 0: twice peak_flop_per_s
   double memory_bytes_per_s = 3350e9;
-  double efficiency = 0.6;                     ///< the share of the peak that a matrix product reaches
-  int64_t host_ns = 0;                         ///< what a host needs to launch an operation; 0: the trace has no host
-  HostWaits host_waits = HostWaits::messages;  ///< what it waits for
+  double efficiency = 0.6;                     ///< the share of the peak that a matrix multiplication reaches
+  int64_t host_ns = 0;                         ///< time of a host to launch an operation; 0: the trace has no host
+  HostWaits host_waits = HostWaits::messages;  ///< when the host synchronizes with the device
 };
 
-/// The options as their framework takes them. PyTorch's FSDP shares parameters out in 32 bits alone, and in pipelines
-/// gathers and reduces once a step, as ZeRO 1 does; DTensor keeps what tensor parallelism gathers, and takes 16 bytes
-/// of a logit where ranks share the vocabulary out.
+/// Return the options as the framework applies them. PyTorch's FSDP shards parameters in 32 bits
+/// only, and in pipelines gathers and reduces once a step, as ZeRO 1 does. DTensor keeps the tensors
+/// that tensor parallelism gathers, and takes 16 bytes of a logit if ranks share the vocabulary.
 StepOptions settled(StepOptions options);
 
-/// The whole numbers among the options: name on the command line, bounds, meaning.
+/// The integers among the options: name on the command line, bounds, meaning.
 struct NumberRow {
   std::string_view name;
   std::string_view description;
@@ -167,52 +167,52 @@ struct PresetRow {
 };
 extern const std::array<PresetRow, 5> kPresets;
 
-/// A kind of block that models are made of.
+/// A kind of block in models.
 struct BlockKind {
   std::string_view name, place, description;
-  std::string_view sample;  ///< a model that has it
-  std::string operators;    ///< of that model's
+  std::string_view sample;  ///< a model with this block
+  std::string operators;    ///< of this block in the sample
 };
 std::vector<BlockKind> block_kinds();
 
-/// A class for each pipeline stage. Group slots "tp", "dp" ("dp-cp" where context is parallel), "cp", "ep", "etp",
-/// "edp", "tied"; groups "tp0", ... Cost: O(nodes of the classes + ranks).
-/// Errors (all usage): gen.step.range, gen.step.divide (what must be a multiple of what), gen.step.layers,
-/// gen.step.order, gen.step.schedule, gen.step.large.
+/// Generate a step, with a class for each pipeline stage. Group slots "tp", "dp" ("dp-cp" if context is
+/// parallel), "cp", "ep", "etp", "edp", "tied"; groups "tp0", ... Cost: O(nodes of the classes + ranks).
+/// Errors (all usage): gen.step.range, gen.step.divide (a number must be a multiple of another),
+/// gen.step.layers, gen.step.order, gen.step.schedule, gen.step.large.
 Result<trace::ClassJob> step(const StepOptions& options);
 
-/// Bytes that a rank holds while it does the step.
+/// Bytes that a rank holds during the step.
 struct Memory {
   double parameters = 0, gradients = 0, optimizer = 0, activations_peak = 0;
-  double working = 0;  ///< at the peak, of the part at work: what is computed again, gathered, not yet reduced
+  double working = 0;  ///< at the peak, of the current part: recomputed or gathered tensors, gradients not yet reduced
   double tensors() const { return parameters + gradients + optimizer + activations_peak + working; }
-  /// What an allocator rounds up and leaves unused: 5 %, as published steps have it (docs/explanation/accuracy.md).
+  /// Return rounding and unused memory of an allocator: 5 %, as in published steps (docs/explanation/accuracy.md).
   double allocator() const { return tensors() / 20; }
   double sum() const { return tensors() + allocator(); }
 };
 struct ClassStats {
   int64_t first_rank = 0, ranks = 0;
   double parameters = 0, operations = 0;  ///< of a rank
-  double fp8_operations = 0;              ///< of them those of products with 8-bit inputs (StepOptions::fp8)
+  double fp8_operations = 0;              ///< part of these: multiplications with 8-bit inputs (StepOptions::fp8)
   Memory memory;
   std::vector<Communication> communication;
   std::vector<StorageSum> storage;
 };
-/// A kind of operator whose work some ranks do more than once.
+/// A kind of operator whose work several ranks duplicate.
 struct Surplus {
   std::string name;
-  double operations = 0;  ///< of the step, all ranks
+  double operations = 0;  ///< of the step, over all ranks
 };
 struct StepStats {
   int64_t parameters = 0, active_parameters = 0;
   double trained_parameters = 0;  ///< those of adapters; 0: all parameters are trained
   double tokens = 0, operations = 0, fp8_operations = 0;
-  double bubble = 0;  ///< the schedule's idle time over its work, where a forward takes as long as each gradient
-  bool bubble_depends = false;  ///< it is another one where they take different times
+  double bubble = 0;  ///< idle time over work of the schedule, if a forward pass takes as long as each gradient
+  bool bubble_depends = false;  ///< the bubble differs if these times differ
   std::vector<ClassStats> classes;
   std::vector<Surplus> surplus;
 };
-/// Of the job that step() makes of these options, counted node by node; memory by formulas (generating.md).
+/// Return sums over the nodes of the job that step() makes of these options; memory by formulas (generating.md).
 Result<StepStats> stats(const StepOptions& options, const trace::ClassJob& job);
 
 }  // namespace chakra::gen

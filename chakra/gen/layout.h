@@ -1,5 +1,5 @@
-// How a step lies on its ranks: the mesh and what data-parallel ranks share out. All groups follow from it, and a
-// generated trace has it in its metadata, so that a what-if places ranks as the generator does.
+// The layout of a step: the mesh and the sharding over data-parallel ranks. All groups follow from the
+// layout, which a generated trace has in its metadata, so that a what-if places ranks as the generator does.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,21 @@ namespace chakra::gen {
 struct Layout {
   Mesh mesh;  ///< with strides
   std::string order;
-  int64_t zero = 1, zero_ranks = 0;  ///< as StepOptions has them
-  bool experts = false;              ///< the model has some
+  int64_t zero = 1, zero_ranks = 0;  ///< as in StepOptions
+  bool experts = false;              ///< the model has experts
 
-  /// Data-parallel ranks, and context-parallel ones, that sum gradients and share things out: "dp", "dp-cp", "shard".
+  /// Return the data- and context-parallel ranks that sum gradients and shard: "dp", "dp-cp", "shard".
   Slot data() const;
-  /// Data-parallel ranks with copies of a share; of one rank where all share things out.
+  /// Return the data-parallel ranks with copies of a shard; a group of one rank if all ranks shard.
   Slot replicas() const;
 };
 
-/// The kind of group that has this name, also of one rank. Nothing where no step has such groups.
+/// Return the kind of group with this name, also of one rank; nullopt if no step has such groups.
 std::optional<Slot> slot_named(const Layout& layout, std::string_view name);
 
-/// Adds the layout to the metadata of a stage.
+/// Add the layout to the metadata of a stage.
 void describe_layout(const Layout& layout, trace::Trace& t);
-/// The layout in the metadata of a stage. Nothing where there is none, or one that no step has.
+/// Return the layout in the metadata of a stage; nullopt if absent, or impossible for a step.
 std::optional<Layout> layout_of(const trace::Trace& t);
 
 }  // namespace chakra::gen

@@ -1,5 +1,5 @@
-// The ranks of a job as points of a mesh: how many along each way of being parallel, and which rank is where. The dense
-// parts of a model see a stage's ranks as tp x cp x dp, its experts see the same ranks as etp x ep x edp.
+// The ranks of a job as points of a mesh: the size of each parallel axis, and the place of each rank. The dense
+// parts of a model arrange a stage's ranks as tp x cp x dp, the experts arrange the same ranks as etp x ep x edp.
 #pragma once
 
 #include <array>
@@ -22,17 +22,17 @@ struct Mesh {
   int64_t of(Axis axis) const { return size[gen::index(axis)]; }
   int64_t ranks() const { return of(Axis::tp) * of(Axis::cp) * of(Axis::dp) * of(Axis::pp); }
   int64_t place(int64_t rank, Axis axis) const { return rank / stride[gen::index(axis)] % of(axis); }
-  /// The rank as many steps further along an axis, coming round.
+  /// Return the rank that is `steps` further along an axis, wrapping round.
   int64_t moved(int64_t rank, Axis axis, int64_t steps) const;
 };
 
-/// Gives the axes of `mesh` their strides: `order` names them, neighbours first, joined with '-'. tp, dp and pp must be
-/// there, cp and ep where they are more than one. etp stands where tp does, edp where dp does. The sizes are positive
-/// and etp x ep x edp = tp x cp x dp. Errors (usage): gen.step.order.
+/// Set the strides of the axes of `mesh`. `order` names the axes, neighbours first, joined with '-'.
+/// `order` must name tp, dp and pp, and cp and ep if larger than one. etp stands in the place of tp, edp in
+/// that of dp. Requires positive sizes and etp x ep x edp = tp x cp x dp. Errors (usage): gen.step.order.
 Result<Mesh> ordered(Mesh mesh, std::string_view order);
 
-/// Ranks that communicate, as seen by one of them: those that differ only in their places on `axes`, all of one mesh of
-/// a stage or pp. On the first axis not always all of its places meet.
+/// Ranks that communicate, as seen by one of the ranks: ranks that differ only in the places on `axes`,
+/// all of one mesh of a stage or pp. On the first axis, `places` may restrict the places that meet.
 struct Slot {
   enum class Places : uint8_t {
     all,
@@ -43,15 +43,15 @@ struct Slot {
   };
   std::string name;
   std::vector<Axis> axes;
-  int64_t size = 1;  ///< ranks of a group
+  int64_t size = 1;  ///< ranks per group
   Places places = Places::all;
   int64_t block = 1;
 
-  /// Elements that one of its ranks has where they share them out: the number rounded up.
+  /// Return the elements of one rank if the ranks of a group share `elements`: rounded up.
   double share(double elements) const { return std::ceil(elements / static_cast<double>(size)); }
 };
 
-/// All groups of that kind. Members ascend. Cost: O(ranks).
+/// Return all groups of that kind. Members ascend. Cost: O(ranks).
 std::vector<std::vector<int64_t>> groups(const Mesh& mesh, const Slot& slot);
 
 }  // namespace chakra::gen

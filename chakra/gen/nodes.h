@@ -1,4 +1,4 @@
-// The nodes of a stage: streams, what each waits for, the places of neighbours, what storage reads and writes.
+// The nodes of a stage: streams, dependencies, the places of neighbours, storage traffic.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace chakra::gen {
 
-/// A rank that messages go to or come from.
+/// The rank at the other end of messages.
 struct Neighbour {
   Axis axis = Axis::pp;
   int64_t steps = 0;    ///< along the axis
-  bool listed = false;  ///< instead: `steps` is its position in a list that belongs to the rank
+  bool listed = false;  ///< `steps` is instead a position in a list of the rank
   bool operator==(const Neighbour&) const = default;
 };
 
-/// Data that a tier of storage gives or takes (docs/reference/formats/system.md).
+/// Data that moves to or from a tier of storage (docs/reference/formats/system.md).
 struct StorageUse {
   std::string_view tier, kind;  ///< kind: io_kind
   double bytes = 0;
@@ -45,54 +45,54 @@ class StageNodes {
     kStreams
   };
 
-  /// `prefix`: of the names of groups.
+  /// `prefix`: for the names of groups.
   explicit StageNodes(const StepOptions& options, std::string_view prefix = "");
 
   StringId intern(std::string_view text) { return b_.trace.strings.intern(text); }
 
-  /// Has the next computation, and what leaves before it, wait for a node besides the computation before it.
+  /// Make the next computation, and messages before it, wait for a node besides the previous computation.
   void wait(trace::NodeId node) {
     if (node != trace::kNoNode && std::find(awaited_.begin(), awaited_.end(), node) == awaited_.end())
       awaited_.push_back(node);
   }
-  /// `fp8`: a product with 8-bit inputs. `weights`: Step::weights.
+  /// Add a computation. `fp8`: a matrix multiplication with 8-bit inputs. `weights`: Step::weights.
   trace::NodeId compute(StringId name, const Work& work, std::string_view kernel = {}, bool fp8 = false,
                         double weights = 0);
   trace::NodeId compute(std::string_view name, const Work& work) { return compute(intern(name), work); }
-  /// A collective after the last computation and the nodes `on`; where nothing overlaps, the next computation waits for
-  /// it.
+  /// Add a collective after the last computation and the nodes `on`.
+  /// Without overlap, the next computation waits for the collective.
   trace::NodeId collective(StringId name, trace::CommType type, double bytes, StringId group, Stream stream,
                            std::span<const trace::NodeId> on = {});
   trace::NodeId message(StringId name, trace::NodeType type, Stream stream, const Neighbour& neighbour, int64_t tag,
                         double bytes, trace::NodeId after);
-  /// A MEM_LOAD or MEM_STORE of its bytes, rounded up. Requires that `after` has no node twice.
+  /// Add a MEM_LOAD or MEM_STORE, with bytes rounded up. Requires that `after` has no duplicates.
   trace::NodeId storage(StringId name, trace::NodeType type, const StorageUse& use,
                         std::span<const trace::NodeId> after);
-  /// By step of a program its name, after `part` and a point; and of an uneven all-to-all its parts, in and out.
+  /// By step of a program: the name, after `part` and a point; and the splits of an uneven all-to-all, in and out.
   struct Labels {
     std::vector<StringId> names;
     std::vector<std::pair<std::string_view, std::string_view>> splits;
   };
   Labels labels(const Program& program, const std::string& part);
-  /// The steps of a program.
+  /// Add the steps of a program.
   void run(const Program& program, const Labels& labels);
 
-  /// The next node is the first of a pass, or of what comes after all passes. It says so in attributes
-  /// (docs/reference/formats/et.md).
+  /// Begin a pass, or the update after all passes: the next node is the first
+  /// one, and carries attributes for it (docs/reference/formats/et.md).
   void begin(const Task& task) { next_pass_ = {name(task.pass), task.micro_batch, task.chunk}; }
   void begin_update() { next_pass_ = {kUpdate, -1, 0}; }
-  /// Which place in the pipeline this is, the mesh, and how fast a device is taken to be, in the metadata.
+  /// Add the place in the pipeline, the mesh, and the assumed rates of the device to the metadata.
   void describe(const Plan& plan, int64_t stage);
 
   trace::NodeId computed() const { return computed_; }  ///< the last computation
-  /// The host does something of its own for so long after the last computation and what is waited for; the next
-  /// computation waits for it.
+  /// Add work of the host of that length after the last computation
+  /// and the awaited nodes; the next computation waits for the work.
   void host_works(std::string_view name, int64_t ns);
-  /// Has the host go on only when the last computation has ended.
+  /// Make the host continue only when the last computation has ended.
   void host_waits() { host_.computed = computed_; }
-  /// Which neighbour each peer slot is.
+  /// Return the neighbour in each peer slot.
   const std::vector<Neighbour>& peers() const { return peers_; }
-  /// A node has more operations or bytes, or takes longer, than files can hold.
+  /// Return whether a node has more FLOPs or bytes, or takes longer, than files can hold.
   bool too_large() const { return too_large_; }
   trace::Trace take() { return std::move(b_).finish(); }
 
@@ -104,9 +104,9 @@ class StageNodes {
     if (on != trace::kNoNode) b_.dep(node, on, static_cast<uint8_t>(kind));
   }
   trace::NodeId hop(StringId name, const Step& step);
-  std::string_view split(const std::vector<int64_t>& elements);  ///< as trace::Comm has it
+  std::string_view split(const std::vector<int64_t>& elements);  ///< in the form of trace::Comm
   uint64_t exact(double number);
-  /// What a product reaches.
+  /// Return the rate of a matrix multiplication.
   double flop_per_s(bool fp8) const;
   void await(trace::NodeId by) {
     for (const trace::NodeId node : awaited_) dep(by, node, trace::EdgeKind::comm);
@@ -117,7 +117,7 @@ class StageNodes {
   trace::NodeId computed_ = trace::kNoNode;
   struct {
     trace::NodeId last = trace::kNoNode;
-    trace::NodeId arrived = trace::kNoNode;   ///< a message that it has to wait for before it goes on
+    trace::NodeId arrived = trace::kNoNode;   ///< a message that the host must wait for next
     trace::NodeId computed = trace::kNoNode;  ///< a computation, likewise
   } host_;
   std::array<trace::NodeId, kStreams> last_;  ///< of each stream but the first
@@ -126,10 +126,10 @@ class StageNodes {
   bool too_large_ = false, described_ = false;
   std::array<StringId, kAxisNames.size()> groups_;  ///< by axis
   struct {
-    std::string_view name = {};  ///< "": the next node begins none
+    std::string_view name = {};  ///< "": no pass begins
     int64_t micro_batch = -1, chunk = 0;
   } next_pass_;
-  /// Of run(): by step its node, and whether another waits for it; what the step waits for.
+  /// State of run(): by step, its node, and whether another step waits for the node; the nodes to wait for.
   struct {
     std::vector<trace::NodeId> nodes, on;
     std::vector<uint8_t> awaited;

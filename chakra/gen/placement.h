@@ -1,5 +1,5 @@
-// Where a tensor is on a mesh, axis by axis, and which collective brings it from one place to another. Everything that
-// a step communicates inside a stage follows from this table.
+// The placement of a tensor on a mesh, axis by axis, and the collective that turns one
+// placement into another. All communication of a step inside a stage follows from this table.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace chakra::gen {
 
-/// What a dimension of a tensor counts.
+/// The meaning of a dimension of a tensor.
 enum class Dim : uint8_t {
   none,
   batch,       ///< sequences of a micro-batch, of all dp ranks
@@ -19,15 +19,15 @@ enum class Dim : uint8_t {
   hidden,      ///< width of the model
   heads,       ///< of queries, and of attention's output
   kv_heads,    ///< of keys and values
-  latent,      ///< width of what is between the two matrices of a latent projection
+  latent,      ///< width between the two matrices of a latent projection
   inner,       ///< width between the matrices of an MLP
   vocabulary,  ///< different tokens
   experts,     ///< of a layer
   tables,      ///< of a recommender
-  slots        ///< of an expert: tokens that it takes
+  slots        ///< of an expert: tokens that the expert takes
 };
 
-/// On one axis: every rank has all of it, a part of it along a dimension, or a term of a sum.
+/// The placement on one axis: every rank has all of a tensor, a part along a dimension, or a term of a sum.
 struct Placement {
   enum class Kind : uint8_t { replicated, sharded, partial } kind = Kind::replicated;
   Dim dim = Dim::none;
@@ -36,15 +36,15 @@ struct Placement {
 inline constexpr Placement kReplicated{}, kPartial{Placement::Kind::partial, Dim::none};
 constexpr Placement sharded(Dim dim) { return {Placement::Kind::sharded, dim}; }
 
-/// On each axis of a stage. A tensor of the experts is replicated on tp, cp and dp, and the others on etp, ep and edp:
-/// they are not counted there.
+/// The placement on each axis of a stage. A tensor of the experts is replicated on
+/// tp, cp and dp, all other tensors on etp, ep and edp: those axes are ignored.
 using Placements = std::array<Placement, 6>;
 
 struct Move {
   bool possible;
-  std::optional<trace::CommType> collective;  ///< none: each rank has what it needs
+  std::optional<trace::CommType> collective;  ///< empty: each rank already has its data
 };
-/// What brings a tensor from one placement on an axis to another.
+/// Return how to turn one placement of a tensor on an axis into another.
 Move move(Placement from, Placement to);
 
 }  // namespace chakra::gen

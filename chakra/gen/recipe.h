@@ -1,5 +1,5 @@
-// A step's options as text. A generated trace has them in its metadata ("recipe"), so that a what-if can make the step
-// with other ranks.
+// The options of a step as text. A generated trace has this "recipe" in
+// its metadata, so that a what-if can generate the step with other ranks.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,21 @@ namespace chakra::gen {
 
 struct StepOptions;
 
-/// "tp=2;pp=4;...": every option, and the model.
+/// Return "tp=2;pp=4;...": every option, and the model.
 std::string recipe(const StepOptions& options);
-/// The options of which recipe() made the text. Nothing where it is not such a text.
+/// Return the options in a text of recipe(), or nullopt for any other text.
 std::optional<StepOptions> read_recipe(std::string_view text);
 
-/// Adds the options to the metadata of a stage.
+/// Add the options to the metadata of a stage.
 void describe_recipe(const StepOptions& options, trace::Trace& t);
-/// The device and the stack, by their names or files, that the nodes have their times of; "": none.
+/// The device and the stack, by name or file, that give the nodes their times; "": absent.
 struct RecipeDevice {
   std::string device, stack;
 };
 void describe_recipe_device(const RecipeDevice& of, trace::Trace& t);
 RecipeDevice recipe_device_of(const trace::Trace& t);
 
-/// Those of a stage. Nothing where there are none.
+/// Return the options in the metadata of a stage, or nullopt if absent.
 std::optional<StepOptions> recipe_of(const trace::Trace& t);
 
 }  // namespace chakra::gen

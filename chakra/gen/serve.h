@@ -15,8 +15,8 @@
 
 namespace chakra::gen {
 
-/// Ranks that do the same passes: tp x pp x dp. A data-parallel rank is a replica with a batch of its own; ep of them
-/// share out the experts.
+/// Ranks that do the same passes: tp x pp x dp. A data-parallel rank is a
+/// replica with a separate batch; ep data-parallel ranks share the experts.
 struct ServeMesh {
   int64_t tp = 1, pp = 1, dp = 1, ep = 1;
 };
@@ -24,34 +24,34 @@ struct ServeMesh {
 struct ServeOptions {
   Model model;
 
-  ServeMesh mesh;                 ///< of all ranks, or of those that decode
-  ServeMesh prefill{0, 0, 0, 0};  ///< ranks of their own for prefill, before the others; 0: 1 where another is given
+  ServeMesh mesh;                 ///< all ranks, or the ranks that decode
+  ServeMesh prefill{0, 0, 0, 0};  ///< separate ranks for prefill, before the others; 0: 1 if another size is given
   bool separate() const { return prefill.tp > 0 || prefill.pp > 0 || prefill.dp > 0 || prefill.ep > 0; }
 
-  /// Tokens of the sequences of a replica of `mesh`: of their prompts; without prompts what the first step attends to,
-  /// its own token included. A single number stands for all of `batch`.
+  /// Tokens of the sequences of a replica of `mesh`: of the prompts; without prompts, the tokens that
+  /// the first step attends to, including the new token. A single number applies to all of `batch`.
   std::vector<int64_t> contexts{1024};
   int64_t batch = 0;    ///< sequences of a replica; 0: as many as contexts
   bool prompts = true;  ///< the job begins with prefill
-  int64_t chunk = 0;    ///< tokens of a prompt that prefill takes at once; 0: all
-  int64_t steps = 1;    ///< of decode: each adds a token to every sequence
+  int64_t chunk = 0;    ///< tokens of a prompt in one prefill pass; 0: all
+  int64_t steps = 1;    ///< decode steps: each adds a token to every sequence
 
-  bool absorbed = true;     ///< latent attention keeps latents and decodes on them; else keys and values of all heads
-  bool all_logits = false;  ///< of all tokens of a prompt, not only of the last one
-  bool merged_products = true;  ///< products of one input with several matrices are one, as servers do
-  bool overlap = true;          ///< computations that need no result of a collective run beside it
+  bool absorbed = true;     ///< latent attention caches latents and decodes on them; else keys and values of all heads
+  bool all_logits = false;  ///< for all tokens of a prompt, not only for the last
+  bool merged_products = true;  ///< one matrix multiplication for all matrices of one input, as in servers
+  bool overlap = true;          ///< computations run beside a collective if independent of the result
 
   int64_t bytes_per_element = 2;     ///< of parameters and activations
-  bool fp8 = false;                  ///< matrices of layers lie in 8 bits, and products read 8 bits an element
-  int64_t kv_bytes_per_element = 0;  ///< of the cache; 0: likewise
-  std::string kv_tier;               ///< of storage, with a share of the cache
+  bool fp8 = false;                  ///< matrices of layers have 8 bits, and multiplications read 8-bit elements
+  int64_t kv_bytes_per_element = 0;  ///< of the cache; 0: bytes_per_element
+  std::string kv_tier;               ///< storage tier with a share of the cache
   double kv_tier_share = 0;
 
   double peak_flop_per_s = 989e12;
   double memory_bytes_per_s = 3350e9;
-  double efficiency = 0.6;    ///< the share of the peak that a matrix product reaches
-  double fp8_flop_per_s = 0;  ///< the peak of products with 8-bit inputs; 0: twice the other
-  /// What the host takes between two passes, when no kernel runs: for a pass, and for each of its sequences.
+  double efficiency = 0.6;    ///< the share of the peak that a matrix multiplication reaches
+  double fp8_flop_per_s = 0;  ///< the peak of multiplications with 8-bit inputs; 0: twice peak_flop_per_s
+  /// Host time between two passes, when no kernel runs: for a pass, and for each sequence of the pass.
   int64_t pass_ns = 0, sequence_ns = 0;
 };
 
@@ -69,29 +69,29 @@ struct ServeSwitchRow {
 };
 extern const std::array<ServeSwitchRow, 5> kServeSwitches;
 
-/// A class for each pipeline stage, or more where ranks of one send or take different parts of the cache. Group slots
-/// "tp", "ep", "etp", with "prefill-" before those of ranks of their own. Cost: O(nodes of the classes + ranks), with
-/// ranks of their own for prefill also O(ranks x layers).
+/// Generate serving, with a class for each pipeline stage, or more if ranks of a stage send or receive
+/// different parts of the cache. Group slots "tp", "ep", "etp", with the prefix "prefill-" for separate
+/// prefill ranks. Cost: O(nodes of the classes + ranks), with separate prefill ranks also O(ranks x layers).
 /// Errors (all usage): gen.serve.range, gen.serve.divide, gen.serve.large, gen.serve.unsupported.
 Result<trace::ClassJob> serve(const ServeOptions& options);
 
-/// Of all prefill passes, or all decode steps, all ranks.
+/// Sums over all prefill passes, or all decode steps, of all ranks.
 struct PhaseStats {
-  double tokens = 0;                            ///< that go in
-  double operations = 0;                        ///< products only, a multiply-add counts 2
-  double surplus = 0;                           ///< of them those that one rank alone would not do
+  double tokens = 0;                            ///< input tokens
+  double operations = 0;                        ///< matrix multiplications only, a multiply-add counts 2
+  double surplus = 0;                           ///< part of these that a single rank would not do
   double parameter_bytes = 0, cache_bytes = 0;  ///< read
 };
-/// Bytes that a rank holds at most.
+/// The most bytes that a rank holds.
 struct ServeMemory {
   double parameters = 0;
-  double cache = 0;        ///< of its layers and heads, when all is done; without the share in a tier
+  double cache = 0;        ///< of the rank's layers and heads, at the end; without the share in a tier
   double expanded = 0;     ///< keys and values of all heads, which latent attention keeps between chunks of a prompt
-  double activations = 0;  ///< inputs and output of an operator, the most of them all
+  double activations = 0;  ///< inputs and output of the largest operator
   double sum() const { return parameters + cache + expanded + activations; }
 };
 struct ServeClassStats {
-  bool prefill = false, decode = false;  ///< what its ranks do
+  bool prefill = false, decode = false;  ///< phases of these ranks
   int64_t first_rank = 0, ranks = 0;
   double parameters = 0, operations = 0;  ///< of a rank
   double parameter_bytes = 0, cache_bytes = 0;
@@ -101,12 +101,12 @@ struct ServeClassStats {
 };
 struct ServeStats {
   int64_t parameters = 0, active_parameters = 0;
-  int64_t kv_bytes_per_token = 0;  ///< as the cache holds it, all layers
+  int64_t kv_bytes_per_token = 0;  ///< in the cache, over all layers
   PhaseStats prefill, decode;
-  double transfer_bytes = 0;  ///< of the cache, from ranks of prefill to those of decode
+  double transfer_bytes = 0;  ///< of the cache, from prefill ranks to decode ranks
   std::vector<ServeClassStats> classes;
 };
-/// Of the job that serve() makes of these options.
+/// Return statistics of the job that serve() makes of these options.
 Result<ServeStats> serve_stats(const ServeOptions& options, const trace::ClassJob& job);
 
 }  // namespace chakra::gen

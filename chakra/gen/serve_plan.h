@@ -1,4 +1,4 @@
-// A job of serving, decided: who does which passes, what attention meets in each, what goes from whom to whom.
+// The plan of a serving job: passes of the ranks, tokens that attention meets in each pass, transfers between ranks.
 #pragma once
 
 #include <string>
@@ -8,36 +8,36 @@
 
 namespace chakra::gen {
 
-/// Alike sequences of a replica in a pass.
+/// Equivalent sequences of a replica in a pass.
 struct Reach {
   double count = 1;
-  double before = 0, tokens = 1;  ///< of a sequence: in the cache already; that the pass adds
-  double prompt = 0;              ///< of a sequence: all that prefill takes in
+  double before = 0, tokens = 1;  ///< of a sequence: already in the cache; added by the pass
+  double prompt = 0;              ///< of a sequence: all tokens that prefill takes in
 };
 struct ServePass {
   bool decode = false;
   std::vector<Reach> reaches;
-  double tokens = 0, ends = 0;  ///< of a replica: that go in; whose logits are computed
+  double tokens = 0, ends = 0;  ///< of a replica: input tokens; tokens with logits
 };
 
-/// Of a replica, all its sequences together.
-double keys_met(const ServePass& pass, const Attention& attention, bool causal);  ///< by its tokens, one by one
-double remaining_tokens(const ServePass& pass, const Attention& attention);  ///< of a prompt's, those decode may reach
-double tokens_read(const ServePass& pass, const Attention& attention);       ///< new ones, and earlier ones in reach
+/// Return sums over all sequences of a replica.
+double keys_met(const ServePass& pass, const Attention& attention, bool causal);  ///< by the tokens, one by one
+double remaining_tokens(const ServePass& pass, const Attention& attention);  ///< prompt tokens that decode may reach
+double tokens_read(const ServePass& pass, const Attention& attention);       ///< new tokens, and earlier in reach
 
-inline constexpr double kTokenBytes = 4;  ///< of a word's number
+inline constexpr double kTokenBytes = 4;  ///< of a token's number
 
 /// Ranks that do the same passes.
 struct Side {
-  std::string prefix;  ///< of its groups
+  std::string prefix;  ///< of group names
   Mesh mesh;
   int64_t first_rank = 0;
   int64_t sequences = 0;              ///< of a replica
-  std::vector<int64_t> first_layers;  ///< of each stage, and their number
+  std::vector<int64_t> first_layers;  ///< of each stage; then the number of layers
   std::vector<ServePass> passes;
 
   int64_t stages() const { return mesh.of(Axis::pp); }
-  /// The cache when all is done: tokens that layers with this attention hold of a replica.
+  /// Return the tokens of a replica that layers with this attention have in the cache at the end.
   double held_tokens(const Attention& attention) const;
   std::vector<Slot> slots(bool experts) const;
 };
@@ -45,17 +45,17 @@ struct Side {
 /// A part of the cache, or the tokens, that goes to or comes from another rank.
 struct Link {
   int64_t peer = 0;       ///< position in Links::peers
-  int64_t sequences = 0;  ///< of those of a replica that prefills
+  int64_t sequences = 0;  ///< of a replica that prefills
   double width = 0;       ///< of the cache: elements of a token
 };
 struct Links {
   std::vector<int64_t> peers;             ///< ranks, ascending
   std::vector<std::vector<Link>> layers;  ///< of the rank's stage
-  std::vector<Link> tokens;               ///< the last stage's to the first one's
+  std::vector<Link> tokens;               ///< from the last stage to the first
 };
 
 struct ServePlan {
-  ServeOptions o;  ///< nothing left to a default
+  ServeOptions o;  ///< all defaults resolved
   StepOptions rates;
   std::vector<Side> sides;  ///< one, or prefill and decode
   bool experts = false;
@@ -64,24 +64,24 @@ struct ServePlan {
   double element() const { return static_cast<double>(o.bytes_per_element); }
   double cache_element() const { return static_cast<double>(o.kv_bytes_per_element); }
   const Attention& attention(int64_t layer) const { return o.model.block(static_cast<size_t>(layer)).attention; }
-  /// Elements that a token leaves in the cache of a layer, and of them those of a tensor-parallel rank.
+  /// Return the elements that a token adds to the cache of a layer; cache_width(): those of a tensor-parallel rank.
   Extent cache(const Attention& attention) const {
     return cache_extent(attention, o.absorbed && attention.kv_rank > 0);
   }
   double cache_width(const Attention& attention, const Mesh& mesh) const;
 
-  /// Programs of a pass on a mesh: of kinds of layers; then embedding, head (empty where the pass has no logits).
+  /// Return the programs of a pass on a mesh: of kinds of layers; then embedding and head (empty without logits).
   std::vector<Unit> units(const Mesh& mesh, const ServePass& pass) const;
-  /// A pass that all parts of the model have.
+  /// Return a pass that uses all parts of the model.
   static ServePass whole_pass() { return {true, {{1, 0, 1, 0}}, 1, 1}; }
-  /// Of a rank of a side: what it gives to, or gets from, ranks of the other one. Cost: O(layers x peers).
+  /// Return the transfers between a rank of a side and ranks of the other side. Cost: O(layers x peers).
   Links links(size_t side, int64_t rank) const;
-  /// Bytes of a link after a pass of prefill.
+  /// Return the bytes of a link after a prefill pass.
   double cache_bytes(const Link& link, const ServePass& pass, const Attention& attention) const;
   double token_bytes(const Link& link, const ServePass& pass) const;
 };
 
-/// Errors: those of serve().
+/// Plan a serving job. Errors: those of serve().
 Result<ServePlan> serve_plan(const ServeOptions& options);
 
 }  // namespace chakra::gen

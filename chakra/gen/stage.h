@@ -1,4 +1,4 @@
-// The trace of one pipeline stage of a training step, as the ranks of a place of ep run it (Plan::places).
+// The trace of one pipeline stage of a training step, for the ranks of a place of ep (Plan::places).
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@ namespace chakra::gen {
 
 struct StageTrace {
   trace::Trace trace;
-  std::vector<Neighbour> peers;  ///< which one is in each peer slot
+  std::vector<Neighbour> peers;  ///< the neighbour in each peer slot
 };
 
-/// Errors: gen.step.large.
+/// Build the trace of a stage. Errors: gen.step.large.
 Result<StageTrace> build_stage(const Plan& plan, int64_t stage, int64_t place);
 
 }  // namespace chakra::gen

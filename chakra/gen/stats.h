@@ -12,13 +12,13 @@ namespace chakra::gen {
 
 struct Moved {
   double bytes = 0;       ///< the larger of in and out
-  double wire_bytes = 0;  ///< to others
+  double wire_bytes = 0;  ///< sent to other ranks
 };
-/// By group and type. `all_ranks`: members of a group without a slot. `others`: the name of messages on the streams of
-/// rings, which are those to ranks of another axis than pp. `uneven`: the sum of uneven all-to-alls.
+/// Return sums by group and type. `all_ranks`: members of a group without a slot. `others`: the name of messages
+/// on the streams of rings, which go to ranks of another axis than pp. `uneven`: the sum of uneven all-to-alls.
 std::vector<Communication> communication(const trace::Trace& trace, const std::vector<Slot>& slots, double all_ranks,
                                          std::string_view others, const Moved& uneven = {});
-/// By tier and kind.
+/// Return sums by tier and kind.
 std::vector<StorageSum> storage(const trace::Trace& trace);
 
 }  // namespace chakra::gen

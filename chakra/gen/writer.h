@@ -1,5 +1,5 @@
-// Writes the graph of a block down, an operator a line. What several kinds of blocks have is here: norms, attention,
-// MLPs, experts.
+// Writes the graph of a block, operator by operator: norms,
+// attention, MLPs and experts, which several kinds of blocks share.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ class Writer {
   }
   const std::vector<Extent>& dims(size_t t) const { return g.tensors[t].dims; }
   std::vector<Extent> example(Extent width) const { return {{Dim::batch, b_.sequences}, width}; }
-  /// What the part before hands over.
+  /// Add an input from the previous part.
   size_t input(std::string name, std::vector<Extent> dims) {
     g.inputs.push_back(tensor(std::move(name), std::move(dims)));
     return g.inputs.back();
@@ -43,12 +43,12 @@ class Writer {
     return t;
   }
 
-  /// The product that was just written: of few numbers, or one that decides.
+  /// Keep the last matrix multiplication out of 8 bits: it has few numbers, or makes a decision.
   size_t precise(size_t t) {
     g.ops.back().precise = true;
     return t;
   }
-  /// `in`: what is multiplied of the input's last dimension, where that is not all of it.
+  /// `in`: the part of the input's last dimension to multiply, if not all of it.
   size_t matmul(const std::string& name, size_t x, Extent out, Dim cut, bool bias, Extent in = {}) {
     std::vector<Extent> result = dims(x);
     if (in.dim == Dim::none) in = result.back();
@@ -66,7 +66,7 @@ class Writer {
   /// `width`: elements that are normalised together.
   size_t norm(const std::string& name, size_t x, double width) {
     const Extent last = dims(x).back();
-    // Numbers of heads that each have their own weight are dealt out with the heads.
+    // Weights for each number of the heads are dealt out with the heads.
     const bool all_heads = (last.dim == Dim::heads || last.dim == Dim::kv_heads) && width == last.count * last.unit;
     Op& op = this->op(OpKind::norm, name, {x}, dims(x));
     op.weights.push_back(
@@ -83,7 +83,7 @@ class Writer {
     return op.output;
   }
 
-  /// Learned ones.
+  /// Add learned positions.
   size_t positions(size_t x) {
     Op& op = this->op(OpKind::lookup, "positions", {}, tokens(hidden()));
     op.weights.push_back({{{Dim::none, real(m_.learned_positions)}, hidden()}});
@@ -93,7 +93,7 @@ class Writer {
     const Extent count{Dim::sequence, real(m_.patches.count)}, width{Dim::none, real(m_.patches.width)};
     return op(OpKind::source, "picture", {}, {{Dim::batch, b_.sequences}, count, width}).output;
   }
-  /// A number for each class, and their loss: each rank has some of the classes.
+  /// Add a number for each class, and the loss: each rank has some of the classes.
   void classes(size_t x) {
     const size_t logits = matmul("head", x, {Dim::vocabulary, real(m_.vocabulary)}, Dim::vocabulary, m_.head_bias);
     std::vector<size_t> inputs{logits};
@@ -106,12 +106,12 @@ class Writer {
     }
     op(OpKind::loss, "loss", inputs, one, true).reads = 0;
   }
-  /// `times` numbers for each one of a token's vector.
+  /// Return `times` numbers for each element of a token's vector.
   size_t modulation(size_t x, double times) {
     const size_t active = condition(like(OpKind::activation, "modulation.activation", {x}));
     return condition(precise(matmul("modulation", active, {Dim::inner, times * real(m_.hidden)}, Dim::inner, true)));
   }
-  /// `part`: of the numbers that are used here.
+  /// `part`: the share of the numbers that this operator uses.
   size_t modulate(const std::string& name, size_t x, size_t numbers, double part) {
     std::vector<Extent> same = dims(x);
     Op& op = this->op(OpKind::modulate, name, {x, numbers}, std::move(same));
@@ -119,7 +119,7 @@ class Writer {
     return op.output;
   }
 
-  /// `width`: of a head's output, where some of it is not a product.
+  /// `width`: of a head's output, if a part of the output is not multiplied.
   size_t per_head(const std::string& name, size_t x, int64_t in, int64_t out, int64_t width) {
     std::vector<Extent> result = dims(x);
     const double heads = result.back().count;

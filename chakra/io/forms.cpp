@@ -9,7 +9,7 @@ namespace chakra::io {
 namespace {
 
 constexpr unsigned kNoTraces =
-    static_cast<unsigned>(kind::Group::recording) | static_cast<unsigned>(kind::Group::other);
+    static_cast<unsigned>(filetype::Group::recording) | static_cast<unsigned>(filetype::Group::other);
 constexpr std::string_view kNodeCount = "chakra_nodes";
 
 class EtSink : public RecordSink {
@@ -70,7 +70,7 @@ std::string without_count(MetadataRecord metadata) {
 }  // namespace
 
 const FormatRow* form_of(std::string_view head) {
-  const kind::Row* const row = kind::recognise(head, kind::Group::trace);
+  const filetype::Row* const row = filetype::recognise(head, filetype::Group::trace);
   return row ? find_format(row->name) : nullptr;
 }
 
@@ -101,10 +101,10 @@ Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form
   if (file.container) return open_rank(*file.container, file.rank);
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
   if (!form) {
-    CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kTraceHead));
+    CHAKRA_ASSIGN(const std::string_view head, source.peek(filetype::kTraceHead));
     form = form_of(head);
-    if (const kind::Row* const row = form ? nullptr : kind::recognise(head, kNoTraces))
-      return kind::refuse(*row, "a Chakra trace", file.path);
+    if (const filetype::Row* const row = form ? nullptr : filetype::recognise(head, kNoTraces))
+      return filetype::refuse(*row, "a Chakra trace", file.path);
   }
   if (!form) form = format_of_name(file.path);
   if (!form) form = find_format("et");  // whose reader will report the error

@@ -27,7 +27,7 @@ namespace {
 
 /// Other JSON than ours lies beside traces: groups, recordings.
 bool is_trace(const std::string& path, const FormatRow& form) {
-  const auto kind = kind::recognise(path, static_cast<unsigned>(kind::Group::trace));
+  const auto kind = filetype::recognise(path, static_cast<unsigned>(filetype::Group::trace));
   return kind && *kind && (*kind)->name == form.name;
 }
 

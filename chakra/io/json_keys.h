@@ -8,7 +8,7 @@
 
 namespace chakra::io {
 
-/// The names of JSON, and those of protobuf, which protobuf's own readers also accept.
+/// The names of JSON, and the names of protobuf, which protobuf's readers also accept.
 enum class Key : uint8_t {
   id,
   name,

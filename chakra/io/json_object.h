@@ -10,20 +10,20 @@
 
 namespace chakra::io {
 
-/// Reads one object into a record and the record into a message. Strings of the record belong to the parser
-/// or to `texts_`, until the next object.
+/// Reads one object into a record and the record into a message. Strings of the
+/// record belong to the parser or to `texts_`, until the next object.
 class ObjectReader {
  public:
   Result<void> node(ondemand::object& object, wire::Bytes& out);
-  /// `nodes`: how many the file announces; it stays as it is where it announces none.
+  /// `nodes`: the number of nodes that the file announces; unchanged if the file announces no number.
   Result<void> metadata(ondemand::object& object, wire::Bytes& out, int64_t& nodes);
 
  private:
   void start();
-  /// Text, or {"base64": "..."} where it is no UTF-8.
+  /// Read text, or {"base64": "..."} for bytes that are not UTF-8.
   Result<void> string(std::string_view key, JsonValue& value, std::string_view& text);
   Result<void> base64(std::string_view key, JsonValue& value, std::string_view& bytes);
-  /// Whole fields of protobuf's wire format: otherwise a message that is written with them could not be read.
+  /// Read complete fields of protobuf's wire format: a message written with incomplete fields would be unreadable.
   template <class Record = NodeRecord>
   Result<void> unknown(std::string_view key, JsonValue& value, int32_t owner, UnknownFields& fields);
   Result<void> io(std::string_view key, JsonValue& value, IoRecord& record, int32_t owner, UnknownFields& fields);

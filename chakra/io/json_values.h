@@ -1,5 +1,5 @@
-// Single values of the JSON forms, checked. They are inline: a file has millions of them. An error has no place; the
-// reader of the file adds it.
+// Checked single values of the JSON forms, inline because a file has millions of
+// values. An error has no place; the reader of the file adds the place.
 #pragma once
 
 #include <fmt/core.h>
@@ -32,7 +32,7 @@ inline Result<bool> done(Result<void> result) {
   return true;
 }
 
-/// Calls read(key, row, value) for each member; an error if it does not take it, or a key is a duplicate.
+/// Call read(key, row, value) for each member; an error if `read` rejects the member, or a key is a duplicate.
 template <class Read>
 Result<void> members(ondemand::object& object, const Read& read) {
   const TextMap<KeyRow>& known = json_keys();
@@ -74,7 +74,7 @@ inline Result<ondemand::object> object_of(std::string_view key, JsonValue& value
     return code == simdjson::INCORRECT_TYPE ? wrong(key, "an object") : broken(code);
   return object;
 }
-/// A number's or literal's text; a string's without quotes.
+/// Return the text of a number or literal; of a string the text without quotes.
 inline Result<std::string_view> scalar(std::string_view key, JsonValue& value) {
   ondemand::json_type type;
   if (const auto code = value.type().get(type)) return broken(code);
@@ -125,7 +125,7 @@ Result<void> only_member(std::string_view key, JsonValue& value, std::string_vie
   return {};
 }
 
-/// Its bits: a number, "NaN", "Infinity", "-Infinity", or {"bits": "0x..."}.
+/// Read the bits of a real: a number, "NaN", "Infinity", "-Infinity", or {"bits": "0x..."}.
 inline Result<void> real(std::string_view key, JsonValue& value, bool single, uint64_t& bits) {
   ondemand::json_type type;
   if (const auto code = value.type().get(type)) return broken(code);

@@ -1,4 +1,4 @@
-// What the name of a trace's file says.
+// Parse the name of a trace's file.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace chakra::io {
 
-/// Of a name that ends with .gz or .zst the part before it.
+/// Return the part of a name before .gz or .zst.
 std::string_view without_packing(std::string_view name);
 /// "trace.12.et.gz", ".et" -> {"trace", 12}; false for other names.
 bool split_name(std::string_view name, std::string_view ending, std::string_view& prefix, int64_t& rank);

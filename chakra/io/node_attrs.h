@@ -1,4 +1,4 @@
-// Attributes of a node -> columns of a `Trace`. A table says which attribute goes where; the rest goes to Trace::attrs.
+// Attributes of a node -> columns of a `Trace`. A table maps attributes to columns; the rest goes to Trace::attrs.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace chakra::io {
 
-/// A node while it is read: its row, and the values of attributes that go into columns together with others.
+/// A node during reading: its row, and the values of attributes that are combined into columns.
 struct NodeDraft {
   trace::Builder& builder;
   bool texts = false;  ///< ReadOptions::texts
@@ -20,9 +20,9 @@ struct NodeDraft {
   std::optional<int64_t> start_ns = {}, duration_ns = {}, tid = {}, stream = {};
   int64_t pid = 0, device = 0;
   AttrList dep_kinds = {}, dep_lags = {};  ///< parallel to the data_deps
-  Result<void> lists = {};                 ///< the first error in a list, io.et.damaged: reading ends then
+  Result<void> lists = {};                 ///< the first error in a list, io.et.damaged: ends the reading
 
-  /// For the next node; lists keep their room.
+  /// Prepare for the next node; lists keep their room.
   void begin(trace::NodeId node, int64_t default_pid) {
     row = node;
     for (auto* time_or_lane : {&start_ns, &duration_ns, &tid, &stream}) time_or_lane->reset();
@@ -33,27 +33,27 @@ struct NodeDraft {
   }
 };
 
-/// What a trace keeps of an attribute, text still the file's; nothing for lists and what has no value.
+/// Return the attribute for a trace, text still in the file's memory; std::nullopt for lists and missing values.
 std::optional<trace::Attr> kept(const AttrRecord& attr, trace::Trace& trace);
 
 struct AttrRow {
   std::string_view name;
-  /// Takes the attribute, or leaves it out where its value has a wrong type. Errors go to NodeDraft::lists: a Result
-  /// for each of millions of attributes costs time.
+  /// Take the attribute, or leave out an attribute with a value of a wrong type. Errors go to
+  /// NodeDraft::lists, because a Result for each of millions of attributes costs time.
   void (*take)(const AttrRecord& attr, NodeDraft& node) = nullptr;
 };
 
-/// Puts attributes where the table says. Nodes of a file mostly have the same attributes at the same places, so it
-/// remembers which row was used last at each place.
+/// Puts attributes where the table requires. Nodes of a file mostly have the same attributes
+/// at the same places, so the reader remembers the row used last at each place.
 class AttrReader {
  public:
-  /// `place`: the attribute's among those of its node.
+  /// Read one attribute. `place`: the index of the attribute in its node.
   void read(const AttrRecord& attr, size_t place, NodeDraft& node);
 
  private:
   struct Seen {
     std::string name;
-    const AttrRow* row = nullptr;  ///< null: there is none
+    const AttrRow* row = nullptr;  ///< null: no row has the name
   };
   std::vector<Seen> seen_;  ///< by place
 };

@@ -1,4 +1,4 @@
-// What the readers and writers of the forms share.
+// Helpers shared by the readers and writers of the forms.
 #pragma once
 
 #include <utility>
@@ -12,18 +12,18 @@ using schema::are_fields;
 using schema::kMostAttrs;
 using schema::ListValue;
 
-/// As protobuf's JSON mapping names a field: "data_deps" is "dataDeps".
+/// Return the name of a field in protobuf's JSON mapping: "data_deps" is "dataDeps".
 std::string json_name(std::string_view name);
 
-/// The metadata, with which a trace begins. `message`: its bytes, valid until the next one is read.
+/// Return the metadata, the first record of a trace. `message`: the bytes, valid until the next message is read.
 /// Errors: io.et.empty, io.et.not_a_trace, those of the source.
 Result<MetadataRecord> first_record(RecordSource& source, std::string_view& message);
 
-/// An empty message is a node of which everything is a default, its id 0, too. One may be. A second would have the
-/// same id: zero bytes are empty messages, and a crash or a copy that was cut may leave many of them.
+/// An empty message is a node with defaults only, its id 0, too. One such node is allowed. A second would have
+/// the same id: zero bytes are empty messages, and a crash or a truncated copy may leave many zero bytes.
 class EmptyNodes {
  public:
-  /// For each node of a trace. Errors: io.et.damaged.
+  /// Check a node; call for each node of a trace. Errors: io.et.damaged.
   Result<void> see(std::string_view message, const RecordSource& source) {
     if (!message.empty() || !std::exchange(any_, true)) return {};
     return fail(Code::bad_input, "io.et.damaged",

@@ -1,4 +1,4 @@
-// What bounds a job, what overlaps, what is moved: what `chakra analyze` does, as a call.
+// `chakra analyze` as a call: bottlenecks, overlap, traffic and stragglers of a job.
 #pragma once
 
 #include <string>
@@ -18,30 +18,30 @@ struct AnalyzeOptions {
   std::string groups;             ///< a file
   std::vector<std::string> only;  ///< names of analyze::kAnalyses; empty: all
   analyze::LaunchScope scope = {};
-  bool details = false;     ///< also the tables that are too long for people
+  bool details = false;     ///< also the tables that are too long for the text
   bool imbalances = false;  ///< also AnalyzedJob::imbalances
-  LoadedPtr loaded = {};    ///< instead of what `path` names
+  LoadedPtr loaded = {};    ///< read instead of `path`
 };
 options::Options rows_of(AnalyzeOptions& options);
 
 struct AnalyzedJob {
-  std::string path;  ///< the job, as it was asked for
+  std::string path;  ///< the job, as given
   size_t ranks = 0;
   std::vector<result::NamedTable> tables;
   std::vector<analyze::Imbalance> imbalances;
   Findings findings;
 };
 
-/// Errors: cli.usage for options out of range, such as an analysis that does not exist; those of reading and of the
+/// Analyze a job. Errors: cli.usage for options out of range, such as an unknown analysis; errors of reading and of the
 /// analyses.
 Result<AnalyzedJob> analyze_job(const AnalyzeOptions& options);
 
-/// What people read: the first rows of each table that is for people, and the findings.
+/// Return the text: the first rows of each table, without the tables of `details`, and the findings.
 result::Report report_of(const AnalyzedJob& job);
-/// What programs read: each table under its name. Cost: O(cells).
+/// Return the answer: each table under its name. Cost: O(cells).
 answer::Answer answer_of(const AnalyzedJob& job);
-/// The most unbalanced group and type, for view::to_heat_map(): a row for each collective, a column for each rank.
-/// Where nothing is unbalanced it has no rows, and its title says so.
+/// Return the most unbalanced group and type, for view::to_heat_map(): a row for each collective, a column for each
+/// rank. If no group is unbalanced, the table has no rows, and the title reports that.
 result::Table picture_of(const std::vector<analyze::Imbalance>& imbalances);
 
 }  // namespace chakra::job

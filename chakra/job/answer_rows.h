@@ -1,4 +1,4 @@
-// Rows of answers that several of them have.
+// Rows that several answers share.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace chakra::job {
 
-/// One array of two.
+/// Concatenate two arrays.
 template <class Row, size_t A, size_t B>
 constexpr std::array<answer::Column<Row>, A + B> joined(const std::array<answer::Column<Row>, A>& a,
                                                         const std::array<answer::Column<Row>, B>& b) {
@@ -26,7 +26,7 @@ constexpr std::array<answer::Column<Row>, A + B> joined(const std::array<answer:
   return all;
 }
 
-/// Picoseconds that JSON also has in nanoseconds. `key` ends with _ps.
+/// A time in picoseconds that JSON also has in nanoseconds. `key` must end with _ps.
 template <auto Member>
 constexpr auto time_column(std::string_view key, std::string_view meaning) {
   return also_ns(answer::column<Member>(key, answer::Unit::ps, meaning));
@@ -36,7 +36,7 @@ constexpr auto time_column(std::string_view key, std::string_view meaning, Get g
   return also_ns(answer::column<Row>(key, answer::Unit::ps, meaning, get));
 }
 
-/// Only in rows where `has` it.
+/// A column that is present only in rows for which Has{}(row) is true.
 template <class Row, class Has, class Get>
 constexpr auto column_if(Has, std::string_view key, answer::Unit unit, std::string_view meaning, Get,
                          answer::Missing missing = answer::Missing::left_out) {
@@ -46,16 +46,16 @@ constexpr auto column_if(Has, std::string_view key, answer::Unit unit, std::stri
       missing);
 }
 
-/// A row of a table that people read, as a row of an answer.
+/// A row of a text table, as a row of an answer.
 using TableRow = std::vector<result::Table::Cell>;
-/// The cell at a place. T: std::string, int64_t, double, or Table::Cell where it may be a number or a word.
+/// The cell at a place. T: std::string, int64_t, double, or Table::Cell for a number or a word.
 template <size_t Place, class T>
 constexpr auto cell(std::string_view key, answer::Unit unit, std::string_view meaning) {
   if constexpr (std::same_as<T, result::Table::Cell>)
     return answer::column<TableRow>(key, unit, meaning, [](const TableRow& row) { return row[Place]; });
   else return answer::column<TableRow>(key, unit, meaning, [](const TableRow& row) { return std::get<T>(row[Place]); });
 }
-/// A time, or none where the table has a word.
+/// A time, or nullopt if the table has a word.
 template <size_t Place>
 constexpr auto time_cell(std::string_view key, std::string_view meaning) {
   return time_column<TableRow>(key, meaning, [](const TableRow& row) {

@@ -1,4 +1,4 @@
-// Devices and networks from measured times: what `chakra calibrate` does, as calls.
+// `chakra calibrate` as calls: fit devices and networks to measured times.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 namespace chakra::job {
 
 struct CalibrateDeviceOptions {
-  std::vector<std::string> from;  ///< tables of measured kernels; linked traces and folders of them
+  std::vector<std::string> from;  ///< tables of measured kernels; linked traces and folders of traces
   std::string output;             ///< the device file
-  std::string device;             ///< a name or a device file; "": the one that the tables name
+  std::string device;             ///< a name or a device file; "": the device named in the tables
 };
 options::Options rows_of(CalibrateDeviceOptions& options);
 
@@ -23,10 +23,10 @@ struct CalibratedDevice {
   std::string output;
   calibrate::FittedDevice fitted;
 };
-/// Fits and writes the file. Errors: those of reading and calibrate::fit_device; base.file.*.
+/// Fit and write the file. Errors: as for reading and calibrate::fit_device; base.file.*.
 Result<CalibratedDevice> calibrate_device(const CalibrateDeviceOptions& options);
 result::Report report_of(const CalibratedDevice& device);
-/// Shares where people read percents, null where a kernel is not judged.
+/// Return the answer: shares instead of the percents in the text, null if a kernel is not judged.
 answer::Answer answer_of(const CalibratedDevice& device);
 
 struct CalibrateNetworkOptions {
@@ -35,7 +35,7 @@ struct CalibrateNetworkOptions {
 };
 options::Options rows_of(CalibrateNetworkOptions& options);
 
-/// Fits and writes the file. Errors: those of calibrate::fit_network; base.file.*.
+/// Fit and write the file. Errors: as for calibrate::fit_network; base.file.*.
 Result<calibrate::FittedNetwork> calibrate_network(const CalibrateNetworkOptions& options);
 answer::Answer answer_of(const calibrate::FittedNetwork& fitted);
 

@@ -1,4 +1,4 @@
-// Rules and proofs over a job: what `chakra check` does, as a call.
+// `chakra check` as a call: rules and proofs over a job.
 #pragma once
 
 #include <span>
@@ -17,36 +17,36 @@ namespace chakra::job {
 
 struct CheckOptions {
   std::string path;       ///< the job: a prefix, a folder, a container, one trace, or a ranks.json
-  std::string groups;     ///< a file; what it names goes before what the traces say
+  std::string groups;     ///< a file; takes precedence over the groups of the traces
   std::string expand;     ///< "N[:RANK]"
-  LoadedPtr loaded = {};  ///< instead of what `path` names
+  LoadedPtr loaded = {};  ///< read instead of `path`
 };
 options::Options rows_of(CheckOptions& options);
 
 struct CheckedJob {
-  std::string path;  ///< the job, as it was asked for
+  std::string path;  ///< the job, as given
   size_t ranks = 0;
-  int64_t nodes = 0;  ///< of dumps: records
+  int64_t nodes = 0;  ///< for dumps: records
   Findings findings;
-  bool dumps = false;   ///< the job is dumps of a flight recorder
-  result::Table where;  ///< of dumps: where each rank is
+  bool dumps = false;   ///< the job consists of dumps of a flight recorder
+  result::Table where;  ///< for dumps: the position of each rank
 
   bool ok() const { return !check::any_error(findings); }
 };
 
-/// Errors: those of reading; a job that breaks a rule is not an error but has findings. Cost: that of check::check.
+/// Check a job. Errors: as for reading; broken rules are findings, not errors. Cost: that of check::check.
 Result<CheckedJob> check_job(const CheckOptions& options);
 
-/// The same of dumps of PyTorch's flight recorder: which rank hangs in which collective. A folder of them, or files.
-/// Errors: those of flight::read_dumps.
+/// Check dumps of PyTorch's flight recorder: report the collective in which each rank hangs. `paths`: a folder, or
+/// files. Errors: as for flight::read_dumps.
 Result<CheckedJob> check_dumps(const std::vector<std::string>& paths);
-/// Whether a path is a dump, or a folder of dumps.
+/// Return true for a dump, or a folder of dumps.
 bool is_dump_path(const std::string& path);
 
-/// `ok` (no error in any of the jobs), `jobs[]`, and the findings of all. Cost: O(findings).
+/// Return `ok` (no error in any of the jobs), `jobs[]`, and the findings of all jobs. Cost: O(findings).
 answer::Answer answer_of(std::span<const CheckedJob> jobs);
 inline answer::Answer answer_of(const CheckedJob& job) { return answer_of(std::span(&job, 1)); }
-/// What people read: of each job a line of how much was looked at, and the findings.
+/// Return the text: for each job a line with the number of ranks and nodes checked, and the findings.
 view::Text text_of(std::span<const CheckedJob> jobs);
 inline view::Text text_of(const CheckedJob& job) { return text_of(std::span(&job, 1)); }
 

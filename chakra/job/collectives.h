@@ -1,4 +1,4 @@
-// Which algorithms collectives take, as users say it.
+// Selection of algorithms for collectives, as users write it.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace chakra::job {
 
-/// `rules`: rules as text, a file of rules, or an MSCCL file, which is the rule for its operation. A rule may name an
-/// MSCCL file; in a file of rules its path is relative to that file. Empty: no rules.
-/// Errors: those of coll::parse_selection, foreign::read_program and read_file.
+/// Read rules: text, a file of rules, or an MSCCL file (the rule for the operation of the file). A rule may name an
+/// MSCCL file; in a file of rules, paths are relative to that file. Empty: no rules.
+/// Errors: as for coll::parse_selection, foreign::read_program and read_file.
 Result<coll::Selection> read_collectives(const std::string& rules);
 
 }  // namespace chakra::job

@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <map>
 
+#include "chakra/filetype/filetype.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/paths.h"
-#include "chakra/kind/kind.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
@@ -67,10 +67,10 @@ Result<std::optional<trace::TraceSet>> foreign_job(const ConvertOptions& o, Find
   if (o.paths.size() != 1 || !is_file(o.paths[0]) || io::is_class_job(o.paths[0])) return std::nullopt;
   if (o.from.empty()) {
     CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.paths[0]));
-    CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kHead));
-    const kind::Row* const row = kind::recognise(head, kind::kAllGroups);
+    CHAKRA_ASSIGN(const std::string_view head, source.peek(filetype::kHead));
+    const filetype::Row* const row = filetype::recognise(head, filetype::kAllGroups);
     const bool is_foreign = !(row && row->marked) && foreign::form_of(head);
-    if (!is_foreign && row && row->group == kind::Group::recording)
+    if (!is_foreign && row && row->group == filetype::Group::recording)
       return fail(Code::bad_input, "cli.convert.recording",
                   "this is a recording of PyTorch; 'chakra link' makes a trace of it", {o.paths[0]});
     if (!is_foreign) return std::nullopt;

@@ -1,4 +1,4 @@
-// Traces of one form in another one: what `chakra convert` does, as a call.
+// `chakra convert` as a call: convert traces from one format to another.
 #pragma once
 
 #include <optional>
@@ -12,30 +12,30 @@
 namespace chakra::job {
 
 struct ConvertOptions {
-  std::vector<std::string> paths;  ///< jobs of any form, together one job; or one file of another tool's form
+  std::vector<std::string> paths;  ///< jobs in any format, together one job; or one file in another tool's format
   std::string output;  ///< a file; of several ranks a prefix (PREFIX.<rank>.et) or a folder, made where it ends in "/"
-  std::string from = {};  ///< form of the inputs; empty: told by their contents
-  std::string to = {};    ///< form of the output; empty: told by its name
+  std::string from = {};  ///< format of the inputs; empty: detected from the contents
+  std::string to = {};    ///< format of the output; empty: derived from the name
 };
 options::Options rows_of(ConvertOptions& options);
 
 struct ConvertedJob {
-  std::string output;                ///< where it is: the file, the prefix or the folder
-  std::vector<std::string> outputs;  ///< the files: by rank, or one with the whole job
+  std::string output;                ///< the file, the prefix or the folder
+  std::vector<std::string> outputs;  ///< the files: one per rank, or one for the whole job
   size_t ranks = 0;
-  std::optional<int64_t> nodes;  ///< not counted in another tool's form
-  Findings findings;             ///< of reading another tool's form
+  std::optional<int64_t> nodes;  ///< not counted in another tool's format
+  Findings findings;             ///< from reading another tool's format
 };
 
-/// Writes the ranks of jobs as files of another form, with nothing lost. All of them appear together when it returns.
-/// Errors: cli.usage for forms that cannot be read or written and for outputs that would replace an input,
-/// cli.convert.recording, io.job.rank_twice, those of reading, of io::copy_records and of foreign::write.
-/// Cost: O(files). Records go from file to file one by one; another tool's form is in memory as a whole.
+/// Convert the ranks of jobs to another format, without loss. All output files appear together at the end.
+/// Errors: cli.usage for formats that cannot be read or written and for outputs that would replace an input;
+/// cli.convert.recording, io.job.rank_twice; as for reading, io::copy_records and foreign::write.
+/// Cost: O(files). Records are streamed from file to file; a file in another tool's format is held in memory.
 Result<ConvertedJob> convert_job(const ConvertOptions& options);
 std::string to_text(const ConvertedJob& job);
 answer::Answer answer_of(const ConvertedJob& job);
 
-/// The names of the forms that traces can be written in, or read from, with commas between them.
+/// Return the names of the formats that can be written (or read), separated by commas.
 std::string known_forms(bool written);
 
 }  // namespace chakra::job

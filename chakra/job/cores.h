@@ -1,14 +1,14 @@
-// How many cores a process takes.
+// Number of cores that a process uses.
 #pragma once
 
 #include <cstdint>
 
 namespace chakra::job {
 
-/// From now on calls work on at most this number of cores: `link` of several ranks, `calibrate`. 0: all of the machine.
-/// Requires cores >= 0. Not while a call runs.
+/// Limit all later calls to this number of cores: `link` of several ranks, `calibrate`. 0: all cores of the machine.
+/// Requires cores >= 0. Must not be called while another call runs.
 void use_cores(int64_t cores);
-/// How many that are.
+/// Return the limit, or the number of cores of the machine.
 int cores();
 
 }  // namespace chakra::job

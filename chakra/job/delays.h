@@ -1,5 +1,5 @@
-// What delays of some nodes change: the same run without them and with them. RunChange is what any two runs of the same
-// ranks differ in.
+// Effect of delays of some nodes: the same run without and with the delays. RunChange is the difference between any two
+// runs of the same ranks.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace chakra::job {
 
-/// By how much the job, its ranks and their steps change.
+/// Change of the job, the ranks and the steps.
 struct RunChange {
   struct Change {
     Picoseconds before_ps = 0, after_ps = 0;
@@ -20,31 +20,31 @@ struct RunChange {
   struct Rank {
     int64_t rank = 0;
     Change finish;
-    std::vector<Change> steps;  ///< parallel to those of RunChange::steps
+    std::vector<Change> steps;  ///< parallel to RunChange::steps of the rank
   };
   Change job;
   std::vector<Rank> ranks;
-  std::vector<analyze::Steps> steps;  ///< parallel to ranks; empty where nothing was measured
+  std::vector<analyze::Steps> steps;  ///< parallel to ranks; empty if nothing was measured
 
-  /// The ranks of a job, and their steps where the job was measured. Cost: that of analyze::find_steps.
+  /// Return the ranks of a job, and the steps of each rank if the job was measured. Cost: that of analyze::find_steps.
   static RunChange of(const trace::TraceSet& job);
   bool has_steps() const { return !steps.empty(); }
-  /// A run of these ranks; of steps only where it has node times.
+  /// Record a run of the same ranks. Steps are recorded only if the report has node times.
   void take(const sim::SimReport& report, Picoseconds Change::*when);
 };
 
-/// What delays change.
+/// Effect of delays.
 struct DelayStudy : RunChange {
   std::vector<sim::DelayRule> rules;
-  std::vector<int64_t> nodes;     ///< that each rule delays
-  std::string congestion_reason;  ///< of the run without delays, whose contention model the other run takes, too
+  std::vector<int64_t> nodes;     ///< number of nodes that each rule delays
+  std::string congestion_reason;  ///< of the run without delays; the run with delays uses the same contention model
 
-  /// Runs the job of `input` without delays, then puts the delays into `input` for the caller's run. A job by classes
-  /// is written out. Findings: sim.option.no_effect for a rule that names no node. Errors: sim.delay, those of
-  /// sim::simulate. Cost: as one run more, every rank for itself.
+  /// Run the job of `input` without delays, then add the delays to `input` for the run by the caller. A job by classes
+  /// is expanded. Findings: sim.option.no_effect for a rule without a matching node. Errors: sim.delay; as for
+  /// sim::simulate. Cost: one additional run, with every rank simulated separately.
   static Result<DelayStudy> begin(const std::vector<std::string>& delays, const std::string& path, sim::SimInput& input,
                                   Findings& findings);
-  /// The caller's run.
+  /// Record the run by the caller.
   void add(const sim::SimReport& report);
 };
 

@@ -1,4 +1,4 @@
-// What two jobs differ in: what `chakra diff` does, as a call.
+// `chakra diff` as a call: compare two jobs.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@
 namespace chakra::job {
 
 struct DiffOptions {
-  std::string a, b;                        ///< jobs of any form
+  std::string a, b;                        ///< jobs in any format
   std::optional<double> threshold = {};    ///< percent
-  double least_share = 1;                  ///< percent of all time; smaller times do not count for the threshold
-  bool timing = false;                     ///< compare_times() is wanted instead
-  LoadedPtr loaded_a = {}, loaded_b = {};  ///< instead of what `a` and `b` name
+  double least_share = 1;                  ///< percent of all time; smaller times are ignored for the threshold
+  bool timing = false;                     ///< run compare_times() instead
+  LoadedPtr loaded_a = {}, loaded_b = {};  ///< read instead of `a` and `b`
 };
 options::Options rows_of(DiffOptions& options);
 
@@ -28,15 +28,15 @@ struct JobsDiff {
   size_t ranks_a = 0, ranks_b = 0;
   analyze::Diff diff;
   std::optional<double> threshold;
-  std::vector<std::string> exceeding;  ///< what differs by more than the threshold, in words
+  std::vector<std::string> exceeding;  ///< differences above the threshold, as text
   Findings findings;
 };
 
-/// Errors: those of reading and analyze::diff. Cost: both jobs are in memory.
+/// Compare two jobs. Errors: as for reading and analyze::diff. Cost: both jobs are held in memory.
 Result<JobsDiff> diff_jobs(const DiffOptions& options);
-/// Cost: O(rows + findings).
+/// Return the answer. Cost: O(rows + findings).
 answer::Answer answer_of(const JobsDiff& diff);
-/// What people read: a summary, the rows that differ most, and what exceeds the threshold.
+/// Return the text: a summary, the rows with the largest differences, and the differences above the threshold.
 view::Text text_of(const JobsDiff& diff);
 
 }  // namespace chakra::job

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "chakra/kind/kind.h"
+#include "chakra/filetype/filetype.h"
 
 namespace chakra::job {
 namespace {
@@ -23,8 +23,8 @@ void correct(Findings& findings, std::string_view tag, int64_t& count, int64_t f
 
 bool is_dump_file(const std::string& path) {
   if (!is_file(path)) return false;
-  const Result<const kind::Row*> row = kind::recognise(path, static_cast<unsigned>(kind::Group::other));
-  return row && *row && kind::is_flight_dump(**row);
+  const Result<const filetype::Row*> row = filetype::recognise(path, static_cast<unsigned>(filetype::Group::other));
+  return row && *row && filetype::is_flight_dump(**row);
 }
 
 std::map<int64_t, flight::Dump> read_dumps_beside(const std::vector<std::string>& paths, Findings& findings) {

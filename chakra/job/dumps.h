@@ -1,4 +1,4 @@
-// Dumps of a flight recorder beside the recordings of a job: what they add to the linked traces.
+// Dumps of a flight recorder next to the recordings of a job: complete the linked traces.
 #pragma once
 
 #include <map>
@@ -13,13 +13,13 @@ namespace chakra::job {
 
 bool is_dump_file(const std::string& path);
 
-/// Reads dumps, by rank. What cannot be read is a finding: those of flight::read_dumps, its errors as warnings.
+/// Read dumps, by rank. Errors of flight::read_dumps become findings (warnings), beside the findings of that function.
 std::map<int64_t, flight::Dump> read_dumps_beside(const std::vector<std::string>& paths, Findings& findings);
-/// flight.beside.rank if there are dumps of other ranks than these.
+/// Report flight.beside.rank if a dump belongs to a rank that is not in `ranks`.
 void find_unused_dumps(const std::map<int64_t, flight::Dump>& dumps, const std::vector<int64_t>& ranks,
                        Findings& findings);
 
-/// Completes a trace by the dump of its rank, and corrects the report.
+/// Complete a trace from the dump of the same rank, and correct the report.
 void fill_from_dump(trace::Trace& trace, const flight::Dump& dump, link::LinkingReport& report);
 
 }  // namespace chakra::job

@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "chakra/filetype/filetype.h"
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/workloads.h"
-#include "chakra/kind/kind.h"
 #include "chakra/recording/recording.h"
 #include "chakra/view/view.h"
 
@@ -37,18 +37,18 @@ std::string packing_of(const std::string& path) {
 
 /// A JSON file is told by its keys and read to its end, which must be one.
 Result<void> look_at_json(ExaminedFile& file, ByteSource source, std::string head) {
-  std::string block(kind::kHead, 0);
+  std::string block(filetype::kHead, 0);
   std::string tail = head;
-  bool ended = head.size() < kind::kHead;
+  bool ended = head.size() < filetype::kHead;
   for (; !ended;) {
     CHAKRA_ASSIGN(const size_t got, source.read(block));
     ended = got < block.size();
     if (got > 0) tail.assign(block, got > 256 ? got - 256 : 0, got > 256 ? 256 : got);
   }
-  const kind::Row* const row = kind::recognise(head, kind::Group::recording);
+  const filetype::Row* const row = filetype::recognise(head, filetype::Group::recording);
   if (!row) return {};
   file.kind = row->name == "host" ? ExaminedFile::Kind::host : ExaminedFile::Kind::kineto;
-  if (file.kind == ExaminedFile::Kind::host) file.version = kind::member(head, "schema");
+  if (file.kind == ExaminedFile::Kind::host) file.version = filetype::member(head, "schema");
   const size_t last = tail.find_last_not_of(" \t\r\n");
   if (last == std::string::npos || tail[last] != '}')
     return fail(Code::bad_input, "cli.doctor.cut",
@@ -101,8 +101,8 @@ Result<void> look_at_contents(ExaminedFile& file) {
     return {};
   }
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
-  CHAKRA_ASSIGN(const std::string_view begin, source.peek(kind::kHead));
-  if (const kind::Row* const row = kind::recognise(begin, kind::Group::other)) {
+  CHAKRA_ASSIGN(const std::string_view begin, source.peek(filetype::kHead));
+  if (const filetype::Row* const row = filetype::recognise(begin, filetype::Group::other)) {
     file.kind = ExaminedFile::Kind::foreign;
     file.version = row->title;
     return {};
@@ -115,9 +115,9 @@ Result<void> look_at_contents(ExaminedFile& file) {
   const io::FormatRow* const named = io::format_of_name(file.name);
   const io::FormatRow* const form = io::form_of(begin);
   // A message may begin with the bytes of a JSON object by chance, and then only the name tells.
-  const bool object = kind::is_json_object(begin);
+  const bool object = filetype::is_json_object(begin);
   if (form && (!object || form->name.starts_with("json") || named == form)) return look_at_trace(file, *form);
-  std::string head(kind::kHead, 0);
+  std::string head(filetype::kHead, 0);
   CHAKRA_ASSIGN(const size_t got, source.read(head));
   head.resize(got);
   if (object) return look_at_json(file, std::move(source), std::move(head));

@@ -1,5 +1,5 @@
-// Whether files of recordings or traces are as they should be, and what to do next: what `chakra doctor PATH` does, as
-// a call.
+// `chakra doctor PATH` as a call: diagnose files of recordings or traces,
+// and recommend the next commands.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ struct ExaminedFile {
   std::string name, path;
   Kind kind = Kind::other;
   std::string packed = {};        ///< "gzip", "zstd" or ""
-  std::string version = {};       ///< of host traces; the form of traces that are not .et; what another tool's file is
-  int64_t rank = -1, nodes = -1;  ///< -1: not known
-  int64_t ranks = 1;              ///< in it
+  std::string version = {};       ///< of host traces; format of traces other than .et; kind of another tool's file
+  int64_t rank = -1, nodes = -1;  ///< -1: unknown
+  int64_t ranks = 1;              ///< in the file
   std::optional<Error> wrong = {};
 };
 inline constexpr std::array<std::string_view, 6> kExaminedKindNames{"unknown",
@@ -33,17 +33,17 @@ inline constexpr std::array<std::string_view, 6> kExaminedKindNames{"unknown",
 
 struct ExaminedFiles {
   std::string path;
-  std::vector<ExaminedFile> files;   ///< of a folder those in it, by name
-  std::vector<std::string> folders;  ///< in the folder
+  std::vector<ExaminedFile> files;   ///< for a folder: the files in the folder, by name
+  std::vector<std::string> folders;  ///< subfolders
   Findings findings;
   std::vector<std::string> next;  ///< commands
 
   bool ok() const;  ///< no finding is an error
 };
 
-/// `path` is a file or a folder. Findings: errors of reading a file, by their tags; cli.doctor.cut, .version, .alone,
-/// .rank_missing, .none; io.job.rank, and the errors of io::find_ranks and recording::pair_folder. Errors:
-/// base.file.open. Cost: traces are read to their ends, recordings are unpacked.
+/// Diagnose a file or a folder. Findings: errors of reading a file, by tag; cli.doctor.cut, .version, .alone,
+/// .rank_missing, `.none`; io.job.rank; errors of io::find_ranks and recording::pair_folder. Errors: base.file.open.
+/// Cost: traces are read completely, recordings are decompressed.
 Result<ExaminedFiles> examine_files(const std::string& path);
 std::string to_text(const ExaminedFiles& files);
 answer::Answer answer_of(const ExaminedFiles& files);

@@ -1,4 +1,4 @@
-// A generated job as files: what the generators of `chakra gen` do behind their options, as a call.
+// Files of a generated job: the common part of the generators of `chakra gen`, as a call.
 #pragma once
 
 #include <string>
@@ -12,21 +12,21 @@
 namespace chakra::job {
 
 struct GenerateOptions {
-  std::string output;       ///< the folder of the job; empty: nothing is written
-  std::string name;         ///< what the job is, such as "step"; its ranks are <name>.<rank>.et
+  std::string output;       ///< the folder of the job; empty: do not write files
+  std::string name;         ///< kind of job, such as "step"; files of ranks are <name>.<rank>.et
   bool all_ranks = false;   ///< a file for each rank, instead of classes
-  std::string report = {};  ///< a file that the caller writes: not one of the job. "" and "-": none
+  std::string report = {};  ///< a file that the caller writes; must not be a file of the job. "" and "-": no file
 };
 
 struct GeneratedJob {
-  std::string folder;  ///< empty: nothing was written
+  std::string folder;  ///< empty: no files were written
   std::string name;
   size_t ranks = 0, classes = 0;
   size_t least_nodes = 0, most_nodes = 0;  ///< of a rank
 };
 
-/// Writes a job that has a class. What the folder holds already must neither become part of the job nor hide it.
-/// Errors: cli.usage (the folder holds another job, or the report would be a file of the job), those of
+/// Write a job that has at least one class. Files that exist in the folder must neither become part of the job nor hide
+/// the job. Errors: cli.usage if the folder holds another job, or if the report would be a file of the job; as for
 /// io::write_class_job and io::write_et. Cost: O(nodes written).
 Result<GeneratedJob> generate_job(const trace::ClassJob& job, const GenerateOptions& options);
 /// The named test cases of gen::cases().
@@ -34,14 +34,14 @@ struct CaseOptions {
   std::string output;  ///< folder: <case>.<rank>.et
   int64_t ranks = 1;
   int64_t runtime_us = 5;  ///< of a computation
-  gen::CaseOptions cases;  ///< its runtime is runtime_us
+  gen::CaseOptions cases;  ///< the runtime comes from runtime_us
 };
 options::Options rows_of(CaseOptions& options);
-/// Errors: cli.usage, base.file.*, those of io::write_et.
+/// Write the cases. Errors: cli.usage, base.file.*; as for io::write_et.
 Result<void> write_cases(const CaseOptions& options);
-/// What it wrote.
+/// Return the answer about the files written.
 answer::Answer answer_of(const CaseOptions& options);
-/// The first words of a generated job: "job: 16 ranks (SHAPE) in 4 classes, 30 to 40 nodes each".
+/// Return the first words of the text: "job: 16 ranks (SHAPE) in 4 classes, 30 to 40 nodes each".
 std::string to_text(const GeneratedJob& job, const std::string& shape);
 
 }  // namespace chakra::job

@@ -1,5 +1,5 @@
-// What generators of jobs are asked for, as users say it: by names, in common units, with all that is not said left to
-// a preset, the model or the generator.
+// Options of the generators in the form that users write: names, common units. Missing options come from a preset, the
+// model or the generator.
 #pragma once
 
 #include <array>
@@ -18,15 +18,15 @@
 
 namespace chakra::job {
 
-/// How fast a device is, where no device file says it.
+/// Speed of a device without a device file.
 struct DeviceRates {
-  std::optional<double> peak_tflops, fp8_tflops;  ///< 10^12 operations per second
+  std::optional<double> peak_tflops, fp8_tflops;  ///< 10^12 FLOP/s
   std::optional<double> memory_gb_per_s;          ///< 10^9 bytes per second
   std::optional<double> efficiency;               ///< share of the peak
-  std::optional<double> memory_gib;               ///< of the device, for memory_text_of()
+  std::optional<double> memory_gib;               ///< capacity of the device, for memory_text_of()
 };
 
-/// The type of parameters and activations.
+/// Number format of parameters and activations.
 enum class StepType : uint8_t { bf16, fp16, fp32 };
 inline constexpr std::array<std::string_view, 3> kStepTypes{"bf16", "fp16", "fp32"};
 
@@ -46,11 +46,11 @@ struct GenerateStepOptions {
   gen::StepStorage storage;
   std::string device, stack;
   DeviceRates rates;
-  bool stats = false;     ///< memory_text_of() is shown
-  GenerateOptions files;  ///< its name is "step"
+  bool stats = false;     ///< show memory_text_of()
+  GenerateOptions files;  ///< the name is "step"
 };
 options::Options rows_of(GenerateStepOptions& options);
-/// Settles what is asked, and makes the job as the other generate_step() does. Errors: also cli.usage, and those of
+/// Resolve the options, and make the job with the other generate_step(). Errors: also cli.usage; as for
 /// gen::find_or_read_model and gen::changed.
 Result<StepJob> generate_step(const GenerateStepOptions& options, Findings& findings);
 
@@ -66,7 +66,7 @@ struct GenerateServeOptions {
   std::string device, stack;
   DeviceRates rates;
   bool stats = false;
-  GenerateOptions files;  ///< its name is "serve"
+  GenerateOptions files;  ///< the name is "serve"
 };
 options::Options rows_of(GenerateServeOptions& options);
 Result<ServeJob> generate_serve(const GenerateServeOptions& options, Findings& findings);

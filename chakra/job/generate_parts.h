@@ -1,4 +1,4 @@
-// What both kinds of generated jobs say. Inside job.
+// Parts of the text that both kinds of generated jobs share. Inside job.
 #pragma once
 
 #include <cmath>
@@ -18,12 +18,12 @@ namespace chakra::job {
 inline constexpr double kGib = 1024.0 * 1024 * 1024;
 inline int64_t whole(double bytes) { return std::llround(bytes); }
 
-/// After an empty line.
+/// Return the text, which begins with an empty line.
 std::string parameters_text(int64_t parameters, int64_t active);
-/// The device into the system, and the stack, which is the usual one where none is named. Errors: those of
+/// Add the device to the system, and return the stack (the default stack if `stack` is empty). Errors: as for
 /// device::find_or_load and device::find_or_load_stack.
 Result<device::Stack> use_device_and_stack(const std::string& device, const std::string& stack, device::System& system);
-/// GiB: what was asked for, else what the device has, else kUsualDeviceGib.
+/// Return the memory in GiB: the option, else the size from the device, else kUsualDeviceGib.
 double memory_of_device(std::optional<double> asked, const device::System& system);
 
 struct MemoryLine {
@@ -31,21 +31,21 @@ struct MemoryLine {
   double bytes;
   std::string formula;
 };
-/// What a job may hold beyond the sum of its tensors: a tenth, which allocators round up and leave unused, and two GiB
-/// for the context of the device and buffers of communication.
+/// Return an upper estimate of the memory for tensors of `sum` bytes. Allocators round up and leave gaps (10 %); the
+/// context of the device and communication buffers take 2 GiB.
 double most_bytes(double sum);
-/// Of the rank that needs most, with the sum, and whether it fits.
+/// Return the memory of the rank that needs most, with the sum, and whether the sum fits.
 std::string memory_text(int64_t rank, const std::vector<MemoryLine>& lines, double device_memory_gib);
 
-/// What ranks of a class send, read and write.
+/// Data that ranks of a class send, read and write.
 struct RankSums {
   std::string ranks;
   const std::vector<gen::Communication>& communication;
   const std::vector<gen::StorageSum>& storage;
 };
-/// Each table after an empty line; those without rows are left out.
+/// Return the tables, each after an empty line. Tables without rows are omitted.
 std::string rank_tables(const std::vector<RankSums>& classes);
-/// Of the classes of StepStats or ServeStats.
+/// Return the tables for the classes of StepStats or ServeStats.
 template <class Classes>
 std::string tables_of_classes(const Classes& classes) {
   std::vector<RankSums> sums;
@@ -54,7 +54,7 @@ std::string tables_of_classes(const Classes& classes) {
                     rank.storage});
   return rank_tables(sums);
 }
-/// The class whose ranks need the most memory.
+/// Return the class whose ranks need the most memory.
 template <class Classes>
 const auto& fullest(const Classes& classes) {
   const auto* most = &classes.front();
@@ -63,11 +63,11 @@ const auto& fullest(const Classes& classes) {
   return *most;
 }
 
-/// Options of a step that the command did not name, without "--": from the model, a preset, or by default.
+/// Options of a step that were not on the command line, without "--": from the model, a preset, or the defaults.
 using TakenValue = std::variant<int64_t, std::string>;
 std::vector<std::pair<std::string, TakenValue>> taken_options(const StepJob& job);
 
-/// Options that changed nothing: a finding each (sim.option.no_effect).
+/// Return a finding (sim.option.no_effect) for each option without effect.
 Findings options_without_effect(const StepJobOptions& options, const gen::StepStats& stats);
 Findings options_without_effect(const ServeJobOptions& options, const gen::ServeOptions& serve,
                                 const gen::ServeStats& stats);

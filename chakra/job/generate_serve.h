@@ -1,4 +1,4 @@
-// Prefill and decode of a batch as a job: what `chakra gen serve` does, as a call.
+// `chakra gen serve` as a call: generate prefill and decode of a batch as a job.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@ namespace chakra::job {
 
 struct ServeJobOptions {
   gen::ServeOptions serve;
-  std::string device;                       ///< its name or file: nodes take its times; empty: the rates of `serve`
-  std::string stack;                        ///< the software, by its name or file
-  std::optional<double> device_memory_gib;  ///< else that of `device`, else kUsualDeviceGib
-  GenerateOptions files;                    ///< its name is "serve"
-  std::vector<std::string> given = {};      ///< options of the command: those without effect are findings
-  bool shows_memory = false;                ///< memory_text_of() is shown
+  std::string device;                       ///< a name or a file: sets the times of nodes; empty: the rates of `serve`
+  std::string stack;                        ///< the software stack: a name or a file
+  std::optional<double> device_memory_gib;  ///< else the size from `device`, else kUsualDeviceGib
+  GenerateOptions files;                    ///< the name is "serve"
+  std::vector<std::string> given = {};      ///< options on the command line: the ones without effect become findings
+  bool shows_memory = false;                ///< show memory_text_of()
 };
 
 struct ServeJob {
@@ -29,17 +29,17 @@ struct ServeJob {
   gen::ServeOptions serve;
   gen::ServeStats stats;
   double device_memory_gib = kUsualDeviceGib;
-  std::string stack;  ///< its name
+  std::string stack;  ///< the name
   Findings ignored;   ///< options without effect (sim.option.no_effect)
 };
 
-/// Makes the job, gives its nodes the times of the device, writes it and counts it. `findings`: those of sim::retarget
-/// and the options without effect, also where the call fails. Errors: those of device::find_or_load, gen::serve,
+/// Make the job, set the times of nodes for the device, write the job and compute the statistics. `findings`: as for
+/// sim::retarget, and options without effect, also if the call fails. Errors: as for device::find_or_load, gen::serve,
 /// sim::retarget and generate_job(). Cost: that of gen::serve, and O(nodes written).
 Result<ServeJob> generate_serve(const ServeJobOptions& options, Findings& findings);
-/// Ranks and nodes; tokens, operations and bytes of prefill and of decode.
+/// Return ranks and nodes; tokens, FLOPs and bytes of prefill and of decode.
 std::string to_text(const ServeJob& job);
-/// Parameters, cache, communication and memory, each with its formula, and whether it fits into the device.
+/// Return parameters, cache, communication and memory, each with a formula, and whether the job fits into the device.
 std::string memory_text_of(const ServeJob& job);
 answer::Answer answer_of(const ServeJob& job);
 

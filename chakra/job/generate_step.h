@@ -1,4 +1,4 @@
-// A training step as a job: what `chakra gen step` does, as a call.
+// `chakra gen step` as a call: generate a training step as a job.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,17 @@
 
 namespace chakra::job {
 
-inline constexpr double kUsualDeviceGib = 80;          ///< of memory, where nothing says another size
+inline constexpr double kUsualDeviceGib = 80;          ///< default size of memory
 inline constexpr const char* kUsualStack = "kernels";  ///< of device::kStacks
 
 struct StepJobOptions {
   gen::StepOptions step;
-  std::string device;  ///< its name or file: nodes take its times; empty: the rates of `step`
-  std::string stack;   ///< the software, by its name or file: what it makes of `device`, what it keeps in memory
-  std::optional<double> device_memory_gib;  ///< else that of `device`, else kUsualDeviceGib
-  GenerateOptions files;                    ///< its name is "step"
-  std::vector<std::string> given = {};      ///< options of the command: those without effect are findings
-  bool shows_memory = false;                ///< memory_text_of() is shown
+  std::string device;  ///< a name or a file: sets the times of nodes; empty: the rates of `step`
+  std::string stack;   ///< the software stack, a name or a file: speed on `device`, data kept in memory
+  std::optional<double> device_memory_gib;  ///< else the size from `device`, else kUsualDeviceGib
+  GenerateOptions files;                    ///< the name is "step"
+  std::vector<std::string> given = {};      ///< options on the command line: the ones without effect become findings
+  bool shows_memory = false;                ///< show memory_text_of()
 };
 
 struct StepJob {
@@ -31,20 +31,20 @@ struct StepJob {
   gen::StepOptions step;
   gen::StepStats stats;
   double device_memory_gib = kUsualDeviceGib;
-  std::string stack;                  ///< its name
-  std::vector<std::string> by_stack;  ///< options that mean something else with that stack, and what
-  std::vector<std::string> given;     ///< options of the command
-  Findings ignored;                   ///< those without effect
+  std::string stack;                  ///< the name
+  std::vector<std::string> by_stack;  ///< options that have another meaning with this stack, and the meaning
+  std::vector<std::string> given;     ///< options on the command line
+  Findings ignored;                   ///< options without effect
 };
 
-/// Makes the job, gives its nodes the times of the device, writes it and counts it. `findings`: those of sim::retarget
-/// and the options without effect (sim.option.no_effect), also where the call fails.
-/// Errors: those of device::find_or_load, gen::step, sim::retarget and generate_job(). Cost: that of gen::step, and
+/// Make the job, set the times of nodes for the device, write the job and compute the statistics. `findings`: as for
+/// sim::retarget, and options without effect (sim.option.no_effect), also if the call fails.
+/// Errors: as for device::find_or_load, gen::step, sim::retarget and generate_job(). Cost: that of gen::step, and
 /// O(nodes written).
 Result<StepJob> generate_step(const StepJobOptions& options, Findings& findings);
-/// Two lines: ranks and nodes; parameters and operations.
+/// Return two lines: ranks and nodes; parameters and FLOPs.
 std::string to_text(const StepJob& job);
-/// Parameters, operations, communication and memory, each with its formula, and whether it fits into the device.
+/// Return parameters, FLOPs, communication and memory, each with a formula, and whether the job fits into the device.
 std::string memory_text_of(const StepJob& job);
 answer::Answer answer_of(const StepJob& job);
 

@@ -6,10 +6,10 @@
 #include <array>
 #include <filesystem>
 
+#include "chakra/filetype/filetype.h"
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/paths.h"
-#include "chakra/kind/kind.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
@@ -96,7 +96,7 @@ Result<ImportedJob> import_job(const ImportOptions& o) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(o.input));
   std::string form = o.form;
   if (form.empty()) {
-    CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kHead));
+    CHAKRA_ASSIGN(const std::string_view head, source.peek(filetype::kHead));
     if (const foreign::FormRow* const row = foreign::form_of(head)) form = row->name;
   }
   CHAKRA_TRY(check_form(o, form));

@@ -1,4 +1,4 @@
-// Another tool's workload as traces: what `chakra import` does, as a call.
+// `chakra import` as a call: import another tool's workload as traces.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@
 namespace chakra::job {
 
 struct ImportOptions {
-  std::string input;           ///< a workload of another tool, packed or not
+  std::string input;           ///< a workload of another tool, compressed or not
   std::string output;          ///< prefix of the traces; a folder, made where it ends in "/", for trace.<rank>.et
-  std::string form = {};       ///< a name of foreign::kForms; empty: told by the beginning
-  bool classes = false;        ///< a folder with a job by classes, not a file per rank
-  foreign::Options read = {};  ///< what the file does not say
-  /// A file that the caller writes, to appear with the traces: not the input and not one of them. "" and "-": none.
+  std::string form = {};       ///< a name of foreign::kForms; empty: detected from the first bytes
+  bool classes = false;        ///< write a folder with a job by classes, instead of a file per rank
+  foreign::Options read = {};  ///< values that the file does not have
+  /// A file that the caller writes together with the traces; must not be the input or a trace. "" and "-": no file.
   std::string report = {};
 };
 options::Options rows_of(ImportOptions& options);
@@ -31,17 +31,17 @@ struct ImportedJob {
   int64_t nodes = 0;
   std::vector<std::string> outputs;  ///< by rank
   Findings findings;
-  FilesTogether<AtomicFile> files;   ///< of the outputs; a caller may add some
-  std::optional<AtomicFile> report;  ///< empty; created before the others, so that a wrong path costs nothing
+  FilesTogether<AtomicFile> files;   ///< the outputs; a caller may add files
+  std::optional<AtomicFile> report;  ///< an empty file; created before the other files: a wrong path fails early
 
-  /// The files appear, all of them or none. Errors: base.file.write.
+  /// Publish all files, or no file. Errors: base.file.write.
   Result<void> commit() { return files.commit(); }
 };
 
-/// A job that is too large for a file per rank (foreign::kMostNodes) is written by classes, with a finding, if its form
-/// has classes.
-/// Errors: cli.usage for options that are not for the form and for outputs that would replace the input, those of
-/// foreign::read and io::write_et. Cost: that of foreign::read; the job is in memory.
+/// Import a workload. A job with too many nodes for a file per rank (foreign::kMostNodes) is written by classes, with a
+/// finding, if the format has classes.
+/// Errors: cli.usage for options that do not apply to the format and for outputs that would replace the input; as for
+/// foreign::read and io::write_et. Cost: that of foreign::read; the job is held in memory.
 Result<ImportedJob> import_job(const ImportOptions& options);
 std::string to_text(const ImportedJob& job);
 answer::Answer answer_of(const ImportedJob& job);

@@ -1,4 +1,4 @@
-// Whether this installation is as it should be: what `chakra doctor` does without a path, as a call. A check is a row.
+// `chakra doctor` without a path, as a call: diagnose this installation. A check is a row.
 #pragma once
 
 #include <array>
@@ -13,16 +13,16 @@
 
 namespace chakra::job {
 
-/// The text of the script that replaces the link NAME -> chakra in a wheel, which has no links.
+/// Return the script that replaces the link NAME -> chakra in a wheel, because wheels cannot contain links.
 std::string launcher_of(std::string_view name);
 
-/// A program and its names.
+/// A program, with all names of the program.
 struct Installation {
   std::string command;             ///< the path of the program
-  std::vector<std::string> names;  ///< that should lead to it, in its folder: links, or files of launcher_of()
+  std::vector<std::string> names;  ///< required in the same folder: links to the program, or files of launcher_of()
 };
 
-/// The answer of a check, and advice where it is not ok.
+/// The result of a check, and advice if the status is not ok.
 struct Checked {
   enum class Status : uint8_t { ok, note, wrong } status = Status::ok;
   std::string text, advice = {};
@@ -41,14 +41,14 @@ struct CheckedInstallation {
     std::string_view name;  ///< of the check
     Checked checked;
   };
-  std::vector<Row> rows;  ///< as those of kInstallationChecks
+  std::vector<Row> rows;  ///< parallel to kInstallationChecks
 
-  bool ok() const;  ///< nothing is wrong
+  bool ok() const;  ///< no check is wrong
 };
-/// All rows, in their order. They look at the environment (PATH, TMPDIR) and the machine; none of them fails.
+/// Run all checks, in order. Checks inspect the environment (PATH, TMPDIR) and the machine; a check never fails.
 CheckedInstallation check_installation(const Installation& installation);
-/// A row for each plugin of `chakra replay`: where it is, or what it needs and the command that builds it. Opens those
-/// that are there.
+/// Return a row for each plugin of `chakra replay`: the path, or requirements and the build command. Opens all existing
+/// plugins.
 CheckedInstallation check_plugins(const Installation& installation);
 std::string to_text(const CheckedInstallation& checked);
 answer::Answer answer_of(const CheckedInstallation& checked);

@@ -1,6 +1,6 @@
-// What the command does, as calls: recordings become traces, jobs are read, proven and simulated, files change their
-// form. A call takes files and options, and returns what came out with its findings; nothing is printed. Small
-// functions show a result as text and as JSON.
+// Commands as calls: link recordings; read, prove and simulate jobs; convert files. A call takes files and options, and
+// returns a result with findings. A call does not print. Small functions convert a result to text and to an answer
+// (JSON).
 #pragma once
 
 #include "chakra/job/analyze.h"           // IWYU pragma: export

@@ -1,4 +1,4 @@
-// What there is of a kind: algorithms, checks, formats, ... What `chakra list` shows, as tables.
+// Tables of `chakra list`: algorithms, checks, formats, ...
 #pragma once
 
 #include <span>
@@ -12,11 +12,11 @@ namespace chakra::job {
 struct KindRow {
   std::string_view name;
   std::string_view description;
-  result::Table (*table)();  ///< all cells are texts, and keys as headings
+  result::Table (*table)();  ///< all cells are texts; the keys are headings
 };
 extern const std::span<const KindRow> kKinds;  ///< by name, ascending
 
-/// A table of rows that have a name and a description.
+/// Return a table of rows that have a name and a description.
 template <class Rows>
 result::Table list_rows(const char* first, const Rows& rows) {
   using result::Table;

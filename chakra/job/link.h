@@ -1,4 +1,4 @@
-// Recordings of a job become traces, compared with each other and replayed: what `chakra link` does, as a call.
+// `chakra link` as a call: link recordings of a job to traces, compare the ranks, and self-check the traces.
 #pragma once
 
 #include <optional>
@@ -20,18 +20,18 @@ namespace chakra::job {
 
 struct LinkJobOptions {
   std::vector<std::string>
-      inputs;          ///< host and device trace of a rank, in any order, one of them, or one or two folders
-  std::string output;  ///< the trace; of folders the folder for trace.<rank>.et
+      inputs;          ///< host and device trace of a rank, in any order, one of the two, or one or two folders
+  std::string output;  ///< the trace; for folders, the folder for trace.<rank>.et
   link::LinkOptions link;
-  std::optional<int64_t> cycle{};  ///< of folders: which of the Kineto traces that a schedule made of each rank, from 0
-  std::optional<int64_t> explain;  ///< a node: why its edges are there
+  std::optional<int64_t> cycle{};  ///< for folders: index among the Kineto traces that a schedule made per rank, from 0
+  std::optional<int64_t> explain;  ///< a node: explain the edges of this node
   std::optional<double> max_error;  ///< percent
 
   bool of_folders() const { return is_directory(inputs.front()); }
 };
 options::Options rows_of(LinkJobOptions& options);
 
-/// What is kept of a rank once it is linked.
+/// Data kept for a rank after linking.
 struct LinkedRank {
   recording::RankInput input;
   std::string output;
@@ -40,31 +40,31 @@ struct LinkedRank {
   bool replayed = false;
   int64_t rank = 0;
   int64_t nodes = 0;
-  std::string explanation;  ///< of the node that is asked for
+  std::string explanation;  ///< of the requested node
 };
 
 struct LinkedJob {
   std::vector<LinkedRank> ranks;
-  analyze::JobTimes times;  ///< of several ranks: clocks, stragglers, waiting and transfer
-  Findings mismatches;      ///< of the communication of several ranks
+  analyze::JobTimes times;  ///< for several ranks: clocks, stragglers, waiting and transfer
+  Findings mismatches;      ///< in the communication of several ranks
   std::optional<JobReplay> replay;
   std::vector<Replayed> replays;
   Findings findings;
-  std::vector<AtomicFile> files;  ///< by rank; written, and not there yet
+  std::vector<AtomicFile> files;  ///< by rank; written, but not visible before commit()
 
-  /// The traces appear, all of them or none. Errors: base.file.write.
+  /// Publish all traces, or no trace. Errors: base.file.write.
   Result<void> commit();
 };
 
-/// Errors: cli.usage for inputs and options that do not go together; those of recording::pair_*, link::link_rank,
-/// analyze::self_replay, io::write_et. Cost: that of linking; several ranks are all in memory until their clocks are
-/// known.
+/// Link a job. Errors: cli.usage for inputs and options that do not go together; as for recording::pair_*,
+/// link::link_rank, analyze::self_replay, io::write_et. Cost: that of linking; several ranks are all held in memory
+/// until the clocks are known.
 Result<LinkedJob> link_job(const LinkJobOptions& options);
 
-/// What people read: of each rank its facts, or the explanation that was asked for; then what the ranks say together.
+/// Return the text: facts of each rank or the requested explanation, then results across ranks.
 /// Cost: O(ranks + findings).
 result::Report report_of(const LinkedJob& linked);
-/// docs/reference/formats/results.md has the keys. Cost: O(ranks + steps + findings).
+/// Return the answer; docs/reference/formats/results.md has the keys. Cost: O(ranks + steps + findings).
 answer::Answer answer_of(const LinkedJob& linked);
 
 }  // namespace chakra::job

@@ -1,4 +1,4 @@
-// The largest error that is accepted: whether a recording, run again on its own graph, takes what was measured.
+// Largest accepted error of the self-check of a recording.
 #pragma once
 
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace chakra::job {
 
-/// A replay, and by how much it is off: replayed / measured - 1; none where it could not run.
+/// A simulation of a recording and the error: simulated / measured - 1; nullopt if the simulation could not run.
 struct Replayed {
   std::string what;
   std::optional<double> error;
 };
-/// The job with recorded transfers, where it was compared; else nothing, or an error that is not known if `findings`
-/// say that it could not run.
+/// Return the comparison of the job with recorded transfers, if any; else an empty list, or an entry without error if
+/// `findings` report that the job could not run.
 std::vector<Replayed> replayed_job(const std::optional<JobReplay>& job, const Findings& findings);
 
-/// That the option has no effect, where nothing was replayed.
+/// Return a finding (no effect) if the option is given and the list is empty.
 Findings max_error_without_effect(std::optional<double> percent, const std::vector<Replayed>& replays);
-/// Whether all errors stay within `percent`, up or down. Errors: cli.max_error.
+/// Check that all errors stay within +-`percent`. Errors: cli.max_error.
 Result<void> check_errors(std::optional<double> percent, const std::vector<Replayed>& replays);
 
 }  // namespace chakra::job

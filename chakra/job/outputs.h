@@ -1,4 +1,4 @@
-// Results of a call as files: they are prepared one by one, and appear together with commit() or not at all.
+// Output files of a call: prepared one by one; commit() publishes all files or no file.
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@ namespace chakra::job {
 
 using Outputs = FilesTogether<AtomicFile>;
 
-/// A file with this text. Errors: base.file.*, of these functions.
+/// Add a file with this text. All functions here: errors base.file.*.
 Result<void> add_text(Outputs& outputs, const std::string& path, std::string_view text);
-/// A file of this answer as JSON, written in pieces; none for "" and "-", which the caller prints.
+/// Add a file with this answer as JSON, written in pieces; no file for "" and "-" (the caller prints the answer).
 Result<void> add_answer(Outputs& outputs, const std::string& path, const answer::Answer& answer);
-/// A file PREFIX.<name>.csv for each table; none for "".
+/// Add a file PREFIX.<name>.csv for each table; no files for "".
 Result<void> add_csv(Outputs& outputs, const std::string& prefix, const std::vector<result::NamedTable>& tables);
-/// The same of an answer: of each table that it has, but of those that belong to rows of another one only where there
-/// are rows.
+/// Add a file for each table of an answer. A nested table (rows below rows of another table) gets a file only if the
+/// nested table has rows.
 Result<void> add_csv(Outputs& outputs, const std::string& prefix, const answer::Answer& answer);
-/// The files that it may write. `schema`: an answer of nothing.
+/// Return all files that add_csv() could write. `schema`: an answer without data.
 std::vector<std::string> csv_files(const std::string& prefix, const answer::Answer& schema);
 
 }  // namespace chakra::job

@@ -8,8 +8,8 @@
 #include <map>
 #include <set>
 
+#include "chakra/filetype/filetype.h"
 #include "chakra/io/io.h"
-#include "chakra/kind/kind.h"
 
 namespace chakra::job {
 
@@ -31,8 +31,8 @@ namespace {
 /// What a run before this one wrote into its input folder by --json.
 bool is_result(const std::string& path) {
   if (!is_file(path)) return false;
-  const Result<const kind::Row*> row = kind::recognise(path, static_cast<unsigned>(kind::Group::other));
-  return row && *row && (*row)->name == kind::kResult;
+  const Result<const filetype::Row*> row = filetype::recognise(path, static_cast<unsigned>(filetype::Group::other));
+  return row && *row && (*row)->name == filetype::kResult;
 }
 
 }  // namespace

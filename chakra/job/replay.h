@@ -1,4 +1,4 @@
-// A job run for real: what `chakra replay` does, as a call.
+// `chakra replay` as a call: run a job for real.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@
 
 namespace chakra::job {
 
-/// Which part of a trace runs; what is empty or -1 leaves nothing out. Docs: docs/reference/replay.md.
+/// Part of a trace to run; empty or -1: no restriction. Docs: docs/reference/replay.md.
 struct ReplaySelection {
-  std::string steps;               ///< "N" or "FIRST:COUNT", of the numbers in ProfilerStep#N
-  std::string subgraph;            ///< nodes of this name, and all that they call
-  std::vector<std::string> types;  ///< of communication: "all_reduce", "send", in any form of the name
+  std::string steps;               ///< "N" or "FIRST:COUNT", numbers N of ProfilerStep#N
+  std::string subgraph;            ///< nodes of this name, and all nodes called from there
+  std::vector<std::string> types;  ///< of communication: "all_reduce", "send", in any spelling
   std::vector<std::string> groups;
   int64_t min_bytes = -1, max_bytes = -1;  ///< comm_size
 
@@ -28,14 +28,14 @@ struct ReplaySelection {
     return !steps.empty() || !subgraph.empty() || !types.empty() || !groups.empty() || min_bytes >= 0 || max_bytes >= 0;
   }
 };
-/// Per node whether it runs. Errors: cli.usage for a step or a name that the trace lacks, and unknown types.
+/// Return for each node whether the node runs. Errors: cli.usage for an unknown step, name or type.
 Result<std::vector<bool>> select_nodes(const trace::Trace& trace, const ReplaySelection& selection);
 
-/// Whether ranks begin as far apart as recorded, or together.
+/// Start of ranks: with the recorded offsets, or together.
 enum class ReplayStart : uint8_t { recorded, together };
 inline constexpr std::array<std::string_view, 2> kReplayStarts{"recorded", "together"};
 
-/// Files and numbers; rows_of() has a sentence on each member. Only path is needed.
+/// Files and numbers; rows_of() describes each member. Only path is required.
 struct ReplayOptions {
   std::string path;  ///< the job: a prefix, a folder, a container, one trace, or a ranks.json
   std::string groups;
@@ -44,39 +44,39 @@ struct ReplayOptions {
   std::string compute = "sleep";
   std::vector<std::string> compute_settings;  ///< KEY=VALUE
   double scale_compute = 1;
-  std::string files;                    ///< folder for files of loads and stores; empty: none
+  std::string files;                    ///< folder for files of loads and stores; empty: no files
   std::string file_cache = "cached";    ///< of replay::kFileCaches
   std::string file_order = "in-order";  ///< of replay::kFileOrders
   ReplayStart start = ReplayStart::recorded;
   int64_t warmup = 0, repetitions = 1;
   double timeout_s = 8;
-  std::optional<int64_t> rank, ranks;  ///< this process is one rank; none: what the launcher says, else all
+  std::optional<int64_t> rank, ranks;  ///< this process is one rank; nullopt: from the launcher, else all ranks
   std::string rendezvous;
-  int64_t shrink = 0;        ///< the first N ranks run; 0: all
-  bool auto_shrink = false;  ///< the first ones run: as many as `ranks` or the launcher says
-  int64_t expand = 0;        ///< N ranks run what fewer were recorded to do; 0: those
+  int64_t shrink = 0;        ///< run the first N ranks; 0: all
+  bool auto_shrink = false;  ///< run the first ranks: as many as in `ranks` or from the launcher
+  int64_t expand = 0;        ///< run N ranks with the work of fewer recorded ranks; 0: the recorded ranks
   ReplaySelection selection;
-  bool verify = false;  ///< compare what every operation leaves with what it promises
+  bool verify = false;  ///< compare the result of every operation with the expected result
   bool dry_run = false;
   bool no_check = false;
   bool compare = false;   ///< fill ReplayedJob::compared
-  bool timeline = false;  ///< not an option of its own: fill ReplayedJob::timeline
+  bool timeline = false;  ///< not a separate option: fill ReplayedJob::timeline
 };
 options::Options rows_of(ReplayOptions& options);
 
 struct ReplayedJob {
   std::string path, backend, compute;
-  int64_t ranks = 0;           ///< of the job that ran
-  int64_t recorded_ranks = 0;  ///< of the job that was read
+  int64_t ranks = 0;           ///< of the executed job
+  int64_t recorded_ranks = 0;  ///< of the recorded job
   int64_t repetitions = 1;
-  bool as_recorded = false;                 ///< the ranks began as far apart as recorded; else together
-  bool dry = false;                         ///< nothing ran
-  match::GroupTable groups;                 ///< of --groups, as the ranks that run have them
-  trace::TraceSet recorded;                 ///< the ranks that this process ran, with their recorded times
-  std::vector<replay::RankPlan> plans;      ///< parallel; they refer to the job that was read
-  std::vector<replay::RankRun> runs;        ///< parallel; none of a dry run
+  bool as_recorded = false;                 ///< the ranks started with the recorded offsets; else together
+  bool dry = false;                         ///< no operation ran
+  match::GroupTable groups;                 ///< from --groups, for the executed ranks
+  trace::TraceSet recorded;                 ///< the ranks of this process, with recorded times
+  std::vector<replay::RankPlan> plans;      ///< parallel; refer to the recorded job
+  std::vector<replay::RankRun> runs;        ///< parallel; empty for a dry run
   std::vector<std::vector<bool>> selected;  ///< parallel; empty: all nodes
-  std::vector<std::vector<bool>> changed;   ///< parallel: communication with other ranks than recorded; empty: none
+  std::vector<std::vector<bool>> changed;   ///< parallel: communication with other ranks than recorded; empty: no node
   std::vector<replay::WorkDone> asked;      ///< of a dry run with --compute work: parallel; else empty
   result::Timeline timeline;
   std::optional<TimesCompared> compared;  ///< with the recorded times
@@ -85,49 +85,49 @@ struct ReplayedJob {
   bool ran(size_t r, trace::NodeId n) const { return selected.empty() || selected[r].empty() || selected[r][n]; }
 };
 
-/// Which ranks this process runs.
+/// Ranks of this process.
 struct ReplayProcess {
-  std::optional<int64_t> rank;  ///< none: all of them
-  int64_t ranks = 1;            ///< with `rank`: of the job
-  bool launched = false;        ///< a launcher says so, which gives all processes the same arguments
+  std::optional<int64_t> rank;  ///< nullopt: all ranks
+  int64_t ranks = 1;            ///< with `rank`: ranks of the job
+  bool launched = false;        ///< determined by a launcher, which passes the same arguments to all processes
 };
-/// Errors: cli.usage for `rank` and `ranks` that do not go together, replay.world.launcher.
+/// Determine the ranks of this process. Errors: cli.usage for conflicting `rank` and `ranks`, replay.world.launcher.
 Result<ReplayProcess> replay_process(const ReplayOptions& options);
 
-/// Reads, proves and runs a job, or with `rank` (or under a launcher) this rank of it. Errors: cli.usage for options
-/// that do not go together, those of reading, edit::shrink, edit::replicate, check::prove, match::load_groups,
+/// Read, prove and run a job, or (with `rank`, or under a launcher) one rank of the job. Errors: cli.usage for options
+/// that do not go together; as for reading, edit::shrink, edit::replicate, check::prove, match::load_groups,
 /// replay::plan_rank, replay::run_one and replay::run_all.
 Result<ReplayedJob> replay_job(const ReplayOptions& options);
 
-/// Which rank sends how much to which, after what: nothing runs. Docs: docs/reference/replay.md, Flows.
+/// Message volumes between ranks, with dependencies, without a run. Docs: docs/reference/replay.md, Flows.
 struct FlowsOptions {
-  std::string network;      ///< for which algorithms are chosen; empty: one switch
-  std::string collectives;  ///< rules, or a file with them
+  std::string network;      ///< network for the selection of algorithms; empty: one switch
+  std::string collectives;  ///< rules, or a file of rules
 };
 options::Options rows_of(FlowsOptions& options);
-/// Errors: those of replay_job() before it runs, of net::load_fabric, coll::parse_selection and replay::flows_of;
-/// cli.usage for a single rank.
+/// Compute the flows. Errors: as for replay_job() before the run, net::load_fabric, coll::parse_selection and
+/// replay::flows_of; cli.usage for a single rank.
 Result<replay::FlowSchedule> job_flows(const ReplayOptions& options, const FlowsOptions& flows);
 
-/// The ranks that ran, with the times of a repetition instead of the recorded ones; by one clock. Nodes that were not
-/// selected have none. Cost: O(nodes).
+/// Return the executed ranks with the times of a repetition instead of recorded times, on one clock. Unselected nodes
+/// have no times. Cost: O(nodes).
 trace::TraceSet replayed_traces(const ReplayedJob& job, size_t repetition);
 
-/// From the first start to the last end of what ran of a rank. Cost: O(nodes).
+/// Return the time from the first start to the last end of the executed nodes of a rank. Cost: O(nodes).
 Picoseconds replay_span(const ReplayedJob& job, size_t r, const replay::NodeTimes& times);
 
-/// What people read: what ran, how long it took, operations by type and size, findings.
+/// Return the text: summary, times, operations by type and size, findings.
 result::Report report_of(const ReplayedJob& job);
 answer::Answer answer_of(const ReplayedJob& job);
-/// Of the operators that ran (--compute torch): a row per rank, the same with reasons for an answer, and findings.
+/// For executed operators (--compute torch): a row per rank, the same with reasons for an answer, and findings.
 result::Table computed_table(const ReplayedJob& job);
 void add_computed(const ReplayedJob& job, answer::Builder& to);
 void add_computed_findings(ReplayedJob& job);
-/// Work that was done (--compute work): a row per rank; loads and stores in files (--files): one per rank and tier.
+/// For executed work (--compute work): a row per rank; loads and stores in files (--files): a row per rank and tier.
 result::Table work_table(const ReplayedJob& job);
 result::Table files_table(const ReplayedJob& job);
 void add_work_findings(const ReplayOptions& options, ReplayedJob& job);
-/// The tables under the names in kReplayTables, without those that are empty but for the first two; for CSV.
+/// Return the tables with the names in kReplayTables, for CSV. Empty tables are omitted, except the first two.
 inline constexpr std::array<std::string_view, 9> kReplayTables{
     "ranks",          "operations",     "work",           "files",         "compared_operations",
     "compared_ranks", "compared_kinds", "compared_order", "compared_steps"};

@@ -1,4 +1,4 @@
-// Files of a job that was run for real, and of its flows.
+// Output files of a job that ran for real, and of the flows of a job.
 #pragma once
 
 #include <string>
@@ -10,26 +10,26 @@
 
 namespace chakra::job {
 
-/// Empty: none. In each name {rank} stands for the rank that this process is.
+/// Empty: no file. In each name, {rank} stands for the rank of this process.
 struct ReplayOutputs {
   std::string traces = {};  ///< prefix: PREFIX.<rank>.et with the times of the last repetition
   std::string timeline = {};
   std::string csv = {};   ///< prefix: PREFIX.<table>.csv
-  std::string json = {};  ///< "-": the caller prints it
+  std::string json = {};  ///< "-": the caller prints the JSON
 };
 
-/// The names that this process writes, before the job runs: a launcher gives all processes the same ones. Errors:
-/// cli.usage where several ranks would write the same file, where {rank} has no meaning, and where an output would
-/// replace an input; those of replay_process() and io::find_ranks.
+/// Return the file names of this process, before the run: a launcher passes the same names to all processes. Errors:
+/// cli.usage if several ranks would write the same file, if {rank} has no meaning, and if an output would replace an
+/// input; as for replay_process() and io::find_ranks.
 Result<ReplayOutputs> replay_outputs(const ReplayOptions& options, ReplayOutputs outputs);
-/// Traces and tables, which appear with the caller's JSON, and the timeline. Requires: a job that ran, where there are
-/// traces. Errors: base.file.*, those of io::write_et and view::write_chrome_trace. Cost: O(nodes).
+/// Prepare traces and tables (published together with the JSON of the caller) and the timeline. Requires an executed
+/// job for traces. Errors: base.file.*; as for io::write_et and view::write_chrome_trace. Cost: O(nodes).
 Result<Outputs> made_outputs(const ReplayedJob& job, const ReplayOutputs& outputs);
 
-/// The schedule as CSV, or as JSON to a name in .json. Errors: base.file.*.
+/// Write the schedule as CSV, or as JSON if the name ends in .json. Errors: base.file.*.
 Result<void> write_flows(const replay::FlowSchedule& schedule, const std::string& path);
 answer::Answer answer_of(const replay::FlowSchedule& schedule);
-/// "flows.csv: 24 flows of 3 operations, 1.5 MiB", a line.
+/// Return the line "flows.csv: 24 flows of 3 operations, 1.5 MiB".
 std::string flows_line(const replay::FlowSchedule& schedule, const std::string& path);
 
 }  // namespace chakra::job

@@ -1,4 +1,4 @@
-// Parts of reports: what several calls say, and what is long enough to stand in a file of its own.
+// Parts of reports that several calls share, or that are long enough for a separate file.
 #pragma once
 
 #include <optional>
@@ -15,35 +15,35 @@
 
 namespace chakra::job {
 
-/// 0 where there is no whole.
+/// Return part / whole, or 0 if the whole is 0.
 inline double share(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-// A job against its own measurement.
-/// The job, its ranks, and of each step the rank where it is off most.
+// Self-check: a job against the measurement.
+/// Return rows for the job, the ranks, and for each step the rank with the largest error.
 result::Report::Rows rows_of(const JobReplay& replay);
-/// By how much the two kinds of runs are off; of those that there are the first that tests the graph.
+/// Return the absolute error of the run that tests the graph (recorded transfers) if available, else of the other run.
 double badness(const Compared& times);
-/// What was measured, and what delays change: all of it missing where there is none. `with_ns`: as `link` says it.
+/// Add the self-check, and the effect of delays; keys are missing without data. `with_ns`: in the form of `link`.
 void add_measured(const std::string& prefix, const std::optional<JobReplay>& replay, answer::Builder& to,
                   bool with_ns = false);
 void add_delays(const std::optional<DelayStudy>& study, answer::Builder& to);
 
-// What two runs differ in.
+// Differences between two runs.
 /// `before_ps`, `after_ps`, `change_ps`, `ranks[]`, `steps[]`; null: the part is absent. `prefix`: "" or "delays.".
 void add_change(const std::string& prefix, const RunChange* change, answer::Builder& to);
 
 // Devices.
-/// By the tokens that the generator of the job says; 0 where it does not.
+/// From the tokens that the generator of the job recorded; 0 if not recorded.
 struct Throughput {
   double tokens_per_s = 0, tokens_per_s_per_rank = 0, model_ops_per_s = 0;
-  std::optional<double> mfu;  ///< of the model's operations: what is computed again does not count
+  std::optional<double> mfu;  ///< of the FLOPs of the model, without activation recomputation
 };
 Throughput throughput_of(const SimulateResult& result);
 
-// Work that comes from shapes.
-/// Lines, each without its label, none where there is nothing to say.
+// Work derived from shapes.
+/// Return lines without labels; empty if no work was derived.
 std::vector<std::string> work_lines(const link::WorkReport& work);
 
 }  // namespace chakra::job

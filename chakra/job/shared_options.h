@@ -1,4 +1,4 @@
-// Options of several calls. Inside job.
+// Options that several calls share. Inside job.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,12 @@ using options::real_number;
 using options::required;
 using options::whole_number;
 
-/// A list of values with commas between them.
+/// A list of values separated by commas.
 inline Option separated(Option option) {
   option.delimiter = ',';
   return option;
 }
-/// A list of one value each time that the option is given.
+/// A list: one value each time that the option is given.
 inline Option each_time(Option option) {
   option.one_each = true;
   option.more += std::string(option.more.empty() ? "" : " ") + "You can give it several times.";
@@ -39,7 +39,7 @@ Option groups_option(std::string& file);
 Option ranks_option(std::string& text);
 Option expand_option(std::string& text);
 Option max_error_option(std::optional<double>& percent);
-/// --device, --stack, --from-device, --unrecorded. `from_needs`: what the last two need.
+/// --device, --stack, --from-device, --unrecorded. `from_needs`: requirements of the last two, for the help.
 Options device_options(DeviceOptions& devices, std::string_view from_needs);
 
 }  // namespace chakra::job

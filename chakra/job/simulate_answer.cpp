@@ -356,7 +356,7 @@ void add_native(const SimulateResult& result, answer::Builder& to) {
 
 }  // namespace
 
-answer::Answer answer_of(const SimulateResult& result) {
+answer::Answer answer_of(const SimulateResult& result, Tables tables) {
   const SimReport& report = result.report;
   answer::Builder to("sim");
   to.values("", &result, kRun);
@@ -366,8 +366,11 @@ answer::Answer answer_of(const SimulateResult& result) {
   to.table("ranks", "ranks, ascending", ranks, kRanks);
   const auto& collectives = report.collectives;
   to.table("collectives", "collectives by group, type and size", collectives, kCollectives);
+  const std::vector<coll::Candidate> left_out;
   to.children(
-      "collectives", "candidates", collectives, [](const auto& c) -> const auto& { return c.candidates; }, kCandidates);
+      "collectives", "candidates",
+      collectives, [&](const auto& c) -> const auto& { return tables == Tables::all ? c.candidates : left_out; },
+      kCandidates);
   const std::vector<int64_t> none;
   const auto fitted = [&](const std::vector<int64_t> sim::FittedCollective::*member) {
     return [&none, member](const CollectiveReport& c) -> const std::vector<int64_t>& {

@@ -1,4 +1,4 @@
-// A job and the system that it runs on, read from files: what simulate_job() and what_if() run.
+// A job and the system for the run, read from files: the input of simulate_job() and what_if().
 #pragma once
 
 #include "chakra/device/device.h"
@@ -8,16 +8,16 @@
 
 namespace chakra::job {
 
-/// Reads what the options name: network, system, groups, traces, which are proven; and what the run is told. Without a
-/// network the fabric stays empty. Returns the groups as the file has them.
-/// Errors: cli.usage, those of reading and check::prove.
+/// Read the files in the options (network, system, groups, traces), prove the traces, and set the parameters of the
+/// run. Without a network, the fabric stays empty. Returns the groups as in the file.
+/// Errors: cli.usage; as for reading and check::prove.
 Result<match::GroupTable> read_input(const SimulateOptions& options, sim::SimInput& input, Findings& findings);
 
-/// The system, not the trace, says what nodes take: by devices, or by a roofline.
+/// Return true if the system sets the times of nodes (devices or a roofline), instead of the trace.
 inline bool gives_times(const device::System& system) {
   return system.target || system.roofline || !system.devices.empty();
 }
-/// Puts the devices into the system. Errors: those of device::find_or_load.
+/// Add the devices to the system. Errors: as for device::find_or_load.
 Result<void> use_devices(const DeviceOptions& options, device::System& system);
 
 }  // namespace chakra::job

@@ -1,4 +1,4 @@
-// What traces hold, counted: what `chakra info` does, as a call.
+// `chakra info` as a call: count the contents of traces.
 #pragma once
 
 #include <array>
@@ -30,20 +30,20 @@ struct TraceSummary {
 
   std::string file;
   int64_t rank = 0;
-  int64_t ranks = 1;  ///< that are like this; several in a job by classes
+  int64_t ranks = 1;  ///< number of equivalent ranks; may exceed 1 in a job by classes
   int64_t nodes = 0, on_device = 0;
-  std::map<trace::NodeType, int64_t> types;               ///< nodes of each
-  std::array<int64_t, trace::kEdgeKinds.size()> edges{};  ///< of each kind
-  int64_t inferred = 0;                                   ///< edges of these
+  std::map<trace::NodeType, int64_t> types;               ///< number of nodes of each type
+  std::array<int64_t, trace::kEdgeKinds.size()> edges{};  ///< number of edges of each kind
+  int64_t inferred = 0;                                   ///< number of inferred edges
   std::map<std::pair<trace::NodeType, trace::CommType>, Communication> communication;
   Picoseconds duration = 0, device_duration = 0;  ///< of all nodes; sums saturate
-  std::vector<trace::ProcessGroup> groups;        ///< none in a job by classes, where names are those of slots
+  std::vector<trace::ProcessGroup> groups;        ///< empty in a job by classes, where names refer to slots
   std::vector<std::pair<std::string, Value>> metadata;
-  std::optional<Replay> replay;  ///< none where the trace has no measured times or has defects
-  int64_t defects = 0;           ///< `chakra check` names them
+  std::optional<Replay> replay;  ///< nullopt if the trace has no measured times or has defects
+  int64_t defects = 0;           ///< `chakra check` lists the defects
   Findings findings;
 };
-/// Without a replay. Cost: O(nodes + edges).
+/// Summarize a trace, without the self-check. Cost: O(nodes + edges).
 TraceSummary summarize(const trace::Trace& trace);
 
 struct JobSummary {
@@ -54,9 +54,9 @@ struct JobSummary {
   std::vector<TraceSummary> traces;  ///< by rank, or by class
 };
 
-/// Reads the ranks of a job one after the other. Errors: those of reading. Cost: O(nodes + edges), memory for one rank.
+/// Summarize the ranks of a job one by one. Errors: as for reading. Cost: O(nodes + edges), memory for one rank.
 Result<JobSummary> summarize_job(const std::string& path);
-/// Cost: O(what the summary has).
+/// Return the answer. Cost: O(size of the summary).
 answer::Answer answer_of(const JobSummary& job);
 view::Text text_of(const JobSummary& job);
 

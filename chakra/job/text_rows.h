@@ -1,4 +1,4 @@
-// Rows of texts that several answers have.
+// Text rows that several answers share.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace chakra::job {
 
-// What a change makes of the job, its ranks, and of each step the rank where it changes most.
+// Effect of a change on the job, the ranks, and for each step the rank with the largest change.
 inline constexpr std::array<view::ShowColumn, 4> show_changed(std::string_view what) {
   return {{{.key = what, .heading = "predicted"},
            {.key = "before_ps", .heading = "before"},

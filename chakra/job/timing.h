@@ -1,5 +1,5 @@
-// How alike the times of two jobs are that did the same: what `chakra diff --timing` and `chakra replay --compare` do,
-// as a call.
+// `chakra diff --timing` and `chakra replay --compare` as a call: compare the times of two jobs that did the
+// same work.
 #pragma once
 
 #include <span>
@@ -17,21 +17,21 @@ namespace chakra::job {
 struct TimesCompared {
   std::vector<result::NamedTable>
       tables;            ///< `operations`, `ranks`, `kinds`, `order`, and `steps` of recordings that have them
-  std::string sentence;  ///< what differs most
+  std::string sentence;  ///< the largest difference
   Findings findings;
 };
 
-/// `replayed`: repetitions of the same job, at least one. Ranks that not all have are left out, with a finding. Errors:
-/// those of analyze::timing_of; analyze.timing.ranks.
+/// Compare times. `replayed`: repetitions of the same job, at least one. Ranks that are missing in a repetition are
+/// omitted, with a finding. Errors: as for analyze::timing_of; analyze.timing.ranks.
 Result<TimesCompared> compare_times(trace::TraceSet recorded, std::vector<trace::TraceSet> replayed,
                                     const match::GroupTable& groups);
-/// The same of two jobs by their paths. Errors: also those of reading.
+/// Compare two jobs by path. Errors: also those of reading.
 Result<TimesCompared> compare_times(const std::string& recorded, const std::string& replayed);
 
 void add_parts(const TimesCompared& compared, result::Report& report);
-/// `sentence`, and each table under its name, after `prefix`; null: the part is absent.
+/// Add `sentence`, and each table under its name, after `prefix`; null: the part is absent.
 void add_times(const std::string& prefix, const TimesCompared* compared, answer::Builder& to);
-/// Of `chakra diff --timing`.
+/// Return the answer of `chakra diff --timing`.
 answer::Answer answer_of(const TimesCompared& compared);
 
 }  // namespace chakra::job

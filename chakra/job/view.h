@@ -1,4 +1,4 @@
-// A timeline or a picture of a job: what `chakra view` does, as a call.
+// `chakra view` as a call: write a timeline or a figure of a job.
 #pragma once
 
 #include <array>
@@ -15,35 +15,35 @@
 
 namespace chakra::job {
 
-/// What is viewed: traces, or a CSV of issue and callback lines of a simulator, of which there is a timeline.
+/// The input: traces, or a CSV file with issue and callback lines of a simulator (timeline only).
 enum class ViewInput : uint8_t { traces, csv };
 inline constexpr std::array<std::string_view, 2> kViewInputs{"traces", "csv"};
 
 struct ViewOptions {
   std::string path;               ///< the job: a prefix, a folder, a container, one trace, or a ranks.json
   std::string output;             ///< the file
-  std::string form;               ///< a name of view::kForms; empty: the ending of `output` says it
+  std::string form;               ///< a name of view::kForms; empty: from the ending of `output`
   std::string ranks;              ///< "FIRST:COUNT": only these
-  std::optional<int64_t> rank;    ///< only this one; a graph is drawn of one
-  view::GraphOptions graph;       ///< of all forms but the timeline
-  std::optional<ViewInput> from;  ///< none: the ending of `path` says it
-  int64_t num_npus = 0;           ///< of a CSV: expected; 0: as many as there are
-  std::string npu_frequency;      ///< of a CSV: of its ticks; empty: 1GHz
+  std::optional<int64_t> rank;    ///< only this rank; a graph shows one rank
+  view::GraphOptions graph;       ///< for all forms except the timeline
+  std::optional<ViewInput> from;  ///< nullopt: from the ending of `path`
+  int64_t num_npus = 0;           ///< for a CSV: expected number; 0: as many as in the file
+  std::string npu_frequency;      ///< for a CSV: frequency of ticks; empty: 1GHz
 };
 options::Options rows_of(ViewOptions& options);
 
-/// What the endings of names say, where the options do not. Errors: cli.usage.
+/// Fill in missing options from the endings of names. Errors: cli.usage.
 Result<void> settle(ViewOptions& options);
 
 struct ViewedJob {
   std::string output, form;
-  result::Report report;  ///< what is in the file
-  Findings findings;      ///< they are in the report, too
+  result::Report report;  ///< the contents of the file
+  Findings findings;      ///< also in the report
 };
 
-/// Writes the file. Errors: cli.usage for options that do not go together, for a rank
-/// that the job lacks and for a graph of several ranks; view.large for a timeline that no viewer opens, unless `ranks`
-/// names all that are in it; those of reading, view::timeline_of, view::read_event_csv and view::write_graph.
+/// Write the file. Errors: cli.usage for options that do not go together, for a rank that the job lacks and for a graph
+/// of several ranks; view.large for a timeline too large for viewers, unless `ranks` lists all ranks in the timeline;
+/// as for reading, view::timeline_of, view::read_event_csv and view::write_graph.
 /// Cost: that of these.
 Result<ViewedJob> view_job(ViewOptions options);
 answer::Answer answer_of(const ViewedJob& job);

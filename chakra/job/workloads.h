@@ -1,4 +1,4 @@
-// Workloads of other tools where traces or recordings are expected.
+// Reject workloads of other tools in place of traces or recordings.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace chakra::job {
 
-/// Refuse a file that 'chakra import' reads ("a recording" is expected); any other path passes. Errors: kind.other,
-/// those of ByteSource.
+/// Reject a file that 'chakra import' reads (`expected`: "a recording"); accept any other path. Errors: kind.other; as
+/// for ByteSource.
 Result<void> refuse_workload(const std::string& path, std::string_view expected);
 
-/// The name of the form of such a file, by its beginning; "" for any other.
+/// Return the name of the format, detected from the first bytes; "" for other files.
 std::string_view workload_form(std::string_view head);
 
 }  // namespace chakra::job

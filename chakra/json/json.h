@@ -1,4 +1,4 @@
-// Large JSON documents, read in windows (stream.h), and the values in them by simdjson on demand: simdjson is part of
+// Large JSON documents, read in windows (stream.h), and the values inside by simdjson on demand: simdjson is part of
 // this header because a call per value would cost as much as reading it. No public header of another room includes it.
 #pragma once
 
@@ -15,15 +15,15 @@
 
 namespace chakra::json {
 
-/// Calls `use(object, place)` for each element of the array and `member(key, value)` for each other
-/// member. Both return Result<void>; `use` may return an error with an empty place, which is then
+/// Call `use(object, place)` for each element of the array and `member(key, value)` for each other
+/// member. Both return Result<void>; if `use` returns an error with an empty place, the place is
 /// filled in. Errors: also tags().encoding, .element.
-/// With `salvage`, records that are damaged anywhere are left out and counted, and the file ends where it cannot be
-/// read any further.
+/// With `salvage`, leave out and count records that are damaged anywhere, and end the file at the first unreadable
+/// position.
 struct Salvage {
   int64_t left_out = 0;
   std::optional<Error> first;
-  bool damaged = false;  ///< the record read last: odd text after that record is of the same damage
+  bool damaged = false;  ///< damage in the record read last: odd text after the record belongs to the same damage
   void note(const Error& error) {
     ++left_out;
     if (!first) first = error;
@@ -31,15 +31,15 @@ struct Salvage {
 };
 template <class Use, class Member>
 Result<void> for_each_element(JsonStream& stream, const Use& use, const Member& member, Salvage* salvage = nullptr);
-/// The same for the elements of the window that the stream is at.
+/// Do the same for the elements of the window at the position of the stream.
 template <class Use>
 Result<void> for_each_in_window(JsonStream& stream, simdjson::ondemand::parser& parser, const Use& use,
                                 Salvage* salvage = nullptr);
 
 using JsonValue = simdjson::ondemand::value;
 
-/// A field's key and value where they stand, for copies cost as much as parsing does; a key with escapes,
-/// which no PyTorch writes, decoded.
+/// Return a field's key and value in place, because copies cost as much as
+/// parsing. A key with escapes, which PyTorch never writes, is decoded.
 inline simdjson::error_code open_field(simdjson::simdjson_result<simdjson::ondemand::field>& result,
                                        std::string_view& key, JsonValue*& value) {
   if (result.error()) return result.error();
@@ -54,31 +54,31 @@ inline simdjson::error_code open_field(simdjson::simdjson_result<simdjson::ondem
   return simdjson::SUCCESS;
 }
 
-// ---- single values, where files differ in how they write them ---------------------------------------
+// ---- single values, for differences between files in the notation -----------------------------------
 
-/// The value's text as it stands in the file: numbers and literals without blanks, strings without
-/// quotes (escapes kept), arrays and objects whole.
+/// Return the value's text as in the file: numbers and literals without blanks,
+/// strings without quotes (escapes kept), arrays and objects whole.
 std::string_view token(JsonValue& value);
-/// The same of a document that is a single number, string or literal.
+/// Return the same for a document that is a single number, string or literal.
 std::string_view token(simdjson::ondemand::document& document);
-/// A string's token without its escapes.
+/// Return a string's token without its escapes.
 std::string decoded(std::string_view token);
-/// A whole number, bare or as a string ("7", "0x1f"). False where it is none, or too large.
+/// Parse an integer, bare or as a string ("7", "0x1f"). False for anything else, and for integers too large.
 bool to_integer(JsonValue& value, int64_t& number);
-/// Whether a value that is neither array nor object is one that JSON knows: simdjson has looked at its first byte only.
+/// Whether a value other than an array or object is valid JSON: simdjson has only checked the first byte.
 bool is_sound(JsonValue& value);
 
-/// Microseconds as decimal text to nanoseconds, without going through a double where the text has at
-/// most 18 digits. Digits below a nanosecond are rounded. False where it is not a number or is too large.
+/// Convert microseconds as decimal text to nanoseconds, without a double if the text has at most 18 digits.
+/// Digits below a nanosecond are rounded. False if the text is not a number or is too large.
 bool parse_micros(std::string_view text, int64_t& ns);
 
-/// Appends JSON text in the form in which Python prints the same value, which is how the ecosystem
-/// stores tensors: 'cuda:0' for "cuda:0", True, None, ", " between elements.
+/// Append JSON text in Python's notation for the same value, as the ecosystem stores
+/// tensors: 'cuda:0' for "cuda:0", True, None, ", " between elements.
 void append_python_repr(std::string& out, std::string_view json);
 
-/// The error that simdjson's code stands for.
+/// Return the error for simdjson's code.
 Failure json_error(simdjson::error_code code, Place place, const Tags& tags = kPyTorchTags);
-/// The error of text that simdjson refuses, where the damage is; `begin`: of the text in the file.
+/// Return the error for text that simdjson rejects, at the damage. `begin`: where the text begins in the file.
 Failure damaged(const JsonStream& stream, simdjson::error_code code, std::string_view text, const Place& begin);
 
 // ---- implementation ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Follows the strings and brackets of a JSON text over 64 bytes at a time.
+// Tracks the strings and brackets of a JSON text, 64 bytes at a time.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace chakra::json {
 inline constexpr size_t kBlock = 64;
 
 struct Scanner {
-  /// Of the bytes of a block, a bit for each.
+  /// One bit for each byte of a block.
   struct Masks {
     uint64_t quotes = 0, backslashes = 0, opens = 0, closes = 0, lines = 0;
   };
@@ -22,7 +22,7 @@ struct Scanner {
   };
   uint64_t in_string = 0;  ///< all ones: the block begins inside a string
   bool escaped = false;    ///< the block's first byte is escaped
-  uint64_t broken = 0;     ///< line ends inside strings, where JSON has none: a quote is missing before
+  uint64_t broken = 0;     ///< line ends inside strings, which JSON forbids: an earlier quote is missing
 
   Brackets step(const char* block);
 

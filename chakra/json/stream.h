@@ -1,8 +1,8 @@
 // A JSON document whose bulk is one array of objects, in windows of about a MiB, so that neither the file nor an index
-// of it has to be in memory at once, and so that damage is reported with its place:
+// of the file has to be in memory at once, and so that damage is reported with its place:
 //     { "a": 1, "nodes": [ {...}, {...}, ... ], "b": 2 }        or        [ {...}, {...}, ... ]
-// or a sequence of objects without any array, as JSON lines are:    {...} {...} ...
-// What is in the windows is read by json.h.
+// or a sequence of objects without any array, as in JSON lines:    {...} {...} ...
+// json.h reads the contents of the windows.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class padded_string_view;
 
 namespace chakra::json {
 
-/// How a room names the errors in its JSON (docs/reference/errors.md).
+/// The tags of a room for errors in JSON (docs/reference/errors.md).
 struct Tags {
   std::string_view empty, syntax, truncated, encoding, element;
 };
@@ -31,77 +31,77 @@ inline constexpr Tags kPyTorchTags{"pytorch.json.empty", "pytorch.json.syntax", 
 inline constexpr Tags kTraceTags{"io.json.empty", "io.json.syntax", "io.json.truncated", "io.json.encoding",
                                  "io.json.element"};
 
-/// Where in `text`, which begins with a value, the first byte stands that cannot be there; its size if there is none,
-/// whether or not the value is whole. `any_number`: inf and NaN as Python and C++ print them are none. Cost: O(text).
+/// Return the index of the first invalid byte of `text`, which begins with a value; the size if all bytes are valid,
+/// even if the value is incomplete. `any_number`: accept inf and NaN as printed by Python and C++. Cost: O(text).
 size_t first_damage(std::string_view text, bool any_number = false);
-/// The error of a text whose first damage is to be named; `begin`: of the text in the file.
+/// Return the error that names the first damage of a text; `begin`: where the text begins in the file.
 Error damage_error(std::string_view text, const Place& begin, const Tags& tags);
-/// The error of a string that does not end on its line.
+/// Return the error for a string that does not end on its line.
 Error unended_string_error(Place place, const Tags& tags);
 
 class JsonStream {
  public:
   static constexpr size_t kWindow = size_t{1} << 20;  ///< bytes; grows where one element is larger
 
-  /// `arrays` are the keys a bulk array may have; an array at top level is also taken as one.
+  /// `arrays` are the possible keys of the bulk array; an array at top level is also accepted.
   JsonStream(ByteSource source, std::vector<std::string> arrays, size_t window = kWindow,
              const Tags& tags = kPyTorchTags);
-  /// A sequence of objects with blanks between them: windows only.
+  /// Open a sequence of objects with blanks between the objects: windows only.
   static JsonStream sequence(ByteSource source, const Tags& tags);
 
   enum class Part : uint8_t {
     member,   ///< a member other than the array: key(), value()
     window,   ///< some elements of the array key(): window(), elements(), element()
-    finished  ///< the document has ended well
+    finished  ///< the document has ended without errors
   };
-  /// Errors: tags().empty, .syntax, .truncated, those of ByteSource.
-  /// The views of a part hold until the following call.
+  /// Return the next part. Errors: tags().empty, .syntax, .truncated, those of ByteSource.
+  /// The views of a part are valid until the following call.
   Result<Part> next();
 
   std::string_view key() const { return key_; }
-  /// The member's value; simdjson may read SIMDJSON_PADDING bytes beyond it.
+  /// Return the member's value; simdjson may read SIMDJSON_PADDING bytes beyond the value.
   simdjson::padded_string_view value() const;
   Place value_place(size_t offset = 0) const { return {file(), value_at_ + static_cast<int64_t>(offset)}; }
 
-  /// "[" elements "]", padded likewise.
+  /// Return "[" elements "]", with the same padding.
   simdjson::padded_string_view window() const;
   size_t elements() const { return framer_.ends.size(); }
-  /// Element i alone, padded likewise.
+  /// Return element i alone, with the same padding.
   simdjson::padded_string_view element(size_t i) const;
   Place element_place(size_t i) const { return framer_.buffer.place(framer_.starts[i]); }
   Place place(size_t i, size_t offset_in_element) const {
     return framer_.buffer.place(framer_.starts[i] + offset_in_element);
   }
-  /// The document is an object with one of the arrays, be it empty.
+  /// Whether the document is an object with one of the arrays, even an empty array.
   bool found_array() const { return document_.found_array; }
   const std::string& file() const { return framer_.buffer.source.file(); }
   const Tags& tags() const { return tags_; }
   bool is_sequence() const { return document_.sequence; }
-  /// Between element i and the one before is what belongs there, and nothing else.
+  /// Whether exactly the required separator lies between element i and the element before.
   bool well_separated(size_t i) const;
-  /// What of it does not belong there.
+  /// Return the place of the first unexpected byte there.
   Place between_place(size_t i) const;
 
-  /// The element that for_each_element is at.
+  /// Return the place of the element that for_each_element is at.
   Place current_place() const { return element_place(current_); }
   int64_t current_byte() const { return framer_.buffer.at(framer_.starts[current_]); }
   void set_current(size_t i) {
     current_ = i;
     looked_at_ = nullptr;
   }
-  /// What of the current element is looked at now, so that an error has a place near it.
+  /// Note the part of the current element in use now, so that an error has a place nearby.
   void look_at(const char* text) { looked_at_ = text; }
   Place looked_at_place() const;
 
-  /// Strings that go on over line ends and what stands between elements are then left to the caller.
+  /// Leave strings that continue over line ends, and text between elements, to the caller from now on.
   void be_patient();
-  /// Patient, behind damage in a member: on to the array. False if there is none.
+  /// Patient, behind damage in a member: go on to the array. False if there is no array.
   Result<bool> skip_to_array();
-  /// Patient: elements that were lost, but for those that well_separated(0) or an error of next() tells of.
+  /// Patient: return the number of lost elements, except those reported by well_separated(0) or an error of next().
   int64_t take_losses();
 
-  /// Appends a row. Once a part of the file is read that its rest can be judged by, the vector grows to what the
-  /// whole file will need if it goes on as it began, so that rows are not copied again and again.
+  /// Append a row. Once enough of the file is read to predict the rest, the vector grows to the size that
+  /// the whole file will need if the rest is similar, so that rows are not copied again and again.
   template <class Rows>
   void append(Rows& rows, const typename Rows::value_type& row) const {
     constexpr double kEnough = 0.02, kSpare = 1.05;
@@ -122,8 +122,8 @@ class JsonStream {
     bool found_array = false;
   };
   struct Window {
-    bool well_begun = true;  ///< well_separated of its first element
-    size_t badly_begun = 0;  ///< if not: the index of what does not belong before it
+    bool well_begun = true;  ///< well_separated of the first element
+    size_t badly_begun = 0;  ///< if not: the index of the unexpected byte before the element
     size_t patched = 0;      ///< index of the byte replaced by ']', or 0
     char patched_byte = 0;
   };
@@ -133,7 +133,7 @@ class JsonStream {
   Failure unended_string() const;
   std::optional<Error> damage_before(size_t end) const;
 
-  Result<bool> skip_blanks();  ///< to the next byte that is none; false at the end of the file
+  Result<bool> skip_blanks();  ///< to the next other byte; false at the end of the file
   Result<size_t> value_end();  ///< index behind the value at the cursor
   Result<size_t> string_end(size_t quote);
   Result<size_t> bracket_end();

@@ -1,4 +1,4 @@
-// What the bytes of a JSON text are.
+// Classes of characters of a JSON text.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@ namespace chakra::json {
 
 inline bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
-/// The four digits of an escape.
+/// Whether the text is the four digits of an escape.
 inline bool are_hex(std::string_view text) {
   return text.size() == 4 && text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }

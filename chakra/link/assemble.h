@@ -7,12 +7,12 @@
 
 namespace chakra::link {
 
-/// Everything as a Trace. Takes the recording and the graph apart. Requires that all steps ran.
+/// Build the Trace from everything. Consumes the recording and the graph. Requires that all steps ran.
 trace::Trace assemble(Linking& l, trace::Builder& builder);
 
-/// Items such that each stands after all it depends on and what is before it on its thread, and else by start.
-/// Measured times that contradict each other could make a circle; then the dependencies of the earliest item in it that
-/// a rule inferred go, or all of it but its place on its thread. Finding: pytorch.time.circle.
+/// Return the items in an order in which each follows its dependencies and the items before on its thread; otherwise by
+/// start. Contradictory measured times could form a cycle; then remove the inferred dependencies of the earliest item
+/// in the cycle, or all dependencies of that item except the place on its thread. Finding: pytorch.time.circle.
 /// Cost: O(items log items + dependencies).
 std::vector<uint32_t> order_items(Linking& l);
 

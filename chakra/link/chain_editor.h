@@ -1,5 +1,5 @@
-// Changes to the chains of CPU threads where a thread turns out to have waited: the gap, or the piece of an operator,
-// keeps only what came after the wait.
+// Changes the chains of CPU threads if a thread turns out to have waited: the
+// gap, or the piece of an operator, keeps only the time after the wait.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,10 @@ class ChainEditor {
   }
   Item& item(uint32_t id) { return l_.graph.items[id]; }
 
-  /// Host time that the thread spent in no operator: gaps, and annotations that begin between them.
+  /// Whether the thread is outside all operators: in gaps, or in annotations that begin between gaps.
   bool is_idle(uint32_t id) { return item(id).kind == Item::Kind::gap || item(id).kind == Item::Kind::annotation; }
 
-  /// Position in a chain of the first item that ends at `time` or later.
+  /// Return the position in a chain of the first item that ends at `time` or later.
   size_t position_at(uint32_t thread, int64_t time) {
     const auto& chain = l_.graph.chains[thread];
     const auto found =
@@ -35,7 +35,7 @@ class ChainEditor {
                      id);
   }
 
-  /// The gap of a thread that holds `time` (begin < time <= end), or kNone if the thread was not idle.
+  /// Return the gap of a thread that contains `time` (begin < time <= end), or kNone if the thread was not idle.
   uint32_t gap_at(uint32_t thread, int64_t time) {
     const auto& chain = l_.graph.chains[thread];
     for (size_t at = position_at(thread, time); at < chain.size() && item(chain[at]).start < time; ++at)
@@ -43,7 +43,7 @@ class ChainEditor {
     return kNone;
   }
 
-  /// The gap keeps only what follows `time`, the end of the wait.
+  /// Keep only the part of the gap after `time`, the end of the wait.
   void shrink_gap(uint32_t gap, int64_t time) {
     Item& it = item(gap);
     time = std::clamp(time, it.start, it.end());
@@ -52,7 +52,7 @@ class ChainEditor {
     it.waited = true;
   }
 
-  /// Cuts a thread's item at `time`; the first part keeps its id. Returns the second part.
+  /// Cut a thread's item at `time`; the first part keeps the id. Return the second part.
   uint32_t cut(uint32_t id, int64_t time) {
     Item rest = item(id);
     if (rest.kind == Item::Kind::op) rest.kind = Item::Kind::op_rest;
@@ -65,7 +65,7 @@ class ChainEditor {
       const auto at = find_in_chain(id);
       l_.graph.chains[rest.lane].insert(at + 1, rest_id);
     } else {
-      dep(rest_id, id, trace::EdgeKind::program, false);  // no chain joins them
+      dep(rest_id, id, trace::EdgeKind::program, false);  // no chain joins the parts
     }
     item(id).dur = time - item(id).start;
     l_.graph.items.push_back(rest);

@@ -1,4 +1,4 @@
-// What a communication node moves (comm_nodes.cpp).
+// The data moved by a communication node (comm_nodes.cpp).
 #pragma once
 
 #include <map>
@@ -12,23 +12,23 @@ struct CommNode {
   trace::Comm comm;
 };
 
-/// Fills what `to` lacks.
+/// Fill in the missing fields of `to`.
 void complete(CommRecord& to, const CommRecord& from);
 
 class CommNodes {
  public:
   explicit CommNodes(Linking& l);
 
-  /// Whether a device operation, or an operator, is a communication, and which.
+  /// Whether a device operation, or an operator, is a communication, and if so its node.
   bool device(uint32_t op, CommNode& node);
-  /// One of Comms::messages: always.
+  /// Describe one of Comms::messages: always true.
   bool message(uint32_t row, CommNode& node);
-  /// An operator of the Kineto trace: one of Linking::host_comms.
+  /// Describe an operator of the Kineto trace: one of Linking::host_comms.
   bool host(uint32_t op, CommNode& node);
-  /// Whether an operator of the host trace alone is one: of Linking::host_comms, or record_param_comms, but for waits.
+  /// Whether an operator of the host trace alone is one of Linking::host_comms, or a record_param_comms except waits.
   bool record(uint32_t host_op, CommNode& node);
 
-  /// Groups and sequence numbers, when all nodes are in the trace.
+  /// Set groups and sequence numbers, after all nodes are in the trace.
   void finish(trace::Trace& trace);
 
  private:
@@ -40,12 +40,12 @@ class CommNodes {
   void find_place(CommKind kind, CommRecord& record, int64_t place);
   void ask_host(uint32_t op, CommRecord& record, std::string_view& tensors, std::string_view& types) const;
   void find_ends(CommRecord& record, CommKind kind, std::string_view annotation);
-  trace::ProcessGroup* find_group(std::string_view name);  ///< null: not known yet
+  trace::ProcessGroup* find_group(std::string_view name);  ///< null: still unknown
   StringId only_group(std::string_view backend);
   void note_group(const CommRecord& record);
   std::string libraries() const;
   static void number(std::span<trace::Comm* const> collectives);
-  /// A collective, and HostComm::turn of it; kNone: of another kind.
+  /// A collective, and its HostComm::turn; kNone: of another kind.
   struct Turn {
     uint32_t turn;
     trace::Comm* comm;
@@ -55,8 +55,8 @@ class CommNodes {
 
   Linking& l_;
   std::vector<trace::ProcessGroup> groups_;
-  std::vector<uint32_t> turns_;                   ///< of the nodes that host() and record() described
-  std::map<size_t, std::vector<int64_t>> peers_;  ///< by place in turns_: ranks that a message may be with
+  std::vector<uint32_t> turns_;                   ///< of the nodes described by host() and record()
+  std::map<size_t, std::vector<int64_t>> peers_;  ///< by index in turns_: the possible peers of a message
   StringId last_noted_ = 0;
   int64_t unnamed_groups_ = 0, size_unknown_ = 0, lost_ = 0;
   uint64_t lost_bytes_ = 0;

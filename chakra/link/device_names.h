@@ -1,4 +1,4 @@
-// The names of the devices that were used: a simulation on another device needs the one of the recording.
+// The names of the devices in use: a simulation on another device needs the name of the recording's device.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace chakra::link {
 
-/// Adds the metadata `device_name` to a trace whose operations ran on `streams`: the name that all their devices have;
-/// where several have different ones, `device_name_N` for each device N.
+/// Add the metadata `device_name` to a trace whose operations ran on `streams`: the common name of
+/// all its devices; for devices with different names, `device_name_N` for each device N.
 void keep_device_names(const DeviceNames& names, std::span<const trace::Lane> streams, trace::Trace& trace);
 
 }  // namespace chakra::link

@@ -1,4 +1,4 @@
-// What this room takes from the room recording.
+// The names that this room uses from the room recording.
 #pragma once
 
 #include "chakra/recording/recording.h"

@@ -1,4 +1,4 @@
-// What each stream had to do at any time: the operations launched on it, and what it waits for since (rules W1 to W3).
+// The pending work of each stream at any time: the launched operations, and the waits since (rules W1 to W3).
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -21,34 +21,34 @@ class LaunchOrder {
 
   explicit LaunchOrder(const Linking& l);
 
-  /// Per stream, by the time of the launch.
+  /// Return the launches per stream, by time.
   const std::vector<Launch>& launches(uint32_t stream) const { return launched_[stream]; }
-  /// The last operation launched on a stream before `time`, or first after it; or kNone.
+  /// Return the last operation launched on a stream before `time`, or first after `time`; or kNone.
   uint32_t last_before(size_t stream, int64_t time) const;
   uint32_t first_after(size_t stream, int64_t time) const;
-  /// The thread's last launching call before, or first after, `time`; or kNone.
+  /// Return the thread's last launching call before, or first after, `time`; or kNone.
   uint32_t launch_before(uint32_t thread, int64_t time) const;
   uint32_t launch_after(uint32_t thread, int64_t time) const;
-  /// The last device operation of a launching call, and its stream.
+  /// Return the last device operation of a launching call, and its stream.
   uint32_t op_of(uint32_t call) const { return l_.device.op_order[l_.waits.roles[call].last_op - 1]; }
   uint32_t stream_of(uint32_t op) const { return p_.device_ops[op].lane; }
 
-  /// A stream's number is unique on its device only; records that do not say theirs mean the only one. kNone: unknown.
+  /// Return a stream by number, unique per device; records without a device mean the only device. kNone: unknown.
   uint32_t stream_numbered(int64_t device, int64_t number) const;
 
-  /// What a stream had to do before `time`: the last operation launched on it, and what it waits for since.
+  /// Return the work of a stream before `time`: the last operation launched on the stream, and the waits since then.
   std::vector<uint32_t> all_before(size_t stream, int64_t time) const;
-  /// What the stream had to do before the event that a cuda_sync record names. Correlations are given
-  /// out as calls begin, so they also order what an unrecorded cudaEventRecord stood between.
+  /// Return the work of the stream before the event named by a cuda_sync record. Correlations are assigned
+  /// as calls begin, so the correlations also give the position of an unrecorded cudaEventRecord.
   std::vector<uint32_t> recorded_before(const SyncRecord& sync) const;
-  /// A call made a stream wait for `ops`, until it gets an operation itself. Calls come in the order of their starts.
+  /// Note that a call made a stream wait for `ops`, until the stream gets an operation. Call in the order of starts.
   void note_wait(uint32_t stream, const RuntimeCall& call, std::vector<uint32_t> ops);
 
  private:
-  /// What a stream waits for since a call at this time, until it gets an operation itself.
+  /// The waits of a stream since a call at this time, until the stream gets an operation.
   struct Pending {
     int64_t at, correlation;
-    std::vector<uint32_t> ops;  ///< at most one of each stream, with those of calls before that are pending, too
+    std::vector<uint32_t> ops;  ///< at most one of each stream, including pending waits of earlier calls
   };
 
   void sort_launches();

@@ -1,4 +1,4 @@
-// What a node says of itself: name, type, attributes, communication, work (node_writer.cpp).
+// Writes the contents of a node: name, type, attributes, communication, work (node_writer.cpp).
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace chakra::link {
 
-/// Which nodes items and host operators get.
+/// The nodes of items and host operators.
 struct Numbering {
   struct Origin {
     Item::Kind kind;
@@ -21,20 +21,20 @@ struct Numbering {
   uint32_t nodes() const { return static_cast<uint32_t>(origins.size()); }
 };
 
-/// Calls recorded with other times than their pieces have: how much later these begin.
+/// For calls with recorded times that differ from the times of the pieces: how much later the pieces begin.
 using LateCalls = std::map<uint32_t, int64_t>;
 
 class NodeWriter {
  public:
   NodeWriter(Linking& l, trace::Builder& builder);
 
-  /// Node by node, in order. Requires that the trace has a row per node in each column but attr_begin.
+  /// Write one node; call in order. Requires that the trace has a row per node in each column but attr_begin.
   void write(trace::NodeId node, const Numbering& numbering, const LateCalls& late_calls);
-  /// Groups and sequence numbers, when all nodes are in the trace.
+  /// Set groups and sequence numbers, after all nodes are in the trace.
   void finish(trace::Trace& trace) { comms_.finish(trace); }
 
  private:
-  /// A later piece of an operator or a device operation.
+  /// Write a later piece of an operator or a device operation.
   void write_rest(trace::NodeId node, StringId name);
   bool write_record(trace::NodeId node, const Numbering& numbering, CommNode& comm);
   bool write_op(trace::NodeId node, uint32_t record, const Numbering& numbering, CommNode& comm);

@@ -1,5 +1,5 @@
-// The steps of linking as tables: each row says which parts of Linking a step reads and which it fills. link.cpp walks
-// them, in order.
+// The steps of linking as tables: each row lists the parts of Linking that a step
+// reads and the parts that it fills. link.cpp runs the rows in order.
 #pragma once
 
 #include <array>
@@ -14,18 +14,18 @@ namespace chakra::link {
 
 struct Linking;
 
-/// What steps hand on to each other.
+/// The data that steps hand on to each other.
 enum class Part : uint8_t {
   records,       ///< Linking::recording
   scope,         ///< Scope::fit_window, left_out
   matches,       ///< Matches
-  zero,          ///< Scope::zero_ns; the records' times count from it
+  zero,          ///< Scope::zero_ns, the zero of the records' times
   host_comms,    ///< Comms::host_comms, Threads::beside, carries_out
-  threads,       ///< Threads but for beside and carries_out
+  threads,       ///< Threads except beside and carries_out
   launches,      ///< DeviceOrder::call_of_op, op_order; CallRole of calls that launch
   streams,       ///< DeviceOrder::stream_ops, ops_by_end, several_devices, previous, overlaps
   comm_kernels,  ///< DeviceOrder::comm_kernel
-  comm_records,  ///< DeviceOp::comm of kernels that have no record
+  comm_records,  ///< DeviceOp::comm of kernels without a record
   groups,        ///< HostComm::group
   work,          ///< Graph::work, LinkingReport::work
   messages,      ///< Comms::messages
@@ -57,7 +57,7 @@ struct Step {
   Result<void> (*run)(Linking& l);
 };
 
-/// For recordings with a profile; with or without a host trace.
+/// For recordings with a profile, with or without a host trace.
 extern const std::span<const Step> kSteps;
 /// For a host trace alone.
 extern const std::span<const Step> kHostSteps;
@@ -67,7 +67,7 @@ constexpr Parts all_filled(std::span<const Step> steps) {
   for (const Step& step : steps) filled.add(step.fills);
   return filled;
 }
-/// The name of the first step that reads a part which no step before it fills; empty: none.
+/// Return the name of the first step that reads a part before a step has filled the part; empty if the order is right.
 constexpr std::string_view first_too_early(std::span<const Step> steps) {
   Parts filled{Part::records};
   for (const Step& step : steps) {
@@ -77,48 +77,48 @@ constexpr std::string_view first_too_early(std::span<const Step> steps) {
   return {};
 }
 
-/// The parts that the steps of either table fill.
+/// The parts filled by the steps of either table.
 inline constexpr Parts kEndParts{Part::matches,   Part::host_comms, Part::groups, Part::chains,
                                  Part::host_deps, Part::work,       Part::report};
 
 // ---- the functions of the rows ---------------------------------------------------------------------------------
 
-/// Cuts the profile down to the ProfilerSteps that are asked for. Errors: pytorch.scope.steps.
+/// Cut the profile down to the requested ProfilerSteps. Errors: pytorch.scope.steps.
 Result<void> keep_steps(Linking& l);
-/// Which operator is which, by ids, else by the order of names; of several iterations one stays. Errors:
+/// Match the operators by ids, else by the order of names; of several iterations, keep one. Errors:
 /// pytorch.match.*, pytorch.scope.iteration, pytorch.pair.process.
 Result<void> match_host_ops(Linking& l);
-/// The profile's times count from the earliest of them. Errors: pytorch.kineto.time.
+/// Set the zero of the profile's times to the earliest time. Errors: pytorch.kineto.time.
 Result<void> set_zero(Linking& l);
-/// Communication that CPU threads carry out; gives records of messages threads of their own.
+/// Find communication that CPU threads carry out; move records of messages to separate threads.
 void find_host_comms(Linking& l);
 void find_comm_groups(Linking& l);
-/// Who launched what, from where, and the order in which the streams ran it.
+/// Find the launch of each device operation, the launching thread, and the order of operations on the streams.
 void attach_device_ops(Linking& l);
-/// pytorch.salvage.missing: where records were left out, how much of the operations and of the recorded time is
-/// missing, as far as the rest tells.
+/// Report pytorch.salvage.missing: after records were left out, the estimated
+/// share of operations and of recorded time that is missing.
 void report_loss(Linking& l);
-/// Records of communication kernels that have none, from the operators that launch them (DeviceOp::comm).
+/// Derive records of communication kernels without a record from the launching operators (DeviceOp::comm).
 void ask_callers(Linking& l);
 void derive_work(Linking& l);
-/// The same for a host trace alone.
+/// Do the same for a host trace alone.
 void derive_host_work(Linking& l);
 void find_messages(Linking& l);
-/// Calls of c10d whose kernels are missing.
+/// Find calls of c10d with missing kernels.
 void find_lost_comms(Linking& l);
-/// What calls and streams wait for.
+/// Find the dependencies of waiting calls and streams.
 void find_waits(Linking& l);
 void estimate_constants(Linking& l);
 void build_chains(Linking& l);
-/// Waits for what a kernel writes; cuts items and chains of the host.
+/// Find waits for values that a kernel writes; cuts items and chains of the host.
 void find_host_spins(Linking& l);
-/// Deps of the kinds launch, stream, event, contention, sync.
+/// Add deps of the kinds launch, stream, event, contention, sync.
 void add_device_edges(Linking& l);
-/// Deps of the kinds comm and data around host_comms; shrinks gaps and cuts items.
+/// Add deps of the kinds comm and data around host_comms; shrinks gaps and cuts items.
 void find_comm_waits(Linking& l);
-/// Deps of the kind thread and more of kind sync; shrinks gaps and cuts items.
+/// Add deps of the kind thread and more of kind sync; shrinks gaps and cuts items.
 void find_host_waits(Linking& l);
-/// Instead of the steps from match to here: report, matches, chains and deps of a host trace alone.
+/// Replace the steps from match to here for a host trace alone: fill report, matches, chains and deps.
 void chain_host_ops(Linking& l);
 
 }  // namespace chakra::link

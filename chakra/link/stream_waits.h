@@ -21,14 +21,14 @@ class StreamWaits {
   StreamWaits(Linking& l, const CallIndex& calls, LaunchOrder& order)
       : l_(l), p_(l.profile()), calls_(calls), order_(order) {}
 
-  /// The waits of streams that cuda_sync records name, as they were asked for. Before all others.
+  /// Find the waits of streams named by cuda_sync records, in the order of the requests. Call before all others.
   void find_recorded();
-  /// A call that makes a stream wait, where no record says which stream waits for what.
+  /// Process a call that makes a stream wait, where no record names the streams.
   void look_at(uint32_t call);
-  /// What a graph's operations wait for is not recorded. Where its own stream does not explain a start, it
-  /// was the operation of another stream that ended last before it.
+  /// Order a graph's operations, whose waits are not recorded. If the stream does not explain a start,
+  /// the operation waited for the operation of another stream that ended last before the start.
   void order_graph(const CallRole& role);
-  /// When all are found: sorted, each once.
+  /// Sort the waits and remove duplicates, after all have been found.
   void finish();
 
  private:

@@ -1,4 +1,4 @@
-// Device work that was not recorded (rule U1): kernels inside CUDA graphs, for one, are missing in many recordings.
+// Unrecorded device work (rule U1): kernels inside CUDA graphs, for example, are missing in many recordings.
 #pragma once
 
 #include "chakra/link/linking.h"
@@ -10,13 +10,13 @@ class UnrecordedWork {
  public:
   explicit UnrecordedWork(const Linking& l);
 
-  /// Whether work that was not recorded ran before a device operation that everything known lets begin at
-  /// `explained_ns`: the operation was queued, for its launch had ended when its stream became free, and yet it began
-  /// more than kUnexplainedNs later. One whose launch is not recorded was queued if its launch came before the
-  /// recording: correlations are given out as calls begin.
+  /// Whether unrecorded work ran before a device operation that, by all known causes, could begin at
+  /// `explained_ns`: the operation was queued, since its launch had ended when its stream became free,
+  /// and yet began more than kUnexplainedNs later. An operation without a recorded launch was queued
+  /// if launched before the recording: correlations are assigned as calls begin.
   bool precedes(uint32_t op, int64_t explained_ns) const;
 
-  /// Finding: pytorch.device.unrecorded, from LinkingReport::unrecorded.
+  /// Report pytorch.device.unrecorded, from LinkingReport::unrecorded.
   static void report(Linking& l);
 
  private:

@@ -1,5 +1,5 @@
-// Work from shapes: how many operations an operator does and how many bytes it reads and writes, by a table from
-// operators' names to formulas. docs/explanation/linking.md, Work, says how it is counted and on which nodes it goes.
+// Work from shapes: the FLOPs and the bytes read and written of an operator, by a table from operators' names to
+// formulas. docs/explanation/linking.md, Work, defines the counting rules and the nodes that get the work.
 #pragma once
 
 #include <array>
@@ -39,48 +39,48 @@ struct Work {
   Count operations;  ///< a multiply-add counts 2
   Count bytes;       ///< inputs read once, outputs written once
   trace::DType dtype = trace::DType::unknown;
-  bool estimated = false;             ///< what is not recorded was assumed, as the row says
-  std::array<uint64_t, 3> product{};  ///< m, n, k of one product of matrices and nothing else; zeros: it is not one
+  bool estimated = false;             ///< unrecorded values were assumed, as described in the row
+  std::array<uint64_t, 3> product{};  ///< m, n, k of a single matrix multiplication; zeros for all other operators
 };
 
 struct WorkRow;
-/// False where the recorded shapes do not suffice.
+/// Compute the work; false if the recorded shapes do not suffice.
 using WorkFormula = bool (*)(const WorkRow& row, std::string_view name, const Arguments& arguments, Work& work);
 
 struct WorkRow {
   WorkKind kind;
-  std::string_view names;  ///< of operators, separated by spaces; "triton_poi_*": all that begin so
+  std::string_view names;  ///< of operators, separated by spaces; "triton_poi_*": all names with this beginning
   WorkFormula formula;
   std::string_view operations;  ///< for people; n: elements of the output
   std::string_view bytes;
-  uint8_t per_element = 0;  ///< operations, for formulas that ask
-  uint8_t reads = 0;        ///< tensors that are read, for formulas that ask
+  uint8_t per_element = 0;  ///< operations, for formulas that use this
+  uint8_t reads = 0;        ///< tensors that are read, for formulas that use this
 };
-/// Rows with names that end in * stand last.
+/// Rows with names that end in * come last.
 extern const std::span<const WorkRow> kWorkRows;
 
-/// The row of an operator; nullptr: none.
+/// Return the row of an operator; nullptr if there is no row.
 const WorkRow* find_work_row(std::string_view operator_name);
 
-/// Autograd's node of a convolution, which is given the gradient of its output.
+/// Whether the operator is autograd's node of a convolution, whose input is the gradient of the output.
 inline bool is_convolution_node(std::string_view operator_name) {
   return operator_name.find("ConvolutionBackward") != std::string_view::npos &&
          !operator_name.starts_with("autograd::");
 }
 
-/// The work of an operator. False where the recorded shapes do not suffice.
+/// Compute the work of an operator. False if the recorded shapes do not suffice.
 inline bool work_of(const WorkRow& row, std::string_view name, const Arguments& arguments, Work& work) {
   work = {};
   return !arguments.impossible && row.formula(row, name, arguments, work);
 }
 
-/// Whether formulas of a kind ask for numbers beside shapes.
+/// Whether formulas of a kind need numbers beside shapes.
 constexpr bool needs_values(WorkKind kind) {
   return kind == WorkKind::convolution || kind == WorkKind::normalization || kind == WorkKind::reduction ||
          kind == WorkKind::pooling || kind == WorkKind::lookup || kind == WorkKind::compiled;
 }
 
-/// What linking found out about work. Times are those of device operations, in nanoseconds.
+/// Results of linking about work. Times are those of device operations, in nanoseconds.
 struct WorkReport {
   struct Kind {
     uint64_t operations = 0, bytes = 0;
@@ -96,12 +96,12 @@ struct WorkReport {
   uint64_t operations = 0, bytes = 0;
   int64_t device_ns = 0;         ///< of all device operations but communication
   int64_t communication_ns = 0;  ///< of kernels that communicate
-  int64_t covered_ns = 0;        ///< of those whose work is known
-  int64_t aten_ns = 0;           ///< launched under aten:: operators whose tensors have recorded shapes
+  int64_t covered_ns = 0;        ///< of operations with known work
+  int64_t aten_ns = 0;           ///< launched under aten:: operators with recorded tensor shapes
   int64_t aten_covered_ns = 0;
-  int64_t operators = 0;                          ///< whose work is known
-  int64_t estimated = 0;                          ///< of those, by an assumption
-  int64_t impossible = 0;                         ///< operators with shapes that cannot be
+  int64_t operators = 0;                          ///< with known work
+  int64_t estimated = 0;                          ///< of these, by an assumption
+  int64_t impossible = 0;                         ///< operators with impossible shapes
   std::array<Kind, kWorkKindNames.size()> kinds;  ///< by WorkKind
   std::vector<Rest> rest;                         ///< longest first
 };

@@ -1,5 +1,5 @@
-// Whether those who communicate with each other agree, and if not, who does not and from where on. Inside match:
-// match.cpp collects and pairs, agreement.cpp compares, splits.cpp compares the parts of all-to-alls.
+// Checks that the members of groups and the ends of channels agree, and finds the deviating rank and position if not.
+// Inside match: match.cpp collects and pairs, agreement.cpp compares, splits.cpp compares the parts of all-to-alls.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -14,7 +14,7 @@
 
 namespace chakra::match {
 
-using Key = std::pair<int64_t, int64_t>;  ///< sequence number, and which of those that share it
+using Key = std::pair<int64_t, int64_t>;  ///< sequence number, and position among calls with the same number
 
 struct Call {
   Key key;
@@ -32,10 +32,10 @@ struct Ends {
   std::vector<NodeRef> sends, receives;
 };
 
-/// A root is a rank of the group, or else a place in it. Returns the rank, or -1.
+/// Return the rank of a root, given as a rank of the group or else as a place in the group; -1 if there is none.
 int64_t root_rank(const trace::Comm& comm, const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of);
 
-/// Of a collective.
+/// Return the facts of a collective.
 inline std::vector<Fact> facts_of(const Group& group, uint32_t index) {
   return {{"group", group.name}, {"index", int64_t{index}}};
 }
@@ -44,38 +44,38 @@ class Agreement {
  public:
   Agreement(const trace::TraceSet& job, Findings& findings) : job_(job), findings_(findings) {}
 
-  /// `members` by ascending rank. Whether they agree.
+  /// Compare the calls of `members`, by ascending rank. Return whether all agree.
   bool compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
                std::span<const MemberCalls> members, bool by_number);
-  /// An all-to-all: what one sends to the other is what that one expects. `members` parallel to the group's ranks.
+  /// Check that each member of an all-to-all expects the bytes sent to it. `members`: parallel to the group's ranks.
   void compare_splits(const Group& group, uint32_t index, std::span<const NodeRef> members);
-  /// An all-to-all without lists of parts: together the members get what they put in.
+  /// Check an all-to-all without lists of parts: the sums of sent and received bytes must be equal.
   void compare_totals(const Group& group, uint32_t index, std::span<const NodeRef> members);
   void compare(const std::map<Channel, Ends>& channels);
-  /// What a gather or reduce-scatter puts in and gets tells how many members its group has. Whether that is so.
+  /// Return whether the sizes of a gather or reduce-scatter match the number of members, and report if not.
   bool compare_size(const Group& group, uint32_t index, NodeRef member);
-  /// A rank that runs something where it does not belong: perhaps what it lacks elsewhere.
+  /// Report a rank with a collective in a wrong place: perhaps the one that it lacks elsewhere.
   void stray(const Group& group, NodeRef first, const char* tag, std::string text);
-  /// One finding for what one place has and another lacks. To be called last.
+  /// Merge findings about an element that is missing in one place and additional in another. Must be called last.
   void join();
 
   void find(const char* tag, Severity severity, NodeRef at, std::string text, std::vector<Fact> facts = {});
   const trace::Comm& comm(NodeRef at) const { return *job_.ranks[at.rank].comm(at.node); }
   std::string_view dtype(NodeRef at) const { return job_.ranks[at.rank].strings[comm(at).dtype]; }
   std::string describe(NodeRef at) const;
-  std::string describe(NodeRef at, NodeRef beside) const;  ///< whose size is told from the other's
+  std::string describe(NodeRef at, NodeRef beside) const;  ///< with a size distinguishable from that of `beside`
 
  private:
-  /// A collective or message that has no counterpart.
+  /// A collective or message without a counterpart.
   struct Loose {
     size_t finding;
-    int64_t rank;  ///< that lacks it, or has it
+    int64_t rank;  ///< rank that lacks or has it
     bool lacks;
     NodeRef node;  ///< the collective, of a rank that has it
     const Group* group;
     uint32_t index;
     bool tie;
-    int64_t other;  ///< tie: a rank of which the opposite can be said
+    int64_t other;  ///< tie: a rank for which the opposite would hold
   };
   struct LooseMessage {
     size_t finding;
@@ -94,7 +94,7 @@ class Agreement {
   Findings& findings_;
   std::vector<Loose> loose_;
   std::vector<LooseMessage> loose_messages_;
-  std::vector<bool> drop_;  ///< findings that are told by others
+  std::vector<bool> drop_;  ///< findings that others cover
   std::map<int64_t, size_t> tag_uses_;
 };
 

@@ -1,4 +1,4 @@
-// Who is in a group: what the caller says, else what the traces record, else what its name stands for. Inside match.
+// The members of a group: from the caller's table, else the traces' records, else the group's name. Inside match.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace chakra::match {
 
-/// A group that nodes name. Group::known is false where its members are not known; `undescribed` is set where its size
-/// is not known either.
+/// Find a group that nodes name. Group::known is false if the members
+/// are unknown; `undescribed` is set if also the size is unknown.
 Group find_group(const trace::TraceSet& job, const GroupTable& table, const std::string& name, bool& undescribed);
 
-/// match.group.members: ranks that record different members for one group.
+/// Report match.group.members: ranks that record different members for one group.
 void check_recorded_groups(const trace::TraceSet& job, const GroupTable& table, Agreement& agreement);
 
 }  // namespace chakra::match

@@ -1,7 +1,7 @@
-// Where sequences that should be equal are not, and who is to blame: the members of a group and their collectives,
-// or the two ends of a channel and their messages. At the first place where members disagree the majority decides;
-// the others are aligned with it by what takes the fewest changes, so that one dropped element is one deviation and
-// not one at every place after it.
+// Differences between sequences that should be equal, and the deviating one: the members of a
+// group and their collectives, or the two ends of a channel and their messages. At the first
+// disagreement the majority decides. The others are aligned with the majority by the fewest
+// changes, so that one dropped element is one deviation, not one at every later position.
 #pragma once
 
 #include <algorithm>
@@ -14,25 +14,25 @@ namespace chakra::match {
 struct Deviation {
   enum class How : uint8_t { lacks, extra, differs, swapped } how = How::differs;
   uint32_t member = 0;
-  uint32_t index = 0;         ///< place in what the majority does
-  uint32_t own = 0;           ///< place in the member's sequence; lacks: where it would be
+  uint32_t index = 0;         ///< position in the majority's sequence
+  uint32_t own = 0;           ///< position in the member's sequence; lacks: where the element would be
   uint32_t reference = 0;     ///< a member of the majority ...
-  uint32_t its = 0;           ///< ... and its place; extra: where it would be
-  uint32_t swapped_with = 0;  ///< own place of the other one
-  uint32_t more = 0;          ///< deviations of the member behind this one
-  bool tie = false;           ///< as many say the opposite: the later member is named
+  uint32_t its = 0;           ///< ... and its position; extra: where the element would be
+  uint32_t swapped_with = 0;  ///< position of the other swapped element in the member's sequence
+  uint32_t more = 0;          ///< later deviations of the member
+  bool tie = false;           ///< an equal number of members has the opposite view: the later member is named
 };
 
 namespace sequences {
 
-constexpr uint32_t kMostChanges = 24;     ///< beyond, alignments are not told apart
-constexpr uint32_t kMostDeviations = 16;  ///< of a member; what is behind is not looked at
+constexpr uint32_t kMostChanges = 24;     ///< beyond this, alignments count as equal
+constexpr uint32_t kMostDeviations = 16;  ///< per member; later ones are not examined
 constexpr uint32_t kFarthestSwap = 4096;
 constexpr size_t kMostOpinions = 16;
 
-/// How many elements to drop, add or change to make b (of `to` elements) of a (of `from`), or kMostChanges + 1;
-/// same(i, j): whether a[i] and b[j] agree. Ukkonen, "Algorithms for approximate string matching", 1985.
-/// Cost: O(elements + kMostChanges^2) where few changes are needed.
+/// Return the number of elements to drop, add or change to get b (of `to` elements) from a (of
+/// `from`), or kMostChanges + 1; same(i, j): whether a[i] and b[j] agree. Ukkonen, "Algorithms for
+/// approximate string matching", 1985. Cost: O(elements + kMostChanges^2) if few changes are needed.
 template <class Same>
 uint32_t changes(uint32_t from, uint32_t to, const Same& same) {
   constexpr int64_t limit = kMostChanges, none = -2;
@@ -69,7 +69,7 @@ class Comparison {
       const bool any_left = hear_opinions();
       if (speakers_.empty()) {
         if (std::all_of(state_.begin(), state_.end(), [](const State& s) { return s.given_up; })) break;
-        // All that are left were swapped here.
+        // All remaining elements were swapped here.
       } else if ((!any_left && speakers_.size() == 1) || !judge(index)) {
         break;
       }
@@ -97,7 +97,7 @@ class Comparison {
     return at_end(a) || at_end(b) ? at_end(a) == at_end(b) : same_(a, state_[a].at, b, state_[b].at);
   }
 
-  /// What members say of their next elements. Whether any has one.
+  /// Collect the members' views of the next element. Return whether any member has one.
   bool hear_opinions() {
     speakers_.clear();
     votes_.clear();
@@ -119,7 +119,7 @@ class Comparison {
     return any_left;
   }
 
-  /// Notes who deviates from the majority. Whether that has an element here.
+  /// Record the members that deviate from the majority. Return whether the majority has an element here.
   bool judge(uint32_t index) {
     const auto winner = static_cast<uint32_t>(std::max_element(votes_.begin(), votes_.end()) - votes_.begin());
     const uint32_t reference = speakers_[winner];
@@ -129,7 +129,7 @@ class Comparison {
       if (s.given_up || opinion_of_[m] == winner || forgiven(m)) continue;
       Deviation d{How::differs, m, index, s.at, reference, state_[reference].at, 0, 0, false};
       d.tie = opinion_of_[m] != UINT32_MAX && votes_[opinion_of_[m]] == votes_[winner];
-      uint32_t skipped = 0, behind = 0;  // own elements dealt with; deviations besides this one
+      uint32_t skipped = 0, behind = 0;  // own elements consumed; deviations besides this one
       if (!advance || left(m) == 0) {
         d.how = advance ? How::lacks : How::extra;
         behind = std::max(left(reference), left(m)) - 1;
@@ -152,8 +152,8 @@ class Comparison {
     return advance;
   }
 
-  /// How the member deviates from the reference, by what takes the fewest changes. Returns how many of its elements
-  /// that deals with. Requires that both have some left.
+  /// Find the deviation of the member from the reference by the fewest changes. Return
+  /// the number of the member's elements consumed. Requires elements left in both.
   uint32_t align(Deviation& d) {
     State& s = state_[d.member];
     const uint32_t its_left = left(d.reference), own_left = left(d.member);
@@ -168,7 +168,7 @@ class Comparison {
     while (distance < farthest && !(same_(d.reference, d.its + distance, d.member, s.at) &&
                                     same_(d.reference, d.its, d.member, s.at + distance)))
       ++distance;
-    // Taken as swapped, the other one counts no more.
+    // Once taken as swapped, the other element is skipped.
     if (distance < farthest && (differs <= least || (differs == least + 1 && its_left == own_left))) {
       d.how = How::swapped;
       d.swapped_with = s.at + distance;
@@ -185,14 +185,14 @@ class Comparison {
   std::vector<State> state_;
   std::vector<Deviation> found_;
   std::vector<uint32_t> opinion_of_;        ///< per member: into the two below
-  std::vector<uint32_t> speakers_, votes_;  ///< of each opinion: the first member that has it, and how many have it
+  std::vector<uint32_t> speakers_, votes_;  ///< per view: the first member that has it, and the number of members
 };
 
 }  // namespace sequences
 
-/// Members stand in ascending order of rank; same(a, i, b, j): whether element i of member a agrees with element j of
-/// member b. By index, then member. Where opinions are equally many, that of the first member counts.
-/// Cost: O(elements) where all agree; O(elements) more for each member that does not.
+/// Find all deviations. Members are in ascending order of rank; same(a, i, b, j): whether element i of
+/// member a agrees with element j of member b. Result by index, then member. In a tie between views, that of
+/// the first member counts. Cost: O(elements) if all agree; O(elements) more for each member that does not.
 template <class Same>
 std::vector<Deviation> find_deviations(std::span<const uint32_t> lengths, const Same& same) {
   return sequences::Comparison<Same>(lengths, same).run();

@@ -1,4 +1,4 @@
-// The flows of a FluidNetwork, and which of them ends first.
+// The flows of a FluidNetwork, ordered by end.
 #pragma once
 
 #include <vector>
@@ -10,37 +10,37 @@ namespace chakra::net {
 
 struct Flow {
   static constexpr uint32_t kNone = UINT32_MAX;
-  /// Its place among the flows of one of its links.
+  /// The place of this flow in the list of a link's flows.
   struct Use {
     uint32_t link;
     uint32_t place;
-    double share;  ///< of the flow that passes it
+    double share;  ///< of the flow, on this link
   };
 
   Message message;
   uint64_t number = 0;   ///< in the order of sending
   double remaining = 0;  ///< bytes at the time `since`
-  double rate = 0;       ///< bytes per second from then on; 0: none yet
+  double rate = 0;       ///< bytes per second since then; 0: not yet set
   Picoseconds since = 0;
   Picoseconds end = kNever;
   Picoseconds latency = 0;
   std::vector<Use> uses;
   uint32_t heap_place = kNone;
-  uint32_t visit = 0;      ///< the last search that came by
-  uint32_t local = 0;      ///< its number in that search
-  uint32_t whole = kNone;  ///< of a part of a message
+  uint32_t visit = 0;      ///< the last search that visited this flow
+  uint32_t local = 0;      ///< number within that search
+  uint32_t whole = kNone;  ///< for a part of a message: the whole message
 };
 
-/// Those with a rate are a heap by end, then by number; each knows its place, so that its end may change.
+/// Flows with a rate form a heap by end, then by number; each stores its heap place, so that its end may change.
 class Flows {
  public:
   Flow& operator[](uint32_t flow) { return flows_[flow]; }
-  /// A flow with the values of one that was given back.
+  /// Return a flow with the values of a flow that was given back.
   uint32_t take() { return flows_.take_unused(); }
   void give_back(uint32_t flow) { flows_.drop(flow); }
 
   Picoseconds next_end() const { return heap_.empty() ? kNever : flows_[heap_.front()].end; }
-  /// Cost: O(log flows).
+  /// Add a flow to the heap, or restore the order after a new end. Cost: O(log flows).
   void end_changed(uint32_t flow) {
     if (flows_[flow].heap_place == Flow::kNone) {
       heap_.push_back(flow);
@@ -49,7 +49,7 @@ class Flows {
       settle(flows_[flow].heap_place, flow);
     }
   }
-  /// Takes the flow that ends first out of the heap. Cost: O(log flows).
+  /// Take the flow that ends first out of the heap. Cost: O(log flows).
   uint32_t pop() {
     const uint32_t top = heap_.front(), last = heap_.back();
     heap_.pop_back();

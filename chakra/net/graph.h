@@ -1,4 +1,4 @@
-// A network of any devices and links.
+// A network of arbitrary devices and links.
 #pragma once
 
 #include <cstdint>
@@ -15,35 +15,35 @@
 
 namespace chakra::net {
 
-/// Ranks times the devices that pass messages on: what ways between them there are to keep, at 48 bytes each.
+/// The limit of ranks times forwarding devices: one way of 48 bytes is kept for each such pair.
 inline constexpr int64_t kMostWays = int64_t{1} << 26;
 
 struct Graph {
   std::string title = "graph";  ///< the name of the shape that built it
   int64_t ranks = 0;
-  std::vector<std::string> names;  ///< of all devices
+  std::vector<std::string> names;  ///< names of all devices
   std::vector<Link> links;
-  /// Of every device, the group of a network of groups (Dragonfly); empty: the network has no groups.
+  /// For every device, the group in a network of groups (Dragonfly); empty: the network has no groups.
   std::vector<uint32_t> groups;
   Metric metric = Metric::hops;
-  bool forwarding = true;  ///< ranks pass messages on where no way leads through switches alone
+  bool forwarding = true;  ///< ranks forward messages if no route leads through switches alone
 
-  std::vector<Axis> axes;  ///< where ranks stand; found by finish() where nobody said it
+  std::vector<Axis> axes;  ///< coordinates of ranks; finish() finds them if not given
 
   Trunks trunks;
   std::optional<TreePlaces> places;
   std::unique_ptr<const ShortestPaths> by_link, by_trunk;
   std::unique_ptr<const Valiant> valiant_by_link, valiant_by_trunk;
-  bool has_choice = false;  ///< two ranks may be joined by several shortest routes
+  bool has_choice = false;  ///< several shortest routes may join two ranks
 
-  /// Fills the rest. To be called once, when links are complete.
+  /// Fill the remaining members. Call once, when links are complete.
   void finish();
   LinkId between(int64_t from, int64_t to) const;
-  /// Groups under switches that reduce at different rates do not stand alike.
+  /// Drop `places` if switches reduce at different rates: groups below such switches are not equivalent.
   void forget_places(const std::vector<Reduction>& reductions);
 
  private:
-  /// What a link adds to the distance that the metric counts before hops.
+  /// Return the distance that the metric counts before hops, for one link.
   Picoseconds far(const Link& link) const;
   void find_paths();
   bool find_choice() const;

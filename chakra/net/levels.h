@@ -1,4 +1,4 @@
-// Where the links, switches and rows of a fabric of dimensions are: arithmetic on ranks and links.
+// Arithmetic on the ranks, links, switches and rows of a fabric of dimensions.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace chakra::net {
 
-/// A dimension within its fabric: its rows, links and switches follow those of the dimensions before it.
+/// A dimension within its fabric: rows, links and switches follow those of the dimensions before.
 struct Level {
   const Dimension* dimension;
   int64_t ranks;   ///< in a row
-  int64_t stride;  ///< between ranks of a row that follow each other
+  int64_t stride;  ///< between neighbouring ranks of a row
   int64_t rows;
   int64_t links;  ///< of a row
   int64_t first_link;
   int64_t first_switch;
-  int64_t switches;  ///< one per row, or none
+  int64_t switches;  ///< one per row, or 0
 
   const TopologyRow& topology() const { return dimension->topology(); }
   int64_t row_of(int64_t rank) const { return rank % stride + rank / (stride * ranks) * stride; }
@@ -30,7 +30,7 @@ struct Level {
   LinkId link_at(int64_t row, int64_t link) const { return static_cast<LinkId>(first_link + row * links + link); }
 };
 
-/// Calls use(level) for each dimension of more than one rank, inner first, until it returns true.
+/// Call use(level) for each dimension of more than one rank, inner first, until use() returns true.
 template <class Use>
 void for_each_level(const Fabric& fabric, const Use& use) {
   const int64_t size = fabric.size();
@@ -46,7 +46,7 @@ void for_each_level(const Fabric& fabric, const Use& use) {
   }
 }
 
-/// Calls use(level, row, a, b) for each dimension in which a path moves, from place a to place b of a row.
+/// Call use(level, row, a, b) for each dimension in which a path moves, from place a to place b of a row.
 template <class Use>
 void for_each_leg(const Fabric& fabric, int64_t from, int64_t to, const Use& use) {
   int64_t at = from;
@@ -58,7 +58,7 @@ void for_each_leg(const Fabric& fabric, int64_t from, int64_t to, const Use& use
   });
 }
 
-/// Calls use(link) for each link of a row from place a to place b.
+/// Call use(link) for each link of a row from place a to place b.
 template <class Use>
 void walk(const Level& level, int64_t row, int64_t a, int64_t b, const Use& use) {
   const TopologyRow& topology = level.topology();
@@ -69,14 +69,14 @@ void walk(const Level& level, int64_t row, int64_t a, int64_t b, const Use& use)
   }
 }
 
-/// Round a ring of more than two, opposite places have two ways that are equally short.
+/// In a ring of more than two ranks, opposite places have two routes of equal length.
 inline bool may_have_two_ways(const Dimension& d) {
   return d.ranks > 2 && d.ranks % 2 == 0 && d.topology().form == RowForm::ring;
 }
 inline bool has_two_ways(const Level& level, int64_t a, int64_t b) {
   return may_have_two_ways(*level.dimension) && (a > b ? a - b : b - a) * 2 == level.ranks;
 }
-/// The same as walk(), downwards.
+/// Like walk(), but downwards.
 template <class Use>
 void walk_down(const Level& level, int64_t row, int64_t a, int64_t b, const Use& use) {
   for (int64_t at = a; at != b;) {

@@ -1,5 +1,5 @@
-// The links, or trunks of links, that have carried something, numbered in the order in which they were first used, so
-// that what is kept per link is small however many links there are.
+// The links, or trunks of links, that have carried traffic, numbered in the order of
+// first use. The state per link then stays small even in a network of very many links.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -15,13 +15,13 @@ class LinkTable {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  /// `trunks`: what is numbered are trunks.
+  /// `trunks`: number trunks instead of links.
   explicit LinkTable(const Fabric& fabric, bool trunks = false) : fabric_(fabric), trunks_(trunks) {
     const size_t links = trunks ? fabric.trunk_count() : fabric.link_count();
     if (links <= kMostDirect) slot_of_.assign(links, kNone);
   }
 
-  /// The number of a link; found(rate, latency) is called where it is new.
+  /// Return the number of a link; call found(rate, latency) for a new link.
   template <class Found>
   uint32_t slot(LinkId id, const Found& found) {
     uint32_t& slot = slot_of_.empty() ? sparse_.try_emplace(id, kNone).first->second : slot_of_[id];
@@ -40,7 +40,7 @@ class LinkTable {
   }
   LinkTotal& total(uint32_t slot) { return totals_[slot]; }
 
-  /// Those that have carried a message, by link. Links of a trunk have carried equal parts.
+  /// Return the totals of links that have carried a message, by link. The links of a trunk have carried equal parts.
   std::vector<LinkTotal> totals() const {
     std::vector<LinkTotal> totals;
     std::vector<LinkId> links;
@@ -62,7 +62,7 @@ class LinkTable {
   const Fabric& fabric_;
   bool trunks_;
   std::vector<uint32_t> slot_of_;                 ///< by link
-  absl::flat_hash_map<LinkId, uint32_t> sparse_;  ///< instead, where there are too many
+  absl::flat_hash_map<LinkId, uint32_t> sparse_;  ///< used instead if there are too many links
   std::vector<LinkTotal> totals_;                 ///< by slot
 };
 

@@ -1,4 +1,4 @@
-// What a PacketNetwork keeps of packets, messages and links.
+// The state of packets, messages and links in a PacketNetwork.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ inline constexpr uint32_t kNone = UINT32_MAX;
 
 /// A packet on its way over a link.
 struct Packet {
-  Picoseconds arrives;  ///< its last byte at the link's end
+  Picoseconds arrives;  ///< when the last byte reaches the link's end
   uint32_t hop;
-  bool last;  ///< of its message
+  bool last;  ///< the last packet of its message
 };
 
-/// First in, first out, in a ring that grows.
+/// A first-in, first-out queue in a growing ring.
 class PacketQueue {
  public:
   bool empty() const { return head_ == tail_; }
@@ -44,43 +44,43 @@ class PacketQueue {
 
   std::unique_ptr<Packet[]> ring_;
   uint32_t size_ = 0;             ///< a power of two
-  uint32_t head_ = 0, tail_ = 0;  ///< count up for ever, and wrap
+  uint32_t head_ = 0, tail_ = 0;  ///< count up without end, and wrap
 };
 
-/// A message at one link of its path. Those with packets waiting there take turns: a ring of hops.
+/// A message at one link of its path. Hops with waiting packets take turns in a ring.
 struct MessageHop {
-  uint32_t link;  ///< kNone behind the last one of a path
+  uint32_t link;  ///< kNone marks the end of a path
   uint32_t message;
   uint32_t waiting = 0;  ///< packets
   uint32_t next = kNone;
   bool has_last = false;  ///< the last packet of the message is among them, or has passed
 };
 
-/// What is to be pushed out next is decided when it has to be known, which may be after the time at which the link
-/// begins to push it: before another hop joins those that wait, and when the last packet decided on arrives. So
-/// a link has one event at most, the arrival of the first packet on its way.
+/// A link decides which packets to send next only when the decision must be known, perhaps after
+/// the link begins to send: before another hop joins the waiting hops, and when the last packet
+/// decided on arrives. So a link has at most one event, the arrival of the first packet on its way.
 struct alignas(64) LinkState {
   PacketQueue on_way;
-  Picoseconds free = 0;       ///< when what has been decided is pushed out
-  Picoseconds full_push = 0;  ///< of a packet that is not the last
+  Picoseconds free = 0;       ///< when all packets decided on have been sent
+  Picoseconds full_push = 0;  ///< sending time of a full-sized packet
   Picoseconds latency = 0;
-  uint32_t turn = kNone;  ///< the waiting hop that is last in turn
+  uint32_t turn = kNone;  ///< the last waiting hop in the ring of turns
   // For report_left:
-  uint32_t leaving = kNone;   ///< the message whose last byte leaves when the link is free, and is to be reported
+  uint32_t leaving = kNone;   ///< the message whose last byte leaves when the link is free, to be reported
   uint32_t last_waiting = 0;  ///< messages that begin here and wait with their last packet
   bool has_call = false;
 };
 static_assert(sizeof(LinkState) == 64);
 
 struct MessageState {
-  uint64_t token = 0;  ///< the caller's
+  uint64_t token = 0;  ///< the caller's token
   uint64_t bytes = 0;
   Picoseconds left = kNever;
   uint64_t held_back = 0;   ///< packets that wait for the window
   uint64_t last_bytes = 0;  ///< of the last packet
   uint32_t first_hop = 0;
   uint32_t links = 0;
-  uint32_t whole = kNone;  ///< of a part of a message
+  uint32_t whole = kNone;  ///< for a part of a message: the whole message
 };
 static_assert(sizeof(MessageState) <= 64);
 /// A message in several parts.
@@ -88,12 +88,12 @@ struct Whole {
   uint32_t not_arrived, not_left;  ///< parts
   Picoseconds left;
 };
-/// The links that are used, with what is kept of each.
+/// The links in use, with the state of each.
 class Links {
  public:
   Links(const Fabric& fabric, uint64_t packet_bytes) : table_(fabric), packet_bytes_(packet_bytes) {}
 
-  /// The number of a link, new or known.
+  /// Return the number of a link, new or known.
   uint32_t slot(LinkId id) {
     return table_.slot(id, [&](double rate, Picoseconds latency) {
       LinkState& link = states_.emplace_back();
@@ -105,7 +105,7 @@ class Links {
   }
   LinkState& operator[](uint32_t slot) { return states_[slot]; }
   double bytes_per_s(uint32_t slot) const { return bytes_per_s_[slot]; }
-  /// Parts of messages on the link, with adaptive routing.
+  /// Return the number of parts of messages on the link, for adaptive routing.
   uint32_t& parts(uint32_t slot) { return parts_[slot]; }
   LinkTotal& total(uint32_t slot) { return table_.total(slot); }
   std::vector<LinkTotal> totals() const { return table_.totals(); }
@@ -118,13 +118,13 @@ class Links {
   std::vector<uint32_t> parts_;
 };
 
-/// Hops of a message one after the other, and one more that ends them.
+/// The hops of messages: those of a message in sequence, then an end mark.
 class Hops {
  public:
   MessageHop& operator[](size_t hop) { return hops_[hop]; }
   const MessageHop& operator[](size_t hop) const { return hops_[hop]; }
 
-  /// The first of `count` and one hops.
+  /// Allocate `count` hops and an end mark; return the first.
   uint32_t take(size_t count) {
     if (count < unused_.size() && !unused_[count].empty()) {
       const uint32_t first = unused_[count].back();

@@ -1,4 +1,4 @@
-// The functions of the rows of whole networks. Each pair has a file of its own.
+// The functions of the shapes in kShapes. Each pair has a separate source file.
 #pragma once
 
 #include "chakra/net/shapes.h"

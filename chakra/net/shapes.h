@@ -1,4 +1,4 @@
-// What whole networks are built from.
+// The parts from which shapes build whole networks.
 #pragma once
 
 #include <string>
@@ -15,15 +15,15 @@ struct ShapeBuilder {
     Picoseconds latency_ps = 0;
   };
 
-  Graph& graph;  ///< has its ranks
+  Graph& graph;  ///< already has the ranks
   std::vector<CableKind> kinds;
   std::vector<size_t> switch_kinds = {};  ///< of the switches added so far
 
-  /// Returns the device. Names are unique, and not whole numbers.
+  /// Return the new device. Names are unique, and not whole numbers.
   uint32_t add_switch(std::string name, size_t kind);
-  /// Ranks are numbered along it, inside those that follow.
+  /// Add an axis. Ranks are numbered along earlier axes first.
   void axis(int64_t extent, RowForm form) { add_axis(graph.axes, extent, form); }
-  /// Joins two devices both ways; the first cable comes first for Routing::single.
+  /// Join two devices both ways; Routing::single prefers the cable added first.
   void cable(uint32_t a, uint32_t b, size_t kind);
 };
 

@@ -1,9 +1,9 @@
-// All shortest paths of a graph of devices: how far each device is from a rank, and in which proportions a message that
-// is spread over the paths passes its hops. Paths to a rank are found when the first message goes there, for
-// all devices at once, and kept.
+// All shortest paths of a graph of devices: the distance of each device from a rank, and the
+// proportions in which a message that is spread over the paths passes the hops. The first message
+// to a rank finds the paths from all devices to that rank at once; the paths are then kept.
 //
-// Shortest is least (sum of Hop::far, hops): Metric decides what a hop is far. A path leads through ranks only where
-// none leads through switches alone.
+// Shortest means least (sum of Hop::far, hops): Metric decides the value of
+// Hop::far. A path leads through ranks only if no path leads through switches alone.
 //
 // With d(v) the distance of device v from the rank, a hop v -> w lies on a shortest path where d(v) = d(w) + 1. The
 // number of shortest paths from v is p(v) = sum of p(w) over these hops, for each of their links. Weights follow the
@@ -11,14 +11,14 @@
 //
 //     c(v -> w) = p(w) * min(rate(v -> w), c(w) / p(w)) for each link,    c(v) = sum of c(v -> w),
 //
-// and of what comes to v the part c(v -> w) / c(v) goes on over the hop to w. c(w) / p(w) is the mean rate that a path
-// from w on has: a path counts as much as its narrowest link. So where all links are equal, each path carries the same;
-// a link of half the rate gets half of what its like get, and a link of rate 0 what a missing one gets. The last switch
-// before the rank has no limit, nor has the port after it: all paths share them. Rates are parts of the graph's
-// fastest link's, so that equal links have weights that are exactly their numbers of paths.
+// and of the traffic that reaches v, the part c(v -> w) / c(v) continues over the hop to w. c(w) / p(w) is the mean
+// rate of a path from w on: a path counts as much as its narrowest link. So if all links are equal, each path carries
+// the same; a link of half the rate gets half as much as a full link, and a link of rate 0 as much as a missing link.
+// The last switch before the rank has no limit, nor has the port after the switch: all paths share both. Rates are
+// relative to the graph's fastest link, so that equal links have weights that are exactly the numbers of paths.
 //
-// Why paths and not the largest flow (min(rate, c(w)) alone): a switch with three of four uplinks passes on what
-// several switches below send. If each of these sent it as much as a whole one, its uplinks would carry four thirds.
+// Why paths and not the maximum flow (min(rate, c(w)) alone): a switch with three of four uplinks forwards traffic
+// of several switches below. If each of these sent as much as to a full switch, the uplinks would carry four thirds.
 #pragma once
 
 #include <atomic>
@@ -38,79 +38,79 @@ struct Hop {
   LinkId trunk = 0;
   uint32_t count = 1;
   Picoseconds latency_ps = 0;
-  Picoseconds far = 0;  ///< what counts before hops
-  double rate = 1;      ///< of a link, as a part of the fastest one's
+  Picoseconds far = 0;  ///< compared before the number of hops
+  double rate = 1;      ///< of one link, as a part of the fastest link's rate
 };
 
-/// Where ranks are asked for, `from` and `to` may be switches, too, that switches alone join.
+/// The shortest paths. Where a function takes ranks, `from` and `to` may also be switches that switches alone join.
 class ShortestPaths {
  public:
-  /// Devices are ranks 0 .. ranks-1, then switches. Hops in any order; those of a device are tried by trunk.
+  /// Devices are ranks 0 .. ranks-1, then switches. `hops` may have any order; the hops of a device are tried by trunk.
   ShortestPaths(int64_t ranks, uint32_t devices, std::vector<Hop> hops, bool forwarding);
   ~ShortestPaths();
   ShortestPaths(const ShortestPaths&) = delete;
   ShortestPaths& operator=(const ShortestPaths&) = delete;
 
-  /// Where something is on its way to rank `to`, and where it may go on.
+  /// A hop on which a message to rank `to` may continue.
   struct Next {
     const Hop* hop;
-    double paths;         ///< shortest paths that begin with it
-    double weight;        ///< its part of a message that is spread, among those of the other hops
-    Picoseconds latency;  ///< the longest of them
+    double paths;         ///< number of shortest paths that begin with this hop
+    double weight;        ///< share of a spread message, relative to the weights of the other hops
+    Picoseconds latency;  ///< the longest of these paths
   };
-  /// The hops with which shortest paths to rank `to` begin at `device`, by trunk; none where no path leads there.
-  /// `through`: as told by through_ranks(). Requires device != to. Cost: O(hops of the device), and the search for
-  /// the first message to that rank: O(hops log devices).
+  /// List the hops with which shortest paths to rank `to` begin at `device`, by trunk; empty if no
+  /// path leads to the rank. `through` is the result of through_ranks(). Requires device != to. Cost:
+  /// O(hops of the device), and the search for the first message to that rank: O(hops log devices).
   void next(uint32_t device, int64_t to, bool through, std::vector<Next>& out) const;
-  /// Whether a message has to pass through ranks. Cost: that of next().
+  /// Return whether a message must pass through ranks. Cost: that of next().
   bool through_ranks(int64_t from, int64_t to) const;
-  /// How many shortest paths there are, 1e200 at most. Cost: that of next().
+  /// Return the number of shortest paths, at most 1e200. Cost: that of next().
   double paths(int64_t from, int64_t to) const;
-  /// Appends the trunks of the path that takes the first hop everywhere. Cost: that of next() per hop.
+  /// Append the trunks of the path that takes the first hop everywhere. Cost: that of next() per hop.
   void first_path(int64_t from, int64_t to, std::vector<LinkId>& out) const;
-  /// Appends trunks with the share of a message that passes each where all shortest paths share it by their weights,
-  /// and returns the longest latency. Cost: O(hops on shortest paths x devices at one distance).
+  /// Append trunks with the share of a message that passes each trunk if all shortest paths share the message
+  /// by weight, and return the longest latency. Cost: O(hops on shortest paths x devices at one distance).
   Picoseconds uses(int64_t from, int64_t to, std::vector<Use>& out) const;
 
-  /// Adds, by trunk, what an exchange puts on it in which each of the ranks sends one byte to each other. Requires
-  /// joined_by_switches(). Cost: O(roots of ranks x (ranks + hops)).
+  /// Add, by trunk, the bytes of an exchange in which each rank sends one byte to each
+  /// other rank. Requires joined_by_switches(). Cost: O(roots of ranks x (ranks + hops)).
   void add_exchange(std::span<const int64_t> ranks, std::vector<double>& bytes) const;
 
-  /// The first pair of ranks that no path joins; {-1, -1} if there is none. Cost: O(hops), where all ranks hang on
-  /// switches that reach each other; else up to O(ranks x hops).
+  /// Return the first pair of ranks that no path joins; {-1, -1} if all are joined. Cost:
+  /// O(hops) if all ranks hang on switches that reach each other; else up to O(ranks x hops).
   std::pair<int64_t, int64_t> unreachable() const;
-  /// The one switch from which a rank is reached, or the rank itself: ranks of one switch share its ways.
+  /// Return the one switch from which a rank is reached, or the rank itself: ranks of one switch share ways.
   uint32_t root_of(int64_t rank) const;
-  /// Whether switches alone join all ranks, so that ways of switches are kept, and none of ranks.
+  /// Return whether switches alone join all ranks, so that only the ways of switches are kept.
   bool joined_by_switches() const { return joined_by_switches_; }
 
  private:
-  /// Of a device as seen from a rank.
+  /// The shortest paths from a device to a rank.
   struct Way {
     Picoseconds far = kNever;  ///< the sum of Hop::far
     double paths = 0, weight = 0;
     Picoseconds latency = 0;  ///< the longest of the shortest paths
     uint32_t hops = 0;
-    uint32_t hop = 0;      ///< with which one begins: into in_
-    uint32_t choices = 0;  ///< hops with which one begins
+    uint32_t hop = 0;      ///< the first hop of one path: into in_
+    uint32_t choices = 0;  ///< number of first hops
     bool reaches() const { return far != kNever; }
     static Way at_root() { return {.far = 0, .paths = 1, .weight = std::numeric_limits<double>::infinity()}; }
   };
-  /// Ways to a device: of switches, or of all devices where paths lead through ranks.
+  /// Ways to a device: from switches, or from all devices if paths lead through ranks.
   using Ways = std::vector<Way>;
 
   std::unique_ptr<const Ways> find(uint32_t root, bool through) const;
   const Ways& ways_to(uint32_t root, bool through) const;
   Way step(const Hop& hop, const Way& rest) const;
-  /// Devices reached from one, or with `back` those that reach it; ranks pass nothing on unless `through`.
+  /// Find the devices reached from one, or with `back` the devices that reach it; ranks forward only if `through`.
   std::vector<bool> reached(uint32_t device, bool back, bool through) const;
-  /// A rank and rank 0 that miss each other by way of the device; {-1, -1} if there is none.
+  /// Return rank 0 and a rank that miss each other by way of the device; {-1, -1} if all are joined.
   std::pair<int64_t, int64_t> both_ways(uint32_t device, bool through) const;
   bool find_whether_switches_join() const;
 
   uint32_t ranks_, devices_;
   bool forwarding_, joined_by_switches_ = false;
-  std::vector<Hop> out_, in_;  ///< by the device where they begin, end; then by trunk
+  std::vector<Hop> out_, in_;  ///< by first device; by last device; then by trunk
   std::vector<uint32_t> out_first_, in_first_;
   mutable std::vector<std::atomic<const Ways*>> ways_;          ///< by root
   mutable std::vector<std::atomic<const Ways*>> ways_through_;  ///< the same through ranks

@@ -1,11 +1,11 @@
-// Valiant routing (Valiant, "A scheme for fast parallel communication", 1982; for dragonflies Kim et al., 2008): a
-// message goes to a random switch first, the intermediate, and then on to its receiver; both legs are shortest. Any
-// pattern of messages then loads the network as a random one does, at the price of ways twice as long.
+// Valiant routing (Valiant, "A scheme for fast parallel communication", 1982; for dragonflies Kim et al., 2008):
+// a message goes first to a random switch, the intermediate, and then to its receiver; both legs are shortest.
+// Any pattern of messages then loads the network like a random pattern, at the price of routes twice as long.
 //
-// Intermediates are the switches with ranks that switches alone join with the sender's switch, all with one
-// probability; of a message within a group (Graph::groups) those of the group. The sender's and the receiver's own
-// switch are among them. Ranks of one switch send over it alone, and messages that pass through ranks take the shortest
-// ways.
+// Intermediates are the switches with ranks that switches alone join with the sender's switch, all
+// with equal probability; for a message within a group (Graph::groups), the switches of the group.
+// The switches of the sender and of the receiver are among the intermediates. Ranks of one switch
+// send over that switch alone, and messages that pass through ranks take the shortest routes.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -26,27 +26,27 @@ class Valiant {
   struct Devices {
     int64_t ranks = 0;
     uint32_t count = 0;
-    std::vector<uint32_t> sizes;   ///< by device: how many it stands for; empty: one
-    std::vector<uint32_t> groups;  ///< by device; empty: there are none
+    std::vector<uint32_t> sizes;   ///< by device: the number of devices that it represents; empty: one
+    std::vector<uint32_t> groups;  ///< by device; empty: no groups
   };
-  /// `paths` must outlive it. Cost: O(hops).
+  /// `paths` must outlive this object. Cost: O(hops).
   Valiant(Devices devices, std::span<const Hop> hops, const ShortestPaths& paths);
 
-  /// Switches among which the intermediate of a message is drawn; empty: the message takes the shortest ways.
+  /// The switches from which a message's intermediate is drawn; empty: the message takes the shortest routes.
   struct Pool {
     std::vector<uint32_t> switches;
-    double size = 0;     ///< how many these stand for
+    double size = 0;     ///< number of devices that these represent
     bool joined = true;  ///< by switches
   };
-  /// Of a message that comes to the switch `first` and goes to rank `to`.
+  /// Return the pool of a message that comes to the switch `first` and goes to rank `to`.
   const Pool& pool(uint32_t first, int64_t to) const;
-  /// Appends the expected share of a message that passes each trunk, each once, over all intermediates, and returns the
-  /// longest latency of a first leg and a second one. Legs are spread over their shortest paths. Cost: O(trunks of the
-  /// ways), and that of all legs from a switch and to a rank's switch for the first message.
+  /// Append the expected share of a message that passes each trunk, each trunk once, over all intermediates;
+  /// return the longest latency of a first leg plus a second leg. Legs are spread over their shortest paths.
+  /// Cost: O(trunks of the routes); the first message also costs all legs from a switch and to a rank's switch.
   Picoseconds uses(int64_t from, int64_t to, std::vector<Use>& out) const;
 
  private:
-  /// To all intermediates of a pool from a switch, or from all of them to a device: by trunk, as shares of a message.
+  /// From a switch to all intermediates of a pool, or from all of them to a device: by trunk, as shares of a message.
   struct Leg {
     std::vector<Use> uses;
     Picoseconds latency = 0;

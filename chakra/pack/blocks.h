@@ -1,5 +1,5 @@
-// The bytes of a container below its columns: checked and packed blocks, the directory, the index of a rank.
-// docs/reference/formats/container.md is the contract.
+// The bytes of a container below the columns: checked and packed blocks, the directory,
+// the index of a rank. docs/reference/formats/container.md is the contract.
 #pragma once
 
 #include <zstd.h>
@@ -10,30 +10,30 @@
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/kind/kind.h"
+#include "chakra/filetype/filetype.h"
 #include "chakra/pack/bytes.h"
 
 namespace chakra::pack {
 
-inline constexpr std::string_view kMagic = kind::kContainerMagic, kEndMagic = "CHAKRAJE";
+inline constexpr std::string_view kMagic = filetype::kContainerMagic, kEndMagic = "CHAKRAJE";
 inline constexpr uint32_t kVersion = 1;
 inline constexpr size_t kHeader = 16;   ///< magic, version, checksum
 inline constexpr size_t kTrailer = 40;  ///< directory: offset, size, checksum; size of the file; checksum; magic
 inline constexpr size_t kMostBlock = size_t{1} << 30;  ///< unpacked
-/// A larger block has at most kMostUnpackedTimes the bytes of the file, else it is a few bytes that never end.
+/// A larger block must have at most kMostUnpackedTimes the bytes of the file: a few bytes can expand without end.
 inline constexpr size_t kSmallBlock = size_t{1} << 24;
-/// zstd's levels: differences and small traces the best, large traces in the time that reading them takes.
+/// zstd's levels: the best for differences and small traces; for large traces a level as fast as reading.
 inline constexpr int kBest = 19, kFast = 3;
 
 uint32_t checksum(std::string_view bytes);
 
-/// Where a block is, and what it must be.
+/// Where a block is, and its expected checksum.
 struct Block {
   uint64_t offset = 0, size = 0;
   uint32_t checksum = 0;
 };
 
-/// Packs bytes against `before`, which unpack() is also given.
+/// Packs bytes against `before`, which unpack() must also get.
 class BlockPacker {
  public:
   BlockPacker() : context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {}
@@ -43,21 +43,21 @@ class BlockPacker {
   std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context_;
 };
 
-/// False if it cannot be unpacked, or gives more than `most` bytes. Memory grows with what comes out.
+/// Unpack; false for invalid data, or more than `most` bytes. Memory grows with the output.
 bool unpack(std::string_view packed, std::string_view before, std::string& out, size_t most);
 
 struct Page {
   Block block;
-  uint64_t first = 0;  ///< id of its first entry
-  std::string bytes;   ///< unpacked; empty until it is needed
+  uint64_t first = 0;  ///< id of the first entry
+  std::string bytes;   ///< unpacked; empty until needed
   std::vector<std::string_view> entries;
 };
 
-/// What the block of a rank says.
+/// The contents of the block of a rank.
 struct RankHeader {
   int64_t rank = 0, master = 0;
   uint64_t nodes = 0, group_nodes = 1;
-  std::vector<uint64_t> columns;  ///< its own; the others are its master's
+  std::vector<uint64_t> columns;  ///< the rank's columns; the others are the master's
   Block metadata;                 ///< size 0: the master's
   std::vector<Block> groups;      ///< size 0: the master's
   bool alone() const { return rank == master; }
@@ -71,12 +71,12 @@ struct DirectoryEntry {
 struct Directory {
   std::vector<DirectoryEntry> ranks;
   std::vector<Page> pages;
-  uint64_t entries = 0;  ///< of the dictionary
+  uint64_t entries = 0;  ///< number of entries of the dictionary
 };
 
 std::string encode(const Directory& directory);
 bool decode(std::string_view bytes, Directory& directory);
-/// The blocks of a rank stand one behind the other before its header, which is at `offset`; the metadata first.
+/// Encode a header, which is at `offset`. The rank's blocks come directly before the header, the metadata first.
 std::string encode(const RankHeader& header, uint64_t offset);
 bool decode(std::string_view bytes, RankHeader& header);
 

@@ -7,7 +7,7 @@
 
 namespace chakra::pack {
 
-/// Reads numbers from bytes; once there were too few, `ok` is false and all that follows is 0.
+/// Reads numbers from bytes; after too few bytes, `ok` is false and all later numbers are 0.
 struct ByteReader {
   const char* at;
   const char* end;

@@ -1,4 +1,4 @@
-// How the columns of a container are named, shared by writer and reader.
+// The names of the columns of a container, shared by writer and reader.
 #pragma once
 
 #include "chakra/pack/columns.h"
@@ -7,8 +7,8 @@ namespace chakra::pack {
 
 using schema::Coding;
 
-// Streams of a column: texts are an entry of the dictionary in `kMain` and its numbers in `kNumbers`; lists have
-// how many in `kCounts`.
+// Streams of a column: a text is an entry of the dictionary in `kMain` and
+// its numbers in `kNumbers`; lists store their lengths in `kCounts`.
 inline constexpr size_t kMain = 0, kNumbers = 1, kCounts = 2;
 
 inline constexpr char kShape = 'S', kId = 'I', kCtrl = 'C', kData = 'D', kStart = 'B', kDuration = 'L', kName = 'N',
@@ -22,10 +22,10 @@ inline std::string column_key(char kind, uint32_t field, std::string_view name) 
   return key += name;
 }
 
-/// Bytes of one value of a member that is stored as its bits; 0 of others.
+/// Return the bytes of one value of a member stored as bits; 0 for other members.
 inline int fixed_bytes(Coding coding) { return coding == Coding::real64 ? 8 : coding == Coding::real32 ? 4 : 0; }
 
-/// Sets all of them from `column(kind, field)`.
+/// Set all fixed columns from `column(kind, field)`.
 template <class Column, class Make>
 FixedColumns<Column> fixed_columns(const Make& column) {
   FixedColumns<Column> fixed{column(kShape, 0), column(kId, 0),      column(kCtrl, 0),

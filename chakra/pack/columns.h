@@ -1,5 +1,5 @@
-// Nodes as columns: what the blocks of a container hold before they are packed. docs/reference/formats/container.md
-// says what is in which column.
+// Nodes as columns: the contents of a container's blocks before packing.
+// docs/reference/formats/container.md lists the columns and their contents.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -25,13 +25,13 @@ using schema::NodeRecord;
 using schema::UnknownField;
 namespace wire = schema::wire;
 
-/// What a dictionary entry is. Its bytes: a text; a text in which \0 stands for a number; what a node has; a column.
+/// The kind of a dictionary entry. The bytes are: a text; a text with \0 for a number; the fields of a node; a column.
 enum class EntryKind : uint8_t { text, pattern, shape, column };
 
-/// The dictionary of a job while it is written. Ids are dense.
+/// The dictionary of a job during writing. Ids are dense.
 class Dictionary {
  public:
-  /// Bytes and kind together, the kind first.
+  /// Add an entry: bytes and kind together, the kind first.
   uint32_t add(EntryKind kind, std::string_view bytes);
   std::string_view operator[](uint32_t id) const { return texts_[id]; }
   uint32_t size() const { return static_cast<uint32_t>(texts_.size()); }
@@ -46,7 +46,7 @@ class Dictionary {
 /// The columns of one group of nodes, by the id of the column's entry in the dictionary.
 using Columns = std::map<uint32_t, std::string>;
 
-/// The columns that every group has; those of attributes are found by their names.
+/// The columns that every group has; columns of attributes are found by name.
 template <class Column>
 struct FixedColumns {
   Column *shape = nullptr, *id = nullptr, *ctrl = nullptr, *data = nullptr, *start = nullptr, *duration = nullptr,
@@ -54,15 +54,15 @@ struct FixedColumns {
   std::array<Column*, 6> io{};
 };
 
-/// Splits nodes into columns. Each group stands alone.
+/// Splits nodes into columns. Each group is independent.
 class ColumnWriter {
  public:
   explicit ColumnWriter(Dictionary& dictionary);
   ~ColumnWriter();
-  /// Errors: io.et.damaged (a list that is none).
+  /// Add a node. Errors: io.et.damaged (an invalid list).
   Result<void> add(const NodeRecord& record);
   int64_t nodes() const { return nodes_; }  ///< in the group
-  /// The group's columns; the next node begins another group.
+  /// Return the group's columns; the next node begins another group.
   Columns take();
 
   struct Column;
@@ -85,16 +85,16 @@ class ColumnWriter {
   FixedColumns<Column> fixed_;
 };
 
-/// The entry of an id: kind, then bytes. They stay where they are.
+/// Returns the entry of an id: kind, then bytes. The bytes must stay in place.
 using EntryOf = std::function<Result<std::string_view>(uint64_t id)>;
 
 /// Reads the nodes of a group back. Damage in the columns is io.container.damaged without a place.
 class ColumnReader {
  public:
-  /// The columns must outlive it.
+  /// The columns must outlive the reader.
   static Result<std::unique_ptr<ColumnReader>> create(const Columns& columns, const EntryOf& entry_of);
   ~ColumnReader();
-  /// The next node; false behind the last. Its texts are valid until the following call.
+  /// Read the next node; false after the last. The texts are valid until the following call.
   Result<bool> next(NodeRecord& record);
 
   struct Column;

@@ -1,4 +1,4 @@
-// A lock on a file that is replaced as a whole, so that two processes that add to it do so one after the other.
+// A lock on a file that is replaced as a whole, so that two processes add to the file one after the other.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace chakra::pack {
 
-/// Held until it is destroyed, or its process ends. Only those who take it are held up.
+/// Held until destruction, or the end of the process. The lock affects only processes that take the lock.
 class FileLock {
  public:
-  /// Waits for who holds it, then for the file that has taken the place of this one. On a file system without locks
-  /// there is none. Errors: base.file.open.
+  /// Wait until the lock is free, then for the file that has replaced this file. On
+  /// a file system without locks, there is no lock. Errors: base.file.open.
   static Result<FileLock> wait(const std::string& path);
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;

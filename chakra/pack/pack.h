@@ -1,6 +1,6 @@
-// The container: all ranks of a job in one file, in columns, with an index, so that a rank or a window of its
-// nodes can be read alone. Ranks that differ little from one before them (their master) are stored as that
-// difference. docs/reference/formats/container.md is the contract.
+// The container: all ranks of a job in one file, in columns, with an index, so that a rank or
+// a window of its nodes can be read alone. A rank that differs little from an earlier rank (its
+// master) is stored as a difference. docs/reference/formats/container.md is the contract.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ class Container;
 using ContainerPtr = std::shared_ptr<Container>;
 struct Stored;  // of the implementation
 
-/// The metadata and some nodes of a rank, in the order of the file. It keeps the container.
+/// The metadata and some nodes of a rank, in the order of the file. The reader keeps the container alive.
 class RankReader {
  public:
   RankReader(RankReader&&) noexcept;
   ~RankReader();
-  /// The metadata's message. Valid as long as the reader. Errors: io.container.damaged, base.file.read.
+  /// Return the metadata's message, valid as long as the reader. Errors: io.container.damaged, base.file.read.
   Result<std::string_view> metadata();
-  /// The next node, valid until the following call; false behind the last. Errors: as metadata().
+  /// Read the next node, valid until the following call; false after the last. Errors: as metadata().
   Result<bool> next(schema::NodeRecord& record);
-  /// Where in the file the block begins that was read last.
+  /// Return where in the file the last read block begins.
   Place place() const;
 
  private:
@@ -38,32 +38,32 @@ class RankReader {
   std::unique_ptr<State> state_;
 };
 
-/// Reads a container. It checks the bytes that it reads: a changed byte is an error that names the block.
+/// Reads a container and checks all bytes read: a changed byte is an error that names the block.
 class Container : public std::enable_shared_from_this<Container> {
  public:
-  /// Reads the directory. Errors: base.file.open, base.file.read, io.container.not_one, io.container.version,
-  /// io.container.truncated, io.container.damaged.
+  /// Read the directory. Errors: base.file.open, base.file.read, io.container.not_one,
+  /// io.container.version, io.container.truncated, io.container.damaged.
   static Result<ContainerPtr> open(const std::string& path);
-  /// The same of a file as if it ended after `bytes`.
+  /// Open a file as if the file ended after `bytes`.
   static Result<ContainerPtr> open_beginning(const std::string& path, uint64_t bytes);
   ~Container();
 
   const std::vector<int64_t>& ranks() const { return ranks_; }  ///< ascending
 
   static constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
-  /// The metadata and `count` nodes from `first` on. Errors: io.container.rank (no such rank), io.container.damaged,
-  /// base.file.read. Cost: only the blocks that hold these nodes are read.
+  /// Open the metadata and `count` nodes from `first` on. Errors: io.container.rank (no such rank),
+  /// io.container.damaged, base.file.read. Cost: reads only the blocks with these nodes.
   Result<RankReader> open_rank(int64_t rank, int64_t first = 0, int64_t count = kAll);
 
   struct RankInfo {
     int64_t nodes = 0;
-    int64_t bytes = 0;   ///< of its own blocks and its entry
-    int64_t master = 0;  ///< the rank that it is stored as a difference from; itself if it stands alone
+    int64_t bytes = 0;   ///< of the rank's blocks and directory entry
+    int64_t master = 0;  ///< the rank that this rank is stored as a difference from; itself if stored alone
   };
   Result<RankInfo> info(int64_t rank);
   int64_t size() const;     ///< of the file, bytes
-  int64_t touched() const;  ///< bytes read so far, those for opening included
-  /// Reads everything once. Errors: those of open_rank.
+  int64_t touched() const;  ///< bytes read so far, including those for opening
+  /// Read everything once. Errors: those of open_rank.
   Result<void> verify();
 
   Stored& stored() { return *stored_; }
@@ -79,20 +79,20 @@ class Packer {
  public:
   static constexpr int64_t kGroupNodes = 128;  ///< nodes that are read together
 
-  /// A new file, which appears with finish(). Errors: base.file.create.
+  /// Create a new file, which appears with finish(). Errors: base.file.create.
   static Result<Packer> create(const std::string& path, int64_t group_nodes = kGroupNodes);
-  /// Ranks behind those that a container holds already; its blocks stay as and where they are. The file stays as it
-  /// was until finish() puts a longer one in its place. Waits while another process adds to it. Errors: those of
-  /// Container, base.file.create, base.file.write. Cost: a copy of the file.
+  /// Add ranks after the ranks in an existing container, whose blocks stay unchanged and in place. The file
+  /// stays unchanged until finish() replaces the file by a longer one. Waits while another process adds ranks.
+  /// Errors: those of Container, base.file.create, base.file.write. Cost: a copy of the file.
   static Result<Packer> append(const std::string& path);
   Packer(Packer&&) noexcept;
   ~Packer();
 
-  /// Begins a rank with the message of its metadata. A rank that was begun and not ended is dropped.
+  /// Begin a rank with the message of its metadata. Without end_rank(), a rank is dropped.
   void begin_rank(std::string_view metadata);
-  /// The next node of the rank. Errors: io.et.damaged (a list that is none).
+  /// Add the next node of the rank. Errors: io.et.damaged (an invalid list).
   Result<void> node(const schema::NodeRecord& record);
-  /// Writes the rank, which was read from `source`. Errors: io.container.rank_twice, base.file.write.
+  /// Write the rank, which was read from `source`. Errors: io.container.rank_twice, base.file.write.
   Result<void> end_rank(int64_t rank, const std::string& source);
   /// Errors: base.file.write.
   Result<void> finish();
@@ -106,14 +106,14 @@ class Packer {
 
 struct Repaired {
   int64_t ranks = 0;
-  int64_t bytes = 0;  ///< of the file as it is now
-  int64_t cut = 0;    ///< bytes after these that were cut off; 0: the container was whole
+  int64_t bytes = 0;  ///< of the repaired file
+  int64_t cut = 0;    ///< bytes cut off after the repaired file; 0: the container was intact
 };
 
-/// Cuts a container whose index cannot be read behind the last older index with which all before it can be read: a
-/// file that was cut, or to which adding was interrupted, is then as it was before. Where the index is good and a block
-/// is not, or no older index is left, the file stays as it is. Errors: those of Container for the whole file,
-/// base.file.write. Cost: O(bytes), for each of at most 16 indices that are tried.
+/// Cut off a container with an unreadable index after the last older index for which everything before is readable.
+/// A truncated file, or a file after an interrupted append, is thereby restored to its earlier state. If the
+/// index is intact but a block is damaged, or no older index is left, the file stays unchanged. Errors: those of
+/// Container for the whole file, base.file.write. Cost: O(bytes), for each of at most 16 indices.
 Result<Repaired> repair_container(const std::string& path);
 
 }  // namespace chakra::pack

@@ -1,4 +1,4 @@
-// A container as it stands in a file: reads blocks, the index of a rank, the columns of a group, checked.
+// A container in a file: reads and checks blocks, the index of a rank, the columns of a group.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace chakra::pack {
 /// The file's bytes.
 class StoredFile {
  public:
-  /// As if the file ended after `bytes`. Errors: base.file.open, io.container.not_one (no regular file).
+  /// Open as if the file ended after `bytes`. Errors: base.file.open, io.container.not_one (not a regular file).
   static Result<StoredFile> open(const std::string& path, uint64_t bytes);
   StoredFile(StoredFile&& other) noexcept;
   StoredFile& operator=(StoredFile&&) = delete;
@@ -25,7 +25,7 @@ class StoredFile {
   int64_t touched() const { return touched_; }  ///< bytes read so far
   Failure damaged(std::string text, uint64_t at) const;
   Result<std::string> read(uint64_t offset, uint64_t length, std::string_view what);
-  /// A block, checked and unpacked.
+  /// Read a block, checked and unpacked.
   Result<std::string> block(const Block& block, std::string_view before, std::string_view what);
   size_t most_unpacked() const;  ///< of a block
 
@@ -37,22 +37,22 @@ class StoredFile {
   int64_t touched_ = 0;
 };
 
-/// What the file says.
+/// The contents of the file.
 struct Stored {
   StoredFile file;
   Directory directory = {};
-  std::map<int64_t, RankHeader> headers = {};  ///< that were read
+  std::map<int64_t, RankHeader> headers = {};  ///< read so far
 
   /// Errors: io.container.not_one, io.container.version, io.container.truncated, io.container.damaged.
   Result<void> load_directory();
   /// Errors: io.container.rank, io.container.damaged.
   Result<const RankHeader*> header(int64_t rank);
-  /// A rank's header and that of its master, which stands alone.
+  /// Return the headers of a rank and of its master, which is stored alone.
   Result<std::pair<const RankHeader*, const RankHeader*>> headers_of(int64_t rank);
-  /// Of the dictionary.
+  /// Return an entry of the dictionary.
   Result<std::string_view> entry(uint64_t id);
   Result<std::string> metadata(const RankHeader& own, const RankHeader& master);
-  /// The columns of a group. `base`: the first group of the master unpacked, where it is known.
+  /// Return the columns of a group. `base`: the first group of the master, unpacked, if known.
   Result<Columns> columns(const RankHeader& own, const RankHeader& master, size_t group, std::string& base);
 
  private:
@@ -62,9 +62,9 @@ struct Stored {
   Result<Columns> split(const RankHeader& header, size_t group, std::string_view bytes) const;
 };
 
-/// For people.
+/// Return a name for people.
 std::string name_of_block(const RankHeader& header, size_t group);
-/// Sizes, then bytes, of some columns.
+/// Return the sizes, then the bytes, of some columns.
 std::string joined(const std::vector<uint64_t>& wanted, const Columns& columns);
 
 }  // namespace chakra::pack

@@ -1,4 +1,4 @@
-// The arguments of an operator as a recording has them: shapes and element types of its tensors, and numbers.
+// The recorded arguments of an operator: shapes and element types of tensors, and numbers.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace chakra::recording {
 
-/// A count that stays at the largest one that fits an attribute (2^63 - 1) instead of overflowing.
+/// A count that saturates at the largest value of an attribute (2^63 - 1) instead of overflowing.
 class Count {
  public:
   static constexpr uint64_t kMost = INT64_MAX;
@@ -35,7 +35,7 @@ class Count {
 struct TensorShape {
   std::vector<uint64_t> dims;
   trace::DType dtype = trace::DType::unknown;
-  uint64_t element_bytes = 0;  ///< 0: not known
+  uint64_t element_bytes = 0;  ///< 0: unknown
   Count elements = 1;
 
   size_t rank() const { return dims.size(); }
@@ -46,22 +46,22 @@ struct TensorShape {
 
 struct Argument {
   bool is_list = false;              ///< of tensors
-  std::vector<TensorShape> tensors;  ///< one, or those of a list; none: no tensor, or its shape is not recorded
+  std::vector<TensorShape> tensors;  ///< one, or those of a list; empty: not a tensor, or the shape is not recorded
   std::string_view value;            ///< a number, a list of numbers or a truth value; empty: not recorded
 };
 
 struct Arguments {
   std::vector<Argument> inputs, outputs;
-  bool impossible = false;  ///< a shape with negative or huge sizes, or one that is no list of numbers
+  bool impossible = false;  ///< a shape with negative or huge sizes, or not a list of numbers
 
   const TensorShape* input(size_t i) const { return tensor(inputs, i); }
   const TensorShape* output(size_t i) const { return tensor(outputs, i); }
   std::span<const TensorShape> list(size_t i) const {
     return i < inputs.size() ? std::span<const TensorShape>(inputs[i].tensors) : std::span<const TensorShape>();
   }
-  /// The whole numbers of an argument, "[3, 3]" or "3"; none where it is not recorded or is something else.
+  /// Return the integers of an argument, "[3, 3]" or "3"; std::nullopt for missing and other arguments.
   std::optional<std::vector<int64_t>> numbers(size_t i) const;
-  /// True, False or a list of them.
+  /// Return True, False or a list of these.
   std::optional<std::vector<bool>> truths(size_t i) const;
   bool any_tensor() const;
 
@@ -71,24 +71,24 @@ struct Arguments {
   }
 };
 
-/// One side of an operator as either trace has it: lists in the form of JSON or of Python. `shapes`
-/// "[[32, 3], [], [[2], [3]]]", `types` "['float', 'Scalar', 'TensorList']" or "['Tensor(float)', 'Int',
-/// 'GenericList[Tensor(float)]']", `values` "['', '1', '']" or "[[7, 8, 0, 64, 4, 'cpu'], 1, [...]]". The values of
-/// the result are views into `values`. False where a shape is impossible. Cost: O(text).
+/// Parse one side of an operator in the notation of either trace: lists in the form of JSON or of Python.
+/// `shapes` "[[32, 3], [], [[2], [3]]]", `types` "['float', 'Scalar', 'TensorList']" or "['Tensor(float)',
+/// 'Int', 'GenericList[Tensor(float)]']", `values` "['', '1', '']" or "[[7, 8, 0, 64, 4, 'cpu'], 1, [...]]".
+/// The values of the result are views into `values`. False if a shape is impossible. Cost: O(text).
 bool parse_arguments(std::string_view shapes, std::string_view types, std::string_view values,
                      std::vector<Argument>& side);
 
-/// The elements of a list, as JSON or Python writes it, quotes taken off; none where it is no list. Cost: O(text).
+/// Return the elements of a list in JSON or Python, without quotes; empty if the text is not a list. Cost: O(text).
 std::vector<std::string_view> list_items(std::string_view list);
 
-/// The element type of a tensor's recorded type ("float", "c10::BFloat16", "Tensor(float)"), bytes of one element
-/// too; unknown and 0 for others.
+/// Return the element type of a tensor's recorded type ("float", "c10::BFloat16",
+/// "Tensor(float)"), with the bytes of one element; unknown and 0 for others.
 struct ElementType {
   trace::DType dtype = trace::DType::unknown;
   uint64_t bytes = 0;
 };
 ElementType element_type(std::string_view type);
-/// What a kernel's name says about what it works on: "..._kernel<c10::BFloat16, ...>", "OpaqueType<4u>".
+/// Return the element type in a kernel's name: "..._kernel<c10::BFloat16, ...>", "OpaqueType<4u>".
 ElementType element_type_of_kernel(std::string_view kernel);
 
 }  // namespace chakra::recording

@@ -1,4 +1,4 @@
-// Kernels that communicate, of all vendors and libraries, told by their names: one row each.
+// Kernels that communicate, of all vendors and libraries, recognized by name: one row each.
 #pragma once
 
 #include <array>
@@ -8,13 +8,13 @@
 
 namespace chakra::recording {
 
-/// In patterns `*` stands for any text, also none.
+/// In patterns `*` stands for any text, including the empty text.
 struct CommKernelRow {
   std::string_view library;
-  std::string_view kernel;                          ///< of the function's name with its namespaces: function_name()
-  trace::CommType type = trace::CommType::unknown;  ///< unknown: the kernel's own name says it, if anything does
-  std::string_view caller = {};  ///< the operator that launches it; its first tensor is what this rank puts in
-  bool of_c10d = false;          ///< c10d's records say what it moves
+  std::string_view kernel;                          ///< pattern of the function's name with namespaces: function_name()
+  trace::CommType type = trace::CommType::unknown;  ///< unknown: from the kernel's name, if possible
+  std::string_view caller = {};  ///< the launching operator; its first tensor is this rank's contribution
+  bool of_c10d = false;          ///< c10d's records contain the data moved
 };
 
 inline constexpr auto kCommKernels = std::to_array<CommKernelRow>({
@@ -45,16 +45,16 @@ inline constexpr auto kCommKernels = std::to_array<CommKernelRow>({
     {"TensorRT-LLM", "*twoShotAllReduceKernel*", trace::CommType::all_reduce},
 });
 
-/// "void deep_ep::intranode::dispatch<int, 8>(...)" -> "deep_ep::intranode::dispatch"; unnamed namespaces are left out.
+/// "void deep_ep::intranode::dispatch<int, 8>(...)" -> "deep_ep::intranode::dispatch"; omit unnamed namespaces.
 /// Cost: O(name).
 std::string function_name(std::string_view kernel_name);
 
-/// The first row whose pattern is the kernel's; null: it does not communicate. Cost: O(rows x name).
+/// Return the first row whose pattern fits the kernel; null: not a communication kernel. Cost: O(rows x name).
 const CommKernelRow* comm_kernel(std::string_view kernel_name);
 
 /// Whether an operator launches kernels of a row.
 bool calls(std::string_view operator_name, const CommKernelRow& row);
-/// Whether it launches kernels of any.
+/// Whether the operator launches kernels of any row.
 bool is_comm_caller(std::string_view operator_name);
 
 }  // namespace chakra::recording

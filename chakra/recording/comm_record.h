@@ -1,5 +1,5 @@
-// What a record of either trace says about a communication: the arguments that PyTorch attaches to
-// record_param_comms and to communication kernels, and how its words map to ours.
+// A communication as recorded in either trace: the arguments that PyTorch attaches to record_param_comms
+// and to communication kernels, and the mapping from PyTorch's terms to chakra's terms.
 #pragma once
 
 #include <cstdint>
@@ -22,47 +22,47 @@ struct CommRecord {
   std::string_view dims, types;  ///< "Input Dims" and "Input type" of a record of a Kineto trace
   int64_t in_elements = -1, out_elements = -1;
   int64_t group_size = -1;
-  int64_t rank_start = -1, rank_stride = -1;  ///< the group is start, start + stride, ...; -1: not said
+  int64_t rank_start = -1, rank_stride = -1;  ///< the group is start, start + stride, ...; -1: not recorded
   int64_t sequence = -1, root = -1, src = -1, dst = -1;
-  int64_t rank = -1;  ///< as c10d records it, in the group: the root, of a message the partner, else the rank itself
+  int64_t rank = -1;  ///< c10d's rank in the group: the root, for messages the partner, else the rank itself
 
   bool empty() const { return collective == 0 && in_elements < 0 && dims.empty() && types.empty(); }
 };
 
-/// What a collective's name means: "all_reduce", "allreduce_coalesced", "_allgather_base",
-/// "AllReduce_RING_LL", ...; type is invalid where it names no communication.
+/// Parse the name of a collective: "all_reduce", "allreduce_coalesced", "_allgather_base",
+/// "AllReduce_RING_LL", ...; type is invalid if the name is not a communication.
 struct CommKind {
   trace::NodeType type = trace::NodeType::invalid;
   trace::CommType collective = trace::CommType::unknown;
 };
 CommKind comm_kind(std::string_view name);
-/// "all_reduce" of "gloo:all_reduce", "allreduce_" of "c10d::allreduce_".
+/// Return "all_reduce" of "gloo:all_reduce", "allreduce_" of "c10d::allreduce_".
 inline std::string_view after_colon(std::string_view name) { return name.substr(name.rfind(':') + 1); }
 
-/// Bytes of one element of any name that plain_dtype understands; 0 if not known.
+/// Return the bytes of one element of any name that plain_dtype understands; 0 if unknown.
 int element_bytes(std::string_view dtype);
 
-/// An operator of c10d or NCCL around the launch of a communication kernel, whose inputs are its tensors.
+/// Whether the operator is one of c10d or NCCL around the launch of a communication kernel, with its tensors as inputs.
 bool is_comm_record(std::string_view op);
 
-/// An annotation of a backend whose communication runs on the device: "nccl:all_reduce".
+/// Whether the annotation is of a backend that communicates on the device: "nccl:all_reduce".
 bool is_device_comm(std::string_view annotation);
 
-/// An annotation of a backend whose communication runs on CPU threads: "gloo:all_reduce".
+/// Whether the annotation is of a backend that communicates on CPU threads: "gloo:all_reduce".
 bool is_host_comm(std::string_view annotation);
 
-/// The name c10d uses for an element type, whatever the record calls it: "Float" for "float" and
-/// "Tensor(float)", also inside lists. The name as it is where it is not known; "" for other lists.
+/// Return c10d's name for an element type, in any notation of the record: "Float" for "float" and
+/// "Tensor(float)", also inside lists. Unknown names stay unchanged; other lists give "".
 std::string_view plain_dtype(std::string_view dtype);
 
-/// A tensor as the host trace writes it: [id, storage, offset, elements, bytes of one, 'device'].
+/// A tensor in the host trace's notation: [id, storage, offset, elements, bytes of one, 'device'].
 struct TensorRef {
   int64_t id = 0, storage = 0, offset = 0, elements = 0, element_bytes = 0;
 };
-/// All tensors in a list of values, however deep.
+/// Return all tensors in a list of values, at any depth.
 std::vector<TensorRef> parse_tensors(std::string_view values);
 
-/// The numbers in "[0, 1]" or "0,1".
+/// Return the numbers in "[0, 1]" or "0,1".
 std::vector<int64_t> parse_ranks(std::string_view text);
 
 }  // namespace chakra::recording

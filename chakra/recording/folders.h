@@ -1,4 +1,4 @@
-// The files below folders, in an order that does not depend on the file system.
+// The files below folders, in an order independent of the file system.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace chakra::recording {
 
 struct FoundFile {
   std::string path;
-  std::string below;  ///< the path from the folder that was searched
+  std::string below;  ///< the path relative to the searched folder
 };
-/// Everything in the folders and their subfolders that is not a folder, each file once, by folder and then by path.
-/// What is hidden (".git") is `hidden` and not looked into; a folder that is reached again through a link is passed
-/// over. Errors: base.file.open.
+/// All files in the folders and their subfolders, each file once, by folder and then by path. Hidden entries
+/// (".git") are listed in `hidden` and not searched. A folder that a link reaches again is skipped.
+/// Errors: base.file.open.
 struct FoundFiles {
   std::vector<FoundFile> files;
   std::vector<std::string> hidden;  ///< paths

@@ -1,5 +1,5 @@
-// What a host trace says about communication (host_comms.cpp): attributes of c10d's records, their inputs by position,
-// the groups of the job and the rank.
+// Communication in a host trace (host_comms.cpp): attributes of c10d's
+// records, inputs by position, the groups of the job and the rank.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace chakra::recording {
 
-/// The record of one node after the other.
+/// Builds the records of nodes, one node at a time.
 class HostComms {
  public:
   HostComms(StringPool& strings, Arena& texts) : strings_(strings), texts_(texts) {}
@@ -19,14 +19,14 @@ class HostComms {
   const CommRecord& record() const { return record_; }
   bool any() const { return !record_.empty() || record_.sequence >= 0; }
 
-  /// An attribute of a node, as JSON writes its value; others than communication's change nothing.
+  /// Read an attribute of a node, value as JSON; attributes other than communication's are ignored.
   void read_attr(std::string_view name, std::string_view json);
-  /// What record_param_comms has only by position:
+  /// Read the inputs that record_param_comms has only by position:
   /// [[tensors], sequence, group, rank, "collective", in_split, out_split, ...]; group is a number
   /// (1.0.2) or ["name", "description"].
   void read_inputs(std::string_view values);
 
-  /// The rank in the job: that in the default group, or what the only group's list says; -1: not said.
+  /// Return the rank in the job: the rank in the default group, or from the list of the only group; -1: not recorded.
   int64_t find_rank(const std::vector<trace::ProcessGroup>& groups) const;
 
  private:
@@ -39,7 +39,7 @@ class HostComms {
   std::map<std::string, int64_t, std::less<>> rank_in_group_;
 };
 
-/// Adds the groups that "## process_group:init ##" has as text: `values[0]` is a string that holds a JSON list of them.
+/// Add the groups in the text of "## process_group:init ##": `values[0]` is a string with a JSON list of groups.
 void add_groups(std::string_view values, const std::string& file, std::vector<trace::ProcessGroup>& groups);
 
 }  // namespace chakra::recording

@@ -1,4 +1,4 @@
-// What this room takes from the room json.
+// The names that this room uses from the room json.
 #pragma once
 
 #include "chakra/json/json.h"

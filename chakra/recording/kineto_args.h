@@ -1,5 +1,5 @@
-// The arguments of a record of a Kineto trace (kineto_args.cpp), and the members around its records
-// (kineto_members.cpp).
+// The arguments of a record of a Kineto trace (kineto_args.cpp),
+// and the members around the records (kineto_members.cpp).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace chakra::recording {
 
-/// Those that something asks for; the rest is skipped.
+/// The arguments in use; the reader skips all others.
 struct KinetoArgs {
   int64_t correlation = -1, external_id = -1, rf_id = 0, sequence = -1;
   int64_t device = -1, stream = -1, bytes = -1;
@@ -20,11 +20,11 @@ struct KinetoArgs {
   std::string_view dims, types, values;  ///< of an operator
   CommRecord comm;
 };
-/// With `keep_dims`, `comm` also has dims and types. Errors: pytorch.kineto.field, those of JSON.
+/// Read the arguments. With `keep_dims`, `comm` also gets dims and types. Errors: pytorch.kineto.field, those of JSON.
 Result<void> read_kineto_args(JsonValue& value, bool keep_dims, JsonStream& stream, StringPool& strings, Arena& texts,
                               KinetoArgs& args);
 
-/// baseTimeNanoseconds, deviceProperties, distributedInfo; others are skipped. Errors: pytorch.kineto.time,
+/// Read baseTimeNanoseconds, deviceProperties or distributedInfo; skip other members. Errors: pytorch.kineto.time,
 /// pytorch.pair.rank.
 Result<void> read_kineto_member(std::string_view key, simdjson::ondemand::document& document, const JsonStream& stream,
                                 Profile& profile);

@@ -1,4 +1,4 @@
-// A profile in memory: what ran when, on CPU threads and on devices.
+// A profile in memory: the operations on CPU threads and on devices, with their times.
 #pragma once
 
 #include <map>
@@ -14,17 +14,17 @@
 
 namespace chakra::recording {
 
-/// What all records have. Times in nanoseconds since Profile::base_ns.
+/// The fields of all records. Times in nanoseconds since Profile::base_ns.
 struct Record {
   int64_t start_ns = 0;
   int64_t dur_ns = 0;
   StringId name = 0;
   uint32_t lane = 0;  ///< into Profile::threads or Profile::streams
-  int64_t byte = 0;   ///< where it stands in the file
+  int64_t byte = 0;   ///< offset of the record in the file
   int64_t end_ns() const { return start_ns + dur_ns; }
 };
 
-/// What CPU operators say of their arguments, each combination once. Texts as in the file.
+/// Recorded arguments of CPU operators, each combination once. Texts as in the file.
 struct RecordedShapes {
   struct Row {
     StringId dims = 0, types = 0, values = 0;  ///< "Input Dims", "Input type", "Concrete Inputs"; in texts
@@ -32,10 +32,10 @@ struct RecordedShapes {
   StringPool texts;
   std::vector<Row> rows;
 };
-/// Of CpuOp::shapes: shapes are recorded, but no formula asks for them.
+/// For CpuOp::shapes: shapes are recorded, but no formula needs the shapes.
 inline constexpr uint32_t kShapesUnused = trace::kNoRow - 1;
 
-/// What is kept of the arguments of operators of a name.
+/// Which arguments to keep of operators of a name.
 struct Wanted {
   bool shapes = false, values = false;
 };
@@ -44,19 +44,19 @@ using ShapesWanted = Wanted (*)(std::string_view op);
 using DeviceNames = std::map<int64_t, std::string>;  ///< by the device's number
 
 struct CpuOp : Record {
-  int64_t rf_id = 0;  ///< "Record function id"; 0: none
+  int64_t rf_id = 0;  ///< "Record function id"; 0: absent
   int64_t external_id = -1;
   int64_t sequence = -1;            ///< of autograd
   uint32_t comm = trace::kNoRow;    ///< into Profile::comms
   uint32_t shapes = trace::kNoRow;  ///< into Profile::shapes; kNoRow: not recorded
-  bool annotation = false;          ///< a user_annotation: its own time is not work
+  bool annotation = false;          ///< a user_annotation, whose time is not work
   bool host_comm = false;           ///< communication that a CPU thread carries out ("gloo:all_reduce")
 };
 
 struct RuntimeCall : Record {
-  int64_t correlation = -1;  ///< negative: none
+  int64_t correlation = -1;  ///< negative: absent
 };
-/// What joins a call with its device operations and with what synchronisation records say.
+/// Return the key that joins a call with its device operations and with synchronisation records.
 inline std::optional<uint64_t> number_of(const RuntimeCall& call) {
   return call.correlation < 0 ? std::nullopt : std::optional<uint64_t>(call.correlation);
 }
@@ -68,13 +68,13 @@ struct DeviceOp : Record {
   uint32_t comm = trace::kNoRow;
 };
 
-/// A cuda_sync record: which stream or event a synchronisation was about.
+/// A cuda_sync record: the stream or event of a synchronisation.
 struct SyncRecord {
   enum class Kind : uint8_t { device, stream, event, wait_event } kind = Kind::device;
   int64_t correlation = -1;         ///< of the runtime call
-  int64_t device = -1;              ///< -1: not said
-  int64_t stream = -1;              ///< that waits (wait_event) or is waited for (stream)
-  int64_t source_stream = -1;       ///< that the event was recorded on
+  int64_t device = -1;              ///< -1: not recorded
+  int64_t stream = -1;              ///< the waiting stream (wait_event) or the awaited stream (stream)
+  int64_t source_stream = -1;       ///< the stream on which the event was recorded
   int64_t source_correlation = -1;  ///< of the call that recorded the event
 };
 
@@ -90,27 +90,27 @@ struct Profile {
   std::vector<CommRecord> comms;
   RecordedShapes shapes;
   std::vector<trace::ProcessGroup> groups;
-  int64_t rank = -1;  ///< of distributedInfo; -1: not said
+  int64_t rank = -1;  ///< of distributedInfo; -1: not recorded
   int64_t world_size = -1;
   size_t vendor = kVendors.size() - 1;  ///< of the runtime calls: row of kVendors
   DeviceNames device_names;
   struct {
     int64_t count = 0;
     std::string category;
-  } unknown;                             ///< device operations of categories not known here
-  std::vector<std::string> stream_pids;  ///< by stream, with a second one behind ", " where records disagree
-  int64_t begin_end = 0;                 ///< records that were left out: they begin or end, and do not last
+  } unknown;                             ///< device operations of unknown categories
+  std::vector<std::string> stream_pids;  ///< by stream; if records disagree, a second pid after ", "
+  int64_t begin_end = 0;                 ///< number of records left out: begin or end events without a duration
   struct {
     int64_t host = 0, device = 0;
     StringId name = 0;  ///< of the first
     int64_t byte = -1;
-  } no_time;  ///< records that were left out: the profiler did not fill their time
+  } no_time;  ///< number of records left out: the profiler did not fill in their time
   struct Overrun {
     int64_t count = 0;
-    StringId name = 0;  ///< of the longest, as are all that follow
+    StringId name = 0;  ///< of the longest, as are all following fields
     uint32_t lane = 0;
     int64_t byte = -1, dur_ns = 0, clipped_ns = 0;
-  } overruns;  ///< device operations that were clipped: they last beyond later ones of their stream
+  } overruns;  ///< clipped device operations: the recorded end is after the end of later operations of the stream
 };
 
 }  // namespace chakra::recording

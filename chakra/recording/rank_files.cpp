@@ -8,8 +8,8 @@
 #include <optional>
 #include <set>
 
+#include "chakra/filetype/filetype.h"
 #include "chakra/json/json.h"
-#include "chakra/kind/kind.h"
 #include "chakra/recording/folders.h"
 #include "chakra/recording/json_value.h"
 #include "chakra/recording/rank_files.h"
@@ -23,10 +23,10 @@ enum class FileKind : uint8_t { other, host, device };
 struct Sniffed {
   std::string path;
   FileKind kind = FileKind::other;
-  std::optional<int64_t> said;       ///< rank in distributedInfo
-  std::optional<int64_t> named;      ///< rank in the name
-  bool by_word = false;              ///< it stands behind a word that means rank
-  const kind::Row* known = nullptr;  ///< what it is, if it is something else than a recording
+  std::optional<int64_t> said;           ///< rank in distributedInfo
+  std::optional<int64_t> named;          ///< rank in the name
+  bool by_word = false;                  ///< it stands behind a word that means rank
+  const filetype::Row* known = nullptr;  ///< what it is, if it is something else than a recording
   std::optional<int64_t> rank() const { return said ? said : named; }
 };
 
@@ -35,17 +35,17 @@ Failure rank_error(const std::string& path, std::string text) {
 }
 
 /// What begins as JSON may be a recording, unless it is marked as ours: "metadata" is a first key of both.
-const kind::Row* kind_if_no_recording(std::string_view head) {
-  const kind::Row* const row = kind::recognise(head, kind::kAllGroups);
-  if (!row || row->group == kind::Group::recording) return nullptr;
+const filetype::Row* kind_if_no_recording(std::string_view head) {
+  const filetype::Row* const row = filetype::recognise(head, filetype::kAllGroups);
+  if (!row || row->group == filetype::Group::recording) return nullptr;
   const bool is_ours = contains(head.substr(0, 64), "\"chakraTrace\"");
-  return row->group == kind::Group::other || is_ours || !kind::is_json_object(head) ? row : nullptr;
+  return row->group == filetype::Group::other || is_ours || !filetype::is_json_object(head) ? row : nullptr;
 }
 
 /// Reads as far as the first element of the bulk array, or, to find the rank, all of the file.
 Result<void> sniff_contents(Sniffed& file, bool all) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
-  CHAKRA_ASSIGN(const std::string_view head, source.peek(kind::kHead));
+  CHAKRA_ASSIGN(const std::string_view head, source.peek(filetype::kHead));
   file.known = kind_if_no_recording(head);
   if (file.known) return {};
   JsonStream stream(std::move(source), {"nodes", "traceEvents"});
@@ -165,13 +165,13 @@ Result<RankInput> make_input(const Sniffed* host, const Sniffed& device) {
 }
 
 bool is_dump(const std::string& path) {
-  const Result<const kind::Row*> row = kind::recognise(path, static_cast<unsigned>(kind::Group::other));
-  return row && *row && kind::is_flight_dump(**row);
+  const Result<const filetype::Row*> row = filetype::recognise(path, static_cast<unsigned>(filetype::Group::other));
+  return row && *row && filetype::is_flight_dump(**row);
 }
 
 /// " (a Chakra trace)", or nothing.
 std::string title_of(const std::string& path) {
-  const Result<const kind::Row*> row = kind::recognise(path, kind::kAllGroups);
+  const Result<const filetype::Row*> row = filetype::recognise(path, filetype::kAllGroups);
   return row && *row ? fmt::format(" ({})", (*row)->title) : "";
 }
 
@@ -252,7 +252,7 @@ Result<void> sniff_folders(const std::vector<std::string>& folders, std::vector<
     if (file.kind == FileKind::host) hosts.push_back(std::move(file));
     else if (file.kind == FileKind::device) devices.push_back(std::move(file));
     else if (is_dump(at.path)) pairing.dumps.push_back(at.path);
-    else if (!file.known || file.known->name != kind::kResult) others.push_back(at.path);
+    else if (!file.known || file.known->name != filetype::kResult) others.push_back(at.path);
   }
   if (!others.empty()) pairing.findings.push_back(belong_to_no_rank(others));
   return {};
@@ -323,7 +323,7 @@ Result<void> settle_ranks(std::vector<Sniffed>& devices, bool alone, Findings& f
 
 Result<RankInput> pair_file(const std::string& path) {
   CHAKRA_ASSIGN(const Sniffed file, sniff(path));
-  if (file.known) return kind::refuse(*file.known, "a recording", path);
+  if (file.known) return filetype::refuse(*file.known, "a recording", path);
   if (file.kind == FileKind::host) return host_alone(file);
   return make_input(nullptr, file);
 }
@@ -332,7 +332,7 @@ Result<RankInput> pair_files(const std::string& first, const std::string& second
   CHAKRA_ASSIGN(Sniffed host, sniff(first));
   CHAKRA_ASSIGN(Sniffed device, sniff(second));
   for (const Sniffed* file : {&host, &device})
-    if (file->known) return kind::refuse(*file->known, "a recording", file->path);
+    if (file->known) return filetype::refuse(*file->known, "a recording", file->path);
   if (host.kind == FileKind::device && device.kind == FileKind::host) std::swap(host, device);
   if (host.kind != FileKind::other && host.kind == device.kind)
     return fail(

@@ -1,5 +1,5 @@
-// Recordings in memory: what profilers wrote about one process, whatever the vendor of the device and the framework.
-// A host trace says what ran, a profile says what ran when. The room link makes a Trace of them.
+// Recordings in memory: the output of profilers for one process, independent of device vendor and framework. A
+// host trace has operators without times, a profile has times. The room link builds a Trace from both.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ inline constexpr std::array<FormatRow, 2> kFormats{{
      "Kineto trace (torch.profiler), NVIDIA, AMD and CPU, 2021 to 2026; read by link"},
 }};
 
-/// The schemas of host traces that are known; others are read by the names of their fields.
+/// The known schemas of host traces; other schemas are read by the names of the fields.
 inline constexpr std::array<std::string_view, 7> kHostSchemas{
     "1.0.1",
     "1.0.2-chakra.0.0.4",
@@ -45,18 +45,18 @@ inline constexpr std::array<std::string_view, 7> kHostSchemas{
 struct Recording {
   HostTrace host;  ///< empty without has_host
   bool has_host = false;
-  Profile profile;       ///< empty where there is only a host trace
+  Profile profile;       ///< empty if only a host trace exists
   int64_t left_out = 0;  ///< damaged records, with ReadOptions::salvage
   Findings findings;     ///< pytorch.salvaged, pytorch.host.*, pytorch.kineto.*
 };
 
 struct ReadOptions {
-  bool salvage = false;  ///< leave damaged records out, keep what is whole of a file that was cut
+  bool salvage = false;  ///< leave damaged records out, keep the intact part of a truncated file
   ShapesWanted shapes_wanted = nullptr;
 };
 
-/// Reads a host trace, a profile, or both. Names and texts go to `strings` and `texts`, which must outlive the result.
-/// Errors: those of read_host_trace and read_kineto, with the advice to salvage where that helps; pytorch.host.nothing.
+/// Read a host trace, a profile, or both. Names and texts go to `strings` and `texts`, which must outlive the result.
+/// Errors: those of read_host_trace and read_kineto, with the advice to salvage if helpful; pytorch.host.nothing.
 /// Cost: O(bytes).
 Result<Recording> read_recording(std::optional<ByteSource> host, std::optional<ByteSource> profile, StringPool& strings,
                                  Arena& texts, const ReadOptions& options);

@@ -1,4 +1,4 @@
-// What vendors and communication libraries call their things: one row each. A new vendor is rows here and a case.
+// The names that vendors and communication libraries use: one row each. A new vendor needs rows here and a case.
 #pragma once
 
 #include <array>
@@ -7,27 +7,27 @@
 
 namespace chakra::recording {
 
-/// Whether a text fits a pattern, in which `*` stands for any text, also none. Cost: O(pattern x text).
+/// Whether a text fits a pattern, in which `*` stands for any text, including none. Cost: O(pattern x text).
 bool fits(std::string_view pattern, std::string_view text);
 
 // ---- devices -----------------------------------------------------------------------------------------------------
 
 struct VendorRow {
   std::string_view name;
-  std::string_view calls;   ///< how the names of its runtime calls begin; empty: all
-  int64_t dispatch_gap_ns;  ///< between two kernels of a stream, where the recording does not tell
+  std::string_view calls;   ///< prefix of the names of its runtime calls; empty: all
+  int64_t dispatch_gap_ns;  ///< default time between two kernels of a stream
 };
-/// The last row is for all others.
+/// The last row covers all other vendors.
 inline constexpr auto kVendors = std::to_array<VendorRow>({
     {"AMD", "hip", 0},
     {"NVIDIA and others", "", 1'000},
 });
-/// Row of kVendors.
+/// Return the row of kVendors.
 size_t vendor_of_call(std::string_view call);
 
 // ---- runtime calls -----------------------------------------------------------------------------------------------
 
-/// What a call does to the thread and the streams.
+/// The effect of a call on the thread and the streams.
 enum class CallKind : uint8_t {
   other,
   device_sync,
@@ -40,7 +40,7 @@ enum class CallKind : uint8_t {
   blocking_copy
 };
 
-/// A name has a kind if it contains `part` and `with` and does not contain `without` (where that is not empty).
+/// A name has a kind if the name contains `part` and `with` and does not contain `without` (unless empty).
 template <class Kind>
 struct NameRow {
   std::string_view vendor;
@@ -77,7 +77,7 @@ inline constexpr auto kCallNames = std::to_array<NameRow<CallKind>>({
 });
 /// Cost: O(rows x name).
 CallKind call_kind(std::string_view call);
-/// Whether a call of that name launches a kernel or a graph, as far as its name says.
+/// Whether a call of that name launches a kernel or a graph, judged by the name.
 bool is_launch(std::string_view call);
 /// Whether a call that launches device operations launches a whole graph.
 bool launches_graph(std::string_view call);
@@ -99,11 +99,11 @@ CopyKind copy_kind(std::string_view device_op);
 /// A backend of c10d, whose annotations name the operation: "gloo:all_reduce".
 struct BackendRow {
   std::string_view name;
-  bool on_cpu;  ///< CPU threads carry its communication out
+  bool on_cpu;  ///< CPU threads carry the communication out
 };
 inline constexpr auto kBackends =
     std::to_array<BackendRow>({{"nccl", false}, {"gloo", true}, {"mpi", true}, {"ucc", true}});
-/// The backend whose annotation it is; null: none.
+/// Return the backend of an annotation; null if unknown.
 const BackendRow* backend_of(std::string_view annotation);
 
 }  // namespace chakra::recording

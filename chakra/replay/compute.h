@@ -1,4 +1,4 @@
-// What stands for computation, loads and stores in a replay, and the threads that keep cores busy meanwhile.
+// Substitutes for computation, loads and stores when a trace runs for real, and the threads that keep cores busy.
 #pragma once
 
 #include <array>
@@ -22,9 +22,9 @@ struct ComputeRow {
   std::string_view name;
   std::string_view description;
   bool takes_time = false;
-  bool keeps_busy = false;  ///< a core for each lane that computes
+  bool keeps_busy = false;  ///< one core per lane that computes
   std::span<const SettingRow> settings = {};
-  /// Null where the clock alone decides. Errors: those of the computer.
+  /// Null if the clock alone decides. Errors: those of the computer.
   Result<std::unique_ptr<Computer>> (*open)(const ComputerInput& input) = nullptr;
 };
 Result<std::unique_ptr<Computer>> open_torch(const ComputerInput& input);
@@ -35,7 +35,7 @@ inline constexpr std::array<SettingRow, 4> kTorchSettings{{
     {"threads", "threads that an operator takes (default: what libtorch takes)"},
     {"record", "have PyTorch record the replay, as PREFIX.RANK.json for `chakra link`; one rank to a process"},
 }};
-/// What `--compute work` would have to do; nothing is done of it. Cost: O(nodes).
+/// Count the work that `--compute work` would do, without doing it. Cost: O(nodes).
 WorkDone asked_work(const trace::Trace& trace, const std::vector<bool>& selected, double scale);
 inline constexpr std::array<SettingRow, 4> kWorkSettings{{
     {"library", "the BLAS, a path or a name (default: libopenblas.so.0, libblas.so.3 or libcblas.so.3)"},
@@ -56,11 +56,11 @@ inline constexpr std::array<ComputeRow, 5> kComputes{{
 }};
 const ComputeRow* find_compute(std::string_view name);  ///< or null
 
-/// A whole number of --compute-option; nothing where it was not given. Errors: cli.usage.
+/// Return a whole number of --compute-option, or no value if the option was not given. Errors: cli.usage.
 Result<std::optional<int64_t>> number_setting(const Settings& settings, std::string_view name, int64_t least,
                                               int64_t most);
 
-/// What the page cache of the system may do with the files of loads and stores.
+/// Use of the system's page cache for the files of loads and stores.
 enum class FileCache : uint8_t { cached, synced, direct };
 struct FileCacheRow {
   std::string_view name;
@@ -74,7 +74,7 @@ inline constexpr std::array<FileCacheRow, 3> kFileCaches{{
 }};
 const FileCacheRow* find_file_cache(std::string_view name);  ///< or null
 
-/// Where in the file of their tier the places of loads and stores lie.
+/// Position of loads and stores in the file of their tier.
 struct FileOrderRow {
   std::string_view name;
   std::string_view description;
@@ -86,17 +86,17 @@ inline constexpr std::array<FileOrderRow, 2> kFileOrders{{
 }};
 const FileOrderRow* find_file_order(std::string_view name);  ///< or null
 
-/// Loads and stores for real: reads and writes of files without a name in `folder`, which are gone with the process,
-/// however it ends. A rank has a file for each tier of storage that its nodes name, as large as all that they move
-/// there: each node has a place of its own, so that no byte is moved twice and an earlier read does not make the next
-/// one fast. It is written full here, so that each load finds its bytes, and no store has to find room. A load or
-/// a store is a read or a write of its bytes (trace::StorageUse); one that does not say them, or says 0, is left to the
-/// clock. `order`: where the places of the nodes lie. Errors, also those of running: replay.files.create,
+/// Carry out loads and stores: read and write unnamed files in `folder`, which disappear with the process,
+/// however the process ends. A rank has one file per storage tier that its nodes name. The file has a
+/// separate place for each node, so no byte is moved twice, and an earlier read cannot speed up a later
+/// one. This function fills the files, so that each load finds its bytes and a store need not allocate
+/// space. A load reads and a store writes its bytes (trace::StorageUse). Nodes with no bytes or 0 bytes
+/// are left to the clock. `order`: order of the places. Errors, also while running: replay.files.create,
 /// replay.files.direct, replay.files.read, replay.files.write, replay.memory. Cost: O(bytes of the files).
 Result<std::unique_ptr<Computer>> open_files(const ComputerInput& input, const std::string& folder,
                                              const FileCacheRow& cache, const FileOrderRow& order);
 
-/// Threads that do nothing, as fast as they can.
+/// Threads that spin without useful work.
 class BusyThreads {
  public:
   BusyThreads() = default;
@@ -104,7 +104,7 @@ class BusyThreads {
   BusyThreads& operator=(const BusyThreads&) = delete;
   ~BusyThreads();
 
-  /// From now on that number of threads is busy; more than the machine has cores change nothing.
+  /// Keep this number of threads busy from now on; more threads than the machine has cores have no further effect.
   void keep(uint32_t threads);
 
  private:

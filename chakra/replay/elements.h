@@ -1,5 +1,5 @@
-// The element types of communicated data: how wide they are, how two values of one are combined, and which integers
-// they hold exactly, so that sums can be checked to the bit.
+// The element types of communicated data: width, combination of two values,
+// and range of exact integers, so that sums can be verified to the bit.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@
 namespace chakra::replay {
 
 struct ElementRow {
-  /// As traces have them, in lower case, without "c10::", "at::" and "torch.": "float float32".
+  /// As in traces, in lower case, without "c10::", "at::" and "torch.": "float float32".
   std::string_view names;
   uint32_t bytes = 1;
-  uint32_t exact = 255;  ///< all integers from 0 to this one are values of the type
-  bool ordered = true;   ///< minimum, maximum and product are defined (complex numbers are only added)
-  /// into[i] = into[i] (op) from[i]; `average` adds up. Integers wrap around; bool is added with "or" and multiplied
-  /// with "and". Requires as many bytes in both, a multiple of `bytes`.
+  uint32_t exact = 255;  ///< all integers from 0 to this value are exact in the type
+  bool ordered = true;   ///< minimum, maximum and product are defined (complex numbers: only sums)
+  /// into[i] = into[i] (op) from[i]; `average` computes the sum. Integers wrap around; bool uses "or"
+  /// for sums and "and" for products. Requires equal numbers of bytes in both, a multiple of `bytes`.
   void (*combine)(ReduceOp op, std::span<std::byte> into, std::span<const std::byte> from) = nullptr;
-  /// Every element divided by n; integers are rounded towards 0, bool stays.
+  /// Divide each element by n; integers round towards 0, bool does not change.
   void (*divide)(std::span<std::byte> values, uint32_t n) = nullptr;
   /// Requires a value of at most `exact`.
   void (*set)(std::byte* element, uint32_t value) = nullptr;
 };
 
-/// Names that the table lacks, and "", stand for unsigned bytes. O(rows).
+/// Return the row of a name; names not in the table, and "", are unsigned bytes. O(rows).
 const ElementRow& element_of(std::string_view dtype);
-/// All rows.
+/// Return all rows.
 std::span<const ElementRow> elements();
 
 }  // namespace chakra::replay

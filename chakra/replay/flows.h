@@ -1,5 +1,5 @@
-// The flows of a job, for hardware testers and traffic generators: which rank sends how much to which, and after what.
-// They come from the plans of collectives (room coll), the same that the simulator prices. Nothing is sent.
+// The flows of a job for hardware testers and traffic generators: source, destination, bytes and dependencies.
+// The flows come from the plans of collectives (room coll), which the simulator also prices. No data is sent.
 #pragma once
 
 #include <span>
@@ -16,14 +16,14 @@
 
 namespace chakra::replay {
 
-/// A collective or a message; its flows are one block.
+/// A collective or a message; its flows are consecutive.
 struct FlowOperation {
   trace::CommType type = trace::CommType::unknown;
-  std::string group;   ///< "" of a message
-  uint64_t index = 0;  ///< among those of its group, or of its pair and tag
+  std::string group;   ///< "" for messages
+  uint64_t index = 0;  ///< position in the group, or among messages of the pair and tag
   bool is_message = false;
-  std::string algorithm;    ///< "" of a message
-  uint32_t first_flow = 0;  ///< into FlowSchedule::flows; up to that of the next operation
+  std::string algorithm;    ///< "" for messages
+  uint32_t first_flow = 0;  ///< into FlowSchedule::flows; ends at first_flow of the next operation
 };
 
 struct Flow {
@@ -31,28 +31,28 @@ struct Flow {
   uint32_t round = 0;      ///< of the plan
   int64_t source = 0, destination = 0;
   uint64_t bytes = 0;
-  /// It may leave when these flows of its operation have left or arrived at its source, ascending; and ...
+  /// The flow may leave when these flows of its operation have left or arrived at its source (ascending).
   std::vector<uint32_t> after_flows;
-  /// ... of a flow that is the first of its source in the operation: when these operations have ended at its source,
-  /// and each `delay_ps` later at the earliest, which is the computation in between.
+  /// For the first flow of its source in the operation, in addition: when these operations
+  /// have ended at its source, each plus at least `delay_ps`, the computation in between.
   std::vector<std::pair<uint32_t, Picoseconds>> after_operations;
 };
 
 struct FlowSchedule {
-  std::vector<FlowOperation> operations;  ///< each behind those for which it waits
+  std::vector<FlowOperation> operations;  ///< in dependency order
   std::vector<Flow> flows;
 };
 
 inline constexpr size_t kMostFlows = 20'000'000;
 
-/// `plans`: of all ranks, parallel to the job. Requires Matching of that job. `scale_compute`: factor of durations.
-/// `selected`: as JobOptions::selected. Errors: replay.flows.missing (a collective or message without one of its
-/// members), replay.flows.large (more than kMostFlows). Cost: O(nodes + edges + flows), and a plan for each operation.
+/// `plans`: of all ranks, parallel to the job. Requires Matching of that job. `scale_compute`: factor for
+/// durations. `selected`: as JobOptions::selected. Errors: replay.flows.missing (a member lacks a collective or
+/// message), replay.flows.large (more than kMostFlows). Cost: O(nodes + edges + flows), and one plan per operation.
 Result<FlowSchedule> flows_of(const std::vector<RankPlan>& plans, const match::Matching& matching,
                               const coll::Selection& selection, const net::Fabric& fabric, double scale_compute,
                               const std::vector<std::vector<bool>>& selected);
 
-/// A row for each flow; docs/reference/replay.md has the columns.
+/// Return one row per flow; docs/reference/replay.md lists the columns.
 result::Table table_of(const FlowSchedule& schedule);
 
 }  // namespace chakra::replay

@@ -1,4 +1,4 @@
-// Operations that begin when all who take part in them have met at the rendezvous. Inside replay.
+// Operations that begin when all participants have met at the rendezvous. Inside replay.
 #pragma once
 
 #include <chrono>
@@ -14,28 +14,28 @@
 
 namespace chakra::replay {
 
-/// Those of one rank, while their partners are not all there.
+/// The operations of one rank that wait for other participants.
 class Meetings {
  public:
   Meetings(int64_t rank, Rendezvous& rendezvous) : rank_(rank), rendezvous_(rendezvous) {}
 
-  /// Says that this rank has come to the operation. `bytes`: as bring() has them. Errors: those of Rendezvous::meet().
+  /// Announce that this rank has reached the operation. `bytes`: as in bring(). Errors: those of Rendezvous::meet().
   Result<void> come(const Operation& op, Ticket ticket, uint64_t bytes);
 
   struct Complete {
     Operation operation;
     Ticket ticket = 0;
     Brought brought{};
-    bool told = false;            ///< it counts as ended
-    std::vector<std::byte> kept;  ///< then its input, which nobody else keeps
+    bool told = false;            ///< the operation was already reported as ended
+    std::vector<std::byte> kept;  ///< in that case the only copy of its input
   };
-  /// The operation whose members have all come. Errors: replay.comm.differ.
+  /// Remove and return the operation whose members have all arrived. Errors: replay.comm.differ.
   Result<Complete> complete(const Met& met);
 
-  /// Jobs are proved with senders that do not wait for receivers. So a send whose receiver has not come within
-  /// `patience` counts as ended: its ticket is appended, and its data wait in a copy.
+  /// Report old sends as ended: append the tickets of sends that have waited longer than `patience` for a
+  /// receiver, and copy their data. Deadlock freedom of jobs is proved for senders that do not wait for receivers.
   void end_old_sends(std::chrono::nanoseconds patience, std::vector<Ticket>& ended);
-  /// Data wait in copies.
+  /// Return whether copies of data wait for receivers.
   bool keeps() const { return kept_ > 0; }
 
  private:
@@ -48,12 +48,12 @@ class Meetings {
   };
   int64_t rank_;
   Rendezvous& rendezvous_;
-  std::map<std::string, Waiting> open_;  ///< by key of the meeting
-  size_t kept_ = 0;                      ///< of them, those that count as ended
+  std::map<std::string, Waiting> open_;  ///< by meeting key
+  size_t kept_ = 0;                      ///< number of these that were reported as ended
 };
 
-/// Session::progress() of a back end that has to be looked at: look(ended) appends what has ended, begin(met) starts an
-/// operation whose members have met. `under_way`: a container; where it is empty, one can sleep at the rendezvous.
+/// Session::progress() for a back end that must be polled. look(ended) appends ended operations; begin(met) starts
+/// an operation whose members have met. `under_way`: a container; if empty, the thread can sleep at the rendezvous.
 template <class UnderWay, class Look, class Begin>
 Result<void> progress_by_looks(Rendezvous& rendezvous, Naps& naps, const UnderWay& under_way,
                                std::chrono::nanoseconds patience, std::vector<Ticket>& ended, const Look& look,

@@ -1,4 +1,4 @@
-// Memory for operations of back ends that move data, used again and again. Inside replay.
+// Reusable memory for operations of back ends that move data. Inside replay.
 #pragma once
 
 #include <map>
@@ -10,9 +10,9 @@ namespace chakra::replay {
 
 class Memory {
  public:
-  /// Fills Operation::in and out. New memory is zero. Errors: replay.memory where the machine does not have as much.
+  /// Fill Operation::in and out. New memory is zero. Errors: replay.memory if the machine does not have enough memory.
   Result<void> lend(Operation& operation);
-  /// The operation has ended.
+  /// Take the memory back after the operation has ended.
   void give_back(Operation& operation);
 
  private:

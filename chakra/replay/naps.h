@@ -1,4 +1,4 @@
-// How a session waits for something that one cannot sleep at. Inside replay.
+// Waiting in a session where no descriptor can wake the thread. Inside replay.
 #pragma once
 
 #include <algorithm>
@@ -7,15 +7,15 @@
 
 namespace chakra::replay {
 
-/// What has waited for long looks less often: the time by which a look comes too late stays a small part of the time
-/// that was waited.
+/// Poll less often the longer the wait: the delay of
+/// a late poll stays a small part of the time waited.
 class Naps {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Something happened: looks are frequent again.
+  /// Poll often again, after an event.
   void wake() { since_ = Clock::now(); }
-  /// Until the next look, `end` at the latest.
+  /// Sleep until the next poll, at the latest until `end`.
   void nap(Clock::time_point end) const {
     const Clock::time_point now = Clock::now();
     const auto nap = std::min<std::chrono::nanoseconds>({(now - since_) / kLookEvery, kLongest, end - now});

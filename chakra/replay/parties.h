@@ -1,4 +1,4 @@
-// What a rank does with which others in a repetition, and what the others say of the same. Inside replay.
+// The operations of a rank in a repetition by partners, compared with those of the other ranks. Inside replay.
 #pragma once
 
 #include <chrono>
@@ -16,43 +16,43 @@ namespace chakra::replay {
 
 /// The collectives of a group, or the messages from one rank to another with a tag.
 struct Party {
-  std::string key;  ///< for people, the same at all members
+  std::string key;  ///< readable; the same at all members
   bool is_group = false;
   std::string group;             ///< name
   int64_t tag = 0;               ///< of messages
-  std::vector<int64_t> members;  ///< of a group in its order; of messages sender and receiver
+  std::vector<int64_t> members;  ///< of a group in its order; of messages the sender and the receiver
   uint64_t count = 0;            ///< operations of this rank
-  uint64_t types = 0;            ///< digest of their indices and types
-  uint64_t sizes = 0;            ///< digest of their indices, roots and bytes
-  bool in_order = false;         ///< this rank starts them in the order of their indices, whatever the others do
+  uint64_t types = 0;            ///< digest of indices and types
+  uint64_t sizes = 0;            ///< digest of indices, roots and bytes
+  bool in_order = false;         ///< this rank starts the operations in index order, regardless of other ranks
 
-  // What compare_parties() finds.
-  bool complete = false;  ///< every member has it, with the same members
-  /// Besides, the same operations to the bytes, which every member starts in the order of their indices.
+  // Results of compare_parties().
+  bool complete = false;  ///< every member has the party, with the same members
+  /// In addition, all members have equal operations to the byte and start them in index order.
   bool agreed = false;
 };
 
-/// Of the nodes that are selected (empty: all), by key. Cost: O(nodes); for groups in lanes and for messages O(nodes)
-/// each, up to a limit; beyond it they count as not in order.
+/// Return the parties of the selected nodes (empty: all) by key. Cost: O(nodes); for groups in lanes
+/// and for messages O(nodes) each, up to a limit; beyond the limit they count as not in order.
 std::vector<Party> parties_of(const RankPlan& plan, const std::vector<bool>& selected);
 
-/// Every rank says what it has; called by all. With `strict` ranks that do not agree on the numbers and types of
-/// operations are an error: replay.comm.differ, and those of Rendezvous::exchange().
+/// Compare the parties of all ranks; all ranks must call this function. With `strict`, different numbers
+/// or types of operations are an error: replay.comm.differ, and those of Rendezvous::exchange().
 Result<void> compare_parties(std::vector<Party>& own, int64_t rank, bool strict, Rendezvous& rendezvous);
 
-/// The key of the meeting of those who take part in the operation.
+/// Return the key of the meeting of an operation's participants.
 std::string meeting_key(const Operation& operation, int64_t own);
-/// What a rank brings to it, now; they must all speak of the same number of bytes, 0: of any.
+/// Return the contribution of a rank to the meeting, now. `bytes` must be equal at all ranks; 0: any.
 std::string bring(const Operation& operation, uint64_t bytes);
 struct Brought {
-  Picoseconds least_ps = -1;  ///< the shortest recorded time of those who brought one, else -1
-  /// When the last one came; nothing where they are on several machines.
+  Picoseconds least_ps = -1;  ///< shortest recorded duration among the participants, else -1
+  /// Arrival of the last participant; no value if the participants run on several machines.
   std::optional<std::chrono::steady_clock::time_point> last_came{};
 };
-/// Errors: replay.comm.differ.
+/// Compare the contributions of all participants. Errors: replay.comm.differ.
 Result<Brought> compare_brought(const Met& met, const std::string& described);
 
-/// The same for all processes that have one clock.
+/// Return the identity of this machine: equal for all processes with a common clock.
 const std::string& this_machine();
 
 }  // namespace chakra::replay

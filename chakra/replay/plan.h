@@ -1,4 +1,4 @@
-// What one rank of a replay does: its trace, and each of its communication nodes as an operation of a back end.
+// The plan of one rank: its trace, and each of its communication nodes as an operation of a back end.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 namespace chakra::replay {
 
 struct RankPlan {
-  /// An operation, and by how much its index rises from one repetition to the next.
+  /// An operation, and the increase of its index from one repetition to the next.
   struct Step {
     Operation operation;
     uint64_t per_repetition = 0;
@@ -24,32 +24,32 @@ struct RankPlan {
   const trace::Trace* trace = nullptr;
   int64_t ranks = 0;                      ///< of the job
   std::vector<Step> steps;                ///< by row of Trace::comms
-  std::vector<feed::Queues::Turn> turns;  ///< likewise
+  std::vector<feed::Queues::Turn> turns;  ///< by row of Trace::comms
 
-  // What the operations refer to.
+  // Data that the operations refer to.
   std::vector<match::Group> groups;
   std::vector<std::unique_ptr<std::vector<uint64_t>>> splits;
 
   const Step& step(trace::NodeId n) const { return steps[trace->comm_row[n]]; }
 };
 
-/// The job as a rank that reads only its own trace knows it: of the others there are their numbers.
+/// Return a job with this trace only; of the other ranks the job has just the numbers.
 trace::TraceSet alone(trace::Trace trace, int64_t ranks);
 
-/// Of rank job.ranks[rank]. `matching`: of the job. The job must outlive the plan. Ranks are 0 .. ranks-1. `selected`:
-/// per node of the rank, empty: all; of communication that is not selected errors are none. Errors: replay.job.ranks (a
-/// rank of the job is missing), replay.comm.type, replay.comm.group, replay.comm.partner, replay.comm.split,
-/// feed::check_defects. Cost: O(nodes + members of groups).
+/// Return the plan of rank job.ranks[rank]. `matching`: of the job. The job must outlive the plan. Ranks are
+/// 0 .. ranks-1. `selected`: per node of the rank, empty: all; communication that is not selected is not
+/// checked. Errors: replay.job.ranks (a rank of the job is missing), replay.comm.type, replay.comm.group,
+/// replay.comm.partner, replay.comm.split, feed::check_defects. Cost: O(nodes + members of groups).
 Result<RankPlan> plan_rank(const trace::TraceSet& job, const match::Matching& matching, uint32_t rank,
                            const std::vector<bool>& selected = {});
 
-/// What a member of a collective puts in and gets out: docs/reference/replay.md has the table. `bytes`: comm_size.
+/// Bytes that a member of a collective contributes and receives: table in docs/reference/replay.md. `bytes`: comm_size.
 struct Sizes {
   uint64_t in = 0, out = 0;
 };
 Sizes sizes_of(trace::CommType type, uint64_t bytes, uint64_t members, bool is_root);
 
-/// Bytes of an element of a type, by the name that traces have for it; 1 for names that are not known.
+/// Return the bytes of an element of a type as named in traces; 1 for unknown names.
 uint64_t element_bytes(std::string_view dtype);
 
 }  // namespace chakra::replay

@@ -1,4 +1,4 @@
-// Libraries that are opened when they are wanted.
+// Libraries that are opened on demand.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace chakra::replay {
 
-/// Where the plugin of that name ("mpi": libchakra_replay_mpi.so) may be, in order. Where CHAKRA_PLUGINS is set: in
-/// that folder. Else beside the program; in lib/chakra, where the program is in the bin/ beside that; and of a program
-/// in a build tree, in the build tree NAME beside it. A plugin is code that is run, so it is looked for nowhere else.
+/// Return the possible locations of a plugin ("mpi": libchakra_replay_mpi.so), in order. If CHAKRA_PLUGINS is set: only
+/// that folder. Else beside the program; in lib/chakra, if the program is in the bin/ beside lib/; and, for a program
+/// in a build tree, in the build tree NAME beside that one. A plugin is code that runs, so no other folder is searched.
 std::vector<std::string> plugin_places(std::string_view name, const std::string& program);
 std::vector<std::string> plugin_places(std::string_view name);  ///< for this program
-/// The first of these that is a file, or "".
+/// Return the first location that is a file, or "".
 std::string find_plugin(std::string_view name);
 
-/// Opens a shared library, which stays open. `for_others`: those that it opens itself see its names. `file`: a path, or
-/// a name that the system knows. Errors: replay.library.
+/// Open a shared library, which stays open. `for_others`: libraries that it opens can see
+/// its symbols. `file`: a path, or a name that the system resolves. Errors: replay.library.
 Result<void*> open_library(const std::string& file, bool for_others = true);
 
-/// Fills a pointer to a function. Errors: replay.library.
+/// Set a pointer to a function of the library. Errors: replay.library.
 template <class Function>
 Result<void> find_function(void* library, const char* name, Function*& function);
 Result<void*> find_symbol(void* library, const char* name);

@@ -1,8 +1,8 @@
-// How the ranks of a replay find each other and stay in touch: each connects to one server, which one of them (or the
-// program that started them) runs in a thread. There is one idea: ranks *meet* under a key. When as many have come as
-// the key asks for, each of them gets what each brought. Exchanges and barriers are meetings of all; the back end
-// `null` is made of meetings. The connection also tells when a rank dies: every rank that is left gets an error that
-// names it. It carries control, not data: a meeting costs two messages a member through the server.
+// Ranks find each other and stay in touch: each rank connects to one server, a thread of one rank or of the
+// launching program. Ranks *meet* under a key. When the required number of ranks has come, each rank gets the
+// contributions of all. Exchanges and barriers are meetings of all ranks; the back end `null` consists of meetings.
+// The connection also detects the death of a rank: every remaining rank gets an error that names the dead rank. The
+// connection carries control messages, not data: a meeting costs two messages per member through the server.
 #pragma once
 
 #include <chrono>
@@ -18,41 +18,41 @@
 
 namespace chakra::replay {
 
-/// Which rank this is, among which.
+/// The number of this rank, and its job.
 struct World {
   int64_t rank = 0, ranks = 1;
-  /// "host:port" (a name or an address, "[::1]:port"), or a path with a "/" in it: a socket in the file system, for
-  /// ranks on one machine, whatever network namespaces they are in. Rank 0 listens there unless `served`.
+  /// "host:port" (a name or an address, "[::1]:port"), or a path with a "/": a socket in the file system for
+  /// ranks on one machine, whatever network namespaces the ranks are in. Rank 0 listens there unless `served`.
   std::string rendezvous;
   bool served = false;  ///< a Server of the caller listens at `rendezvous`
-  /// How long to wait for ranks at the start; and how long nothing may happen with no rank working.
+  /// Time limit for all ranks to join, and for a standstill in which no operation ends and no rank computes.
   std::chrono::milliseconds timeout{8'000};
-  /// What all ranks know and nobody else: without it nobody joins. Empty: the environment's CHAKRA_RENDEZVOUS_TOKEN, or
-  /// what rank 0 writes into a file of mode 0600, which the others read: beside a socket in the file system, else in
-  /// `folder`.
+  /// Shared secret of the ranks, required to join. Empty: the environment's
+  /// CHAKRA_RENDEZVOUS_TOKEN, or a token that rank 0 writes into a file of mode
+  /// 0600 for the others: beside a socket in the file system, else in `folder`.
   std::string token = {};
-  std::string folder = {};  ///< the job's
+  std::string folder = {};  ///< of the job
 };
 
-/// Fills rank, ranks and rendezvous from what launchers say, where they say it: OMPI_COMM_WORLD_RANK and _SIZE,
-/// PMI_RANK and PMI_SIZE, SLURM_PROCID and SLURM_NTASKS, RANK and WORLD_SIZE (torchrun: with MASTER_ADDR and
-/// MASTER_PORT for the rendezvous). The first of these whose two variables are there; false where none is.
-/// Errors: replay.world.launcher for numbers that are none, or a rank outside of the size.
+/// Set rank, ranks and rendezvous from the variables of launchers: OMPI_COMM_WORLD_RANK and _SIZE,
+/// PMI_RANK and PMI_SIZE, SLURM_PROCID and SLURM_NTASKS, RANK and WORLD_SIZE (torchrun: with MASTER_ADDR
+/// and MASTER_PORT for the rendezvous). Use the first pair that is set; return false without a pair.
+/// Errors: replay.world.launcher for invalid numbers, or a rank outside of the size.
 Result<bool> world_from_launcher(World& world);
 
-/// Those who have met.
+/// The ranks of a meeting, and their contributions.
 struct Met {
   std::string key;
-  std::vector<std::string> brought;  ///< by ascending rank of those who came
-  std::vector<int64_t> ranks;        ///< parallel to it
+  std::vector<std::string> brought;  ///< by ascending rank
+  std::vector<int64_t> ranks;        ///< parallel to `brought`
 };
 
 class Server {
  public:
-  /// Listens and serves in a thread until it is destroyed. Who connects has kForHello to show the token, in at most
-  /// kMostHello bytes. Errors: replay.rendezvous.address, .listen; base.file.open.
+  /// Listen and serve in a thread until destruction. A client must show the token within kForHello,
+  /// in at most kMostHello bytes. Errors: replay.rendezvous.address, .listen; base.file.open.
   static Result<std::unique_ptr<Server>> start(const std::string& address, int64_t ranks, std::string_view token = {});
-  /// A socket of a name of its own in a new folder, which is removed with the server, and a token of its own.
+  /// Listen at a new socket in a new folder, with a new token. The folder is removed with the server.
   static Result<std::unique_ptr<Server>> start_private(int64_t ranks);
   ~Server();
   Server(const Server&) = delete;
@@ -69,44 +69,44 @@ class Server {
 
 class Rendezvous {
  public:
-  /// Connects, and waits for all ranks. Errors: replay.rendezvous.address, .listen; with Code::stuck
-  /// replay.rendezvous.timeout, which names ranks that have not come; replay.rendezvous.rank (a rank that is there
-  /// already, another number of ranks); replay.rendezvous.token (it is not shared, or another one).
+  /// Connect and wait for all ranks. Errors: replay.rendezvous.address, .listen; with Code::stuck
+  /// replay.rendezvous.timeout, which names missing ranks; replay.rendezvous.rank (a duplicate
+  /// rank, or another number of ranks); replay.rendezvous.token (a missing or different token).
   static Result<std::unique_ptr<Rendezvous>> join(const World& world);
-  /// Leaves: the other ranks take it for done if leave() was called, else for dead.
+  /// Disconnect. The other ranks take this rank for finished if leave() was called, else for dead.
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
   // ---- all ranks, blocking; in the same order everywhere ---------------------------------------------------------
-  /// What each rank brought, by rank. Others may take as long as they like to come, if they answer meanwhile.
+  /// Return the contribution of each rank, by rank. A rank may come arbitrarily late if it answers meanwhile.
   /// Errors: those of poll(); with Code::stuck replay.rendezvous.timeout: a rank did not answer for World::timeout.
   Result<std::vector<std::string>> exchange(std::string_view mine);
   Result<void> barrier();
 
   // ---- some ranks, without blocking --------------------------------------------------------------------------------
-  /// This rank comes to the meeting `key` of `members` ranks. It has ended when all have come: poll() says so, unless
-  /// this rank does not care to know (`tell` false). A key may be used again when its meeting has ended.
+  /// Come to the meeting `key` of `members` ranks. The meeting has ended when all members have come; poll() reports the
+  /// end unless `tell` is false. A key may be reused after its meeting has ended.
   Result<void> meet(std::string_view key, uint32_t members, std::string_view bring, bool tell = true);
-  /// Appends meetings that have ended since the last call. Comes back as soon as something has come, after `patience`
-  /// at the latest. Errors, with Code::stuck: replay.rank.died, which names the rank; replay.rank.aborted, with the
-  /// reason with which a rank gave up.
+  /// Append meetings that have ended since the last call. Return at the first event,
+  /// after `patience` at the latest. Errors, with Code::stuck: replay.rank.died, which
+  /// names the rank; replay.rank.aborted, with the reason of the rank that aborted.
   Result<void> poll(std::chrono::nanoseconds patience, std::vector<Met>& met);
-  /// Reads what has come, without waiting; meetings stay for poll(). Errors: those of poll().
+  /// Read without waiting; meetings are kept for poll(). Errors: those of poll().
   Result<void> look();
-  /// Readable when poll() has something to say: for back ends that wait for descriptors of their own.
+  /// Return a descriptor that is readable when poll() has news: for back ends that wait for descriptors.
   int descriptor() const;
 
-  /// What this rank says when a rank asks what all are doing; it is called in poll() and exchange().
+  /// Set the function that describes the state of this rank when a rank asks; poll() and exchange() call it.
   void describe_with(std::function<std::string()> describe);
-  /// Every rank that has not left says what it is doing.
+  /// Ask every rank that has not left to describe its state.
   Result<void> ask();
-  /// What they said, on every rank, once for each ask(); poll() brings it.
+  /// Return the descriptions, on every rank, once per ask(); poll() receives them.
   std::optional<Met> answers();
 
-  /// This rank is done and may go: its end is not a death any more.
+  /// Announce that this rank is done: its later exit is not a death.
   void leave();
-  /// Every other rank's poll() fails with this reason.
+  /// Make every other rank's poll() fail with this reason.
   void abort(std::string_view reason);
 
  private:

@@ -1,6 +1,6 @@
-// Replay: a trace for real, by the wall clock, on what there is. Every lane of a rank runs its nodes as in the
-// simulator; a back end carries out the communication between the ranks; when nodes really ran is a Timeline like any
-// other. Ranks are threads of this process, or processes of their own, which find each other at a rendezvous.
+// Run a trace for real, by the wall clock, on the available hardware. Every lane of a rank runs its nodes as in the
+// simulator, and a back end carries out the communication between ranks. The measured times of nodes are an
+// ordinary Timeline. Ranks are threads of this process, or separate processes that find each other at a rendezvous.
 #pragma once
 
 #include <string>
@@ -23,25 +23,25 @@ namespace chakra::replay {
 struct JobOptions {
   const BackendRow* backend = nullptr;
   Settings settings;
-  RunOptions run;                                       ///< but for its `selected`
+  RunOptions run;                                       ///< except `selected`
   std::vector<std::vector<bool>> selected = {};         ///< per rank of the job, as RunOptions::selected; empty: all
-  std::vector<std::optional<Picoseconds>> begins = {};  ///< likewise, as RunOptions::begin_ps; empty: together
-  /// Before anything runs, the ranks compare which operations each has with whom.
+  std::vector<std::optional<Picoseconds>> begins = {};  ///< per rank, as RunOptions::begin_ps; empty: together
+  /// Compare the operations of the ranks by partner before the run.
   bool agree = true;
 };
 
-/// One rank, as a process of its own: joins the others, runs and leaves. plans.size() is 1. Errors, beside those of
-/// Rendezvous::join(), BackendRow::open and run_rank(): replay.backend.missing, replay.comm.differ. On an error the
-/// other ranks are told.
+/// Run one rank as a separate process: join the others, run and leave. plans.size() is 1.
+/// Errors, in addition to those of Rendezvous::join(), BackendRow::open and run_rank():
+/// replay.backend.missing, replay.comm.differ. On an error the other ranks are notified.
 Result<RankRun> run_one(const RankPlan& plan, const World& world, const JobOptions& options);
 
-/// All ranks, as threads of this process, which meet in a place of their own; world.rank and the rendezvous do not
-/// count. Errors: of the rank that failed first; those of run_one(), replay.backend.processes for a back end that
-/// wants a process for each rank.
+/// Run all ranks as threads of this process, with a private rendezvous; world.rank and
+/// world.rendezvous are ignored. Errors: of the rank that failed first; those of
+/// run_one(); replay.backend.processes for a back end that requires one process per rank.
 Result<std::vector<RankRun>> run_all(const std::vector<RankPlan>& plans, const World& world, const JobOptions& options);
 
-/// A track for each lane and each group without one, a slice for each node that ran and took part. `runs` is parallel
-/// to `plans`. Cost: O(nodes of all repetitions).
+/// Return a track per lane and per group without a lane, and a slice per node that ran
+/// and took part. `runs` is parallel to `plans`. Cost: O(nodes of all repetitions).
 result::Timeline timeline_of(const std::vector<RankPlan>& plans, const std::vector<RankRun>& runs,
                              const JobOptions& options);
 

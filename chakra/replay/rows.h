@@ -1,4 +1,4 @@
-// The functions of the rows of kBackends. Each back end has a file or folder of its own.
+// The functions of the rows of kBackends. Each back end is one file or folder.
 #pragma once
 
 #include "chakra/replay/backend.h"

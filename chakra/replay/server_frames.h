@@ -1,4 +1,4 @@
-// Frames that have a list in them, written by the server and read by ranks. Inside replay.
+// Frames that contain a list, written by the server and read by ranks. Inside replay.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace chakra::replay {
 
-inline constexpr int64_t kWireVersion = 2;  ///< of what hello says; ranks of other versions are not understood
+inline constexpr int64_t kWireVersion = 2;  ///< of the hello frame; ranks of other versions are rejected
 
-/// A rank that says nothing for this long when it is asked does not answer.
+/// Return the time limit for an answer: a silent rank counts as unable to answer.
 inline std::chrono::milliseconds answers_within(std::chrono::milliseconds timeout) {
   return std::clamp<std::chrono::milliseconds>(timeout / 2, std::chrono::seconds(1), std::chrono::seconds(5));
 }

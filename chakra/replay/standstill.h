@@ -1,4 +1,4 @@
-// What ranks say of themselves when one of them asks, and who waits for whom by that. Inside replay.
+// The states of ranks, sent on request, and the waits that follow from the states. Inside replay.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,17 @@
 
 namespace chakra::replay {
 
-/// What a rank is doing.
+/// The state of a rank.
 struct Doing {
   enum class State : int64_t { works, waits, has_finished } state = State::works;
   int64_t rank = 0;
-  int64_t idle_ms = 0;                         ///< how long nothing has happened here
-  std::vector<const Operation*> operations{};  ///< that it waits in
+  int64_t idle_ms = 0;                         ///< time since the last event on this rank
+  std::vector<const Operation*> operations{};  ///< operations that the rank waits in
 };
 std::string to_answer(const Doing& doing);
 
-/// Who waits for whom, when by these answers nothing can happen any more: no rank works, and for `idle_ms` nothing has
-/// happened on any that has not finished. Else nothing. A rank without an answer is not able to answer.
+/// Describe the waits of the ranks if the job is at a standstill: no rank works, and every unfinished rank
+/// has been idle for `idle_ms`. Else return no value. A rank without an answer counts as unable to answer.
 std::optional<std::string> who_waits(const Met& answers, int64_t idle_ms);
 
 }  // namespace chakra::replay

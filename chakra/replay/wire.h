@@ -1,4 +1,4 @@
-// What ranks and the server of a rendezvous say to each other: frames on a stream socket. Inside replay.
+// Frames between the ranks and the server of a rendezvous, on a stream socket. Inside replay.
 #pragma once
 
 #include <chrono>
@@ -11,21 +11,21 @@
 
 namespace chakra::replay {
 
-/// Of a rank to the server, and of the server to a rank.
+/// Kinds of frames, from a rank to the server or from the server to a rank.
 enum class Say : uint8_t {
   hello,    ///< rank: version, rank, ranks, timeout in ms, digest of the token
-  welcome,  ///< server: all have come
-  missing,  ///< server: ranks that have not come in time, as a list
+  welcome,  ///< server: all ranks have come
+  missing,  ///< server: list of ranks that have not come in time
   refused,  ///< server: tag, text
-  meet,     ///< rank: whether to tell, members, key, what it brings
-  met,      ///< server: key, and of each member rank and what it brought
-  ask,      ///< rank: what are all doing?
-  asked,    ///< server: what are you doing?
-  answer,   ///< rank: this
-  answers,  ///< server: as met, without a key
+  meet,     ///< rank: whether to report the end, members, key, contribution
+  met,      ///< server: key, and rank and contribution of each member
+  ask,      ///< rank: request the state of all ranks
+  asked,    ///< server: request the state of this rank
+  answer,   ///< rank: its state
+  answers,  ///< server: as `met`, without a key
   leave,    ///< rank
-  abort,    ///< rank: the reason
-  aborted,  ///< server: rank, the reason
+  abort,    ///< rank: reason
+  aborted,  ///< server: rank, reason
   died,     ///< server: rank
 };
 
@@ -46,34 +46,34 @@ class BodyReader {
   explicit BodyReader(std::string_view body) : rest_(body) {}
   int64_t number();
   std::string_view text();
-  bool ok() const { return ok_; }  ///< all parts asked for were there; else they are 0 or empty
+  bool ok() const { return ok_; }  ///< all requested parts were present; missing parts are 0 or empty
 
  private:
   std::string_view rest_;
   bool ok_ = true;
 };
 
-inline constexpr size_t kMostHello = 64;             ///< bytes of somebody who has not said who it is
-inline constexpr std::chrono::seconds kForHello{2};  ///< and the time
-inline constexpr size_t kMostStrangers = 64;         ///< of more the oldest is sent away
+inline constexpr size_t kMostHello = 64;             ///< bytes that an unidentified client may send
+inline constexpr std::chrono::seconds kForHello{2};  ///< time that an unidentified client has
+inline constexpr size_t kMostStrangers = 64;         ///< unidentified clients; beyond that the oldest is disconnected
 inline constexpr size_t kMostAtOnce = size_t{1} << 20;
 
-/// A connected socket that never blocks, and what is on its way through it.
+/// A non-blocking connected socket, with its unsent and unread bytes.
 class Connection {
  public:
-  /// `trusted`: who is at the other end is known. Of others at most kMostHello bytes are taken, which is one frame.
+  /// `trusted`: the other end is identified. From others at most kMostHello bytes are accepted, which is one frame.
   explicit Connection(int fd, bool trusted = true);
   Connection(Connection&& other) noexcept;
   Connection& operator=(Connection&&) = delete;
   ~Connection();
 
   int fd() const { return fd_; }
-  /// Sends now what fits, and the rest with flush().
+  /// Send as much as fits now; flush() sends the rest.
   void send(Say say, std::string_view body = {});
   bool has_unsent() const { return sent_ < out_.size(); }
   void flush();
-  /// Appends frames that have come. False when the other end is gone, or says what makes no sense.
-  /// Comes back after kMostAtOnce bytes, so that one that sends without pause does not keep out the others.
+  /// Append the received frames. Return false if the other end is gone or sends an invalid frame.
+  /// Return after kMostAtOnce bytes, so that a continuous sender does not block the other connections.
   bool receive(std::vector<Frame>& frames);
   void trust() { trusted_ = true; }
 
@@ -83,37 +83,37 @@ class Connection {
   int fd_;
   bool trusted_;
   std::string in_, out_;
-  size_t sent_ = 0;  ///< of out_
+  size_t sent_ = 0;  ///< bytes of out_
 };
 
-/// What a hello has of the token that all ranks share.
+/// Digest of the shared token, sent in a hello.
 struct TokenDigest {
   uint64_t a = 0, b = 0;
   bool operator==(const TokenDigest&) const = default;
 };
 TokenDigest digest_of(std::string_view token);
-/// A text that nobody can guess. Errors: replay.rendezvous.token.
+/// Return an unguessable text. Errors: replay.rendezvous.token.
 Result<std::string> new_token();
-/// Writes a new token into a new file that only this user can read; one of this user that is there goes.
+/// Write a new token into a new file that only this user can read; replace an existing file of this user.
 /// Errors: replay.rendezvous.token.
 Result<std::string> write_token(const std::string& path);
-/// Errors: replay.rendezvous.token, also for a file that others can read or have written.
+/// Read a token. Errors: replay.rendezvous.token, also for a file that others can read or have written.
 Result<std::string> read_token(const std::string& path);
 
-/// The process has no descriptor left: base.file.open. `what`: for what it needs one.
+/// Report that the process has no descriptor left: base.file.open. `what`: the purpose of the descriptor.
 Failure no_descriptor(std::string_view what);
 
-/// Of text as World::rendezvous has it. Errors: replay.rendezvous.address, replay.rendezvous.listen.
+/// Listen at an address in the form of World::rendezvous. Errors: replay.rendezvous.address, replay.rendezvous.listen.
 Result<int> listen_at(const std::string& address);
-/// Tries again until the deadline while nobody listens. Errors: replay.rendezvous.address; with Code::stuck
-/// replay.rendezvous.timeout.
+/// Connect; retry until the deadline while the address does not accept. Errors:
+/// replay.rendezvous.address; with Code::stuck replay.rendezvous.timeout.
 Result<int> connect_to(const std::string& address, std::chrono::steady_clock::time_point deadline);
 inline bool is_socket_file(const std::string& address) { return address.find('/') != address.npos; }
 
 /// "rank 3", "ranks 0, 1 and 7 more".
 std::string show_ranks(const std::vector<int64_t>& ranks);
 
-/// Waits until the descriptor is readable, or writable if asked; at most `patience`.
+/// Wait until the descriptor is readable, or writable if asked; at most `patience`.
 void wait_for(int fd, bool writable, std::chrono::nanoseconds patience);
 
 }  // namespace chakra::replay

@@ -1,5 +1,5 @@
-// Field numbers of the published schema (package ChakraProtoMsg, proto3), shared by reader and
-// writer. docs/reference/formats/et.md says what each means.
+// Field numbers of the published schema (package ChakraProtoMsg, proto3), shared
+// by reader and writer. docs/reference/formats/et.md explains each field.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ enum class Coding : uint8_t {
   text
 };
 
-/// How member `field` of the attribute's oneof is coded; the even fields from 4 on are the lists of
-/// the odd ones before them.
+/// The coding of member `field` of the attribute's oneof; each even
+/// field from 4 on is the list of the odd field before.
 struct Member {
   std::string_view name;
   Coding coding = Coding::none;
@@ -73,7 +73,7 @@ inline constexpr std::array<Member, 33> kMembers{{
 }};
 inline constexpr uint32_t kDouble = 3, kInt32 = 7, kInt64 = 9, kInt64List = 10, kUint32List = 12, kUint64 = 13,
                           kBool = 27, kBoolList = 28, kString = 29, kBytes = 31;
-/// The member has 32 bits or fewer.
+/// Whether the member has 32 bits or fewer.
 constexpr bool is_narrow(uint32_t field) {
   const std::string_view name = kMembers[field].name;
   return name.find("32") != name.npos;

@@ -1,5 +1,5 @@
-// The published schema of a trace (docs/reference/formats/et.md): what its messages say, as records; messages ->
-// records and back, in protobuf's wire format. A record's texts are views of the message that it was decoded from.
+// The published schema of a trace (docs/reference/formats/et.md): the contents of messages as records; messages ->
+// records and back, in protobuf's wire format. A record's texts are views of the message that was decoded.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace chakra::schema {
 
-/// One attribute. `field` is the member of the oneof that is set (3 to 32), 0 if none is.
+/// One attribute. `field` is the member of the oneof that is set (3 to 32), 0 if no member is set.
 struct AttrRecord {
   std::string_view name, doc;
   uint32_t field = 0;
@@ -22,7 +22,7 @@ struct AttrRecord {
   double real = 0;         ///< float, double
   std::string_view bytes;  ///< string, bytes; the raw list message for the list members
 
-  /// The value if it is one of the integer members and fits. Writers differ in which they use.
+  /// Return the value if the member is an integer and the value fits. Writers differ in the member they use.
   bool as_integer(int64_t& value) const;
   bool as_natural(uint64_t& value) const;
 };
@@ -36,10 +36,10 @@ struct AttrList {
   std::vector<std::string_view> texts;
 };
 
-/// Fields that the schema does not have are kept as they stand, tag included.
+/// Fields outside the schema are kept unchanged, tag included.
 struct UnknownField {
   static constexpr int32_t kMessage = -1, kInputs = -2, kOutputs = -3;
-  int32_t owner = kMessage;  ///< what they are in: the message, its inputs, outputs, or the attribute of that index
+  int32_t owner = kMessage;  ///< the owner: the message, its inputs, outputs, or the attribute of that index
   std::string_view bytes;
 };
 using UnknownFields = std::vector<UnknownField>;
@@ -47,7 +47,7 @@ using UnknownFields = std::vector<UnknownField>;
 Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown = nullptr);
 
 struct IoRecord {
-  bool present = false;  ///< there is one, if only an empty one
+  bool present = false;  ///< the field exists, possibly empty
   std::string_view values, shapes, types;
 };
 struct NodeRecord {
@@ -60,7 +60,7 @@ struct NodeRecord {
   std::vector<AttrRecord> attrs;
   UnknownFields unknown;
 
-  /// As if new, but that lists keep their room.
+  /// Reset the record, but keep the room of lists.
   void clear();
 };
 struct MetadataRecord {
@@ -69,26 +69,26 @@ struct MetadataRecord {
   UnknownFields unknown;
 };
 
-/// Errors: io.et.damaged (place: the message's; the caller adds it).
+/// Errors: io.et.damaged (the caller adds the place of the message).
 Result<void> decode(std::string_view message, NodeRecord& record);
 Result<void> decode(std::string_view message, MetadataRecord& record);
 
-/// The record as a message: fields in the order of their numbers, then unknown fields. decode() of it
-/// gives an equal record.
+/// Return the record as a message: fields in the order of their numbers, then
+/// unknown fields. decode() of the message gives an equal record.
 std::string encode(const NodeRecord& record);
 std::string encode(const MetadataRecord& record);
-/// The same, appended to `out`.
+/// Append the same to `out`.
 void encode(const NodeRecord& record, wire::Bytes& out);
 void encode(const MetadataRecord& record, wire::Bytes& out);
 
-/// Any bytes may look like a message by chance, but hardly like metadata: version, attributes, or nothing.
+/// Any bytes may look like a message by chance, but hardly like metadata: version, attributes, or an empty message.
 inline bool is_metadata(const MetadataRecord& record) {
   return record.unknown.empty() || !record.version.empty() || !record.attrs.empty();
 }
 
-inline constexpr size_t kMostAttrs = size_t{1} << 18;  ///< of a message: one may take two bytes there, a hundred here
+inline constexpr size_t kMostAttrs = size_t{1} << 18;  ///< of a message: two bytes each suffice, a record takes 100
 
-/// Whether the bytes are whole fields of protobuf's wire format.
+/// Whether the bytes are complete fields of protobuf's wire format.
 bool are_fields(std::string_view bytes);
 
 /// One element of a list member: `bits` as two's complement or IEEE bits, or `text`.
@@ -96,9 +96,9 @@ struct ListValue {
   uint64_t bits = 0;
   std::string_view text;
 };
-/// Appends an element to a packed run (for text: as a field of its own). `narrow`: the member has 32 bits.
+/// Append an element to a packed run (text: as a separate field). `narrow`: the member has 32 bits.
 void put_list_value(wire::Bytes& out, Coding coding, bool narrow, const ListValue& value);
-/// Appends the list message of a run that put_list_value() made.
+/// Append the list message of a run made by put_list_value().
 void put_list(wire::Bytes& out, Coding coding, std::string_view run);
 
 constexpr uint64_t zigzag(int64_t value) {

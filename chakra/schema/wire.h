@@ -11,21 +11,21 @@ namespace chakra::schema::wire {
 
 inline constexpr uint32_t kVarint = 0, kFixed64 = 1, kText = 2, kFixed32 = 5;  // wire types
 
-/// A loop: most values have one byte.
+/// Return the size of a varint, by a loop: most values have one byte.
 inline size_t varint_size(uint64_t value) {
   size_t size = 1;
   for (; value >= 0x80; value >>= 7) ++size;
   return size;
 }
 
-/// Bytes that grow: room is made once per value, then written through a pointer.
+/// Bytes that grow: space is reserved once per value, then written through a pointer.
 class Bytes {
  public:
   void clear() { size_ = 0; }
   size_t size() const { return size_; }
   std::string_view view() const { return {data_.get(), size_}; }
 
-  /// Where at least `most` bytes may be written; end() says how far they were.
+  /// Return space for at least `most` bytes; call end() with the end of the written bytes.
   [[gnu::always_inline]] char* room(size_t most) {
     if (capacity_ - size_ < most) [[unlikely]]
       grow(most);
@@ -49,7 +49,7 @@ class Bytes {
 /// Of a tag, a size or a number: all that a value needs besides its text.
 inline constexpr size_t kMostVarint = 10;
 
-// Each of these writes at `at`, where there is room, and returns what is behind.
+// Each function writes at `at`, where there is room, and returns the position behind the written bytes.
 inline char* varint_at(char* at, uint64_t value) {
   for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
   *at++ = static_cast<char>(value);
@@ -81,7 +81,7 @@ inline size_t text_room(std::string_view text) { return 2 * kMostVarint + text.s
 inline void put_text(Bytes& out, uint32_t field, std::string_view text) {
   out.end(text_at(out.room(text_room(text)), field, text));
 }
-/// As proto3 writes a singular field: nothing for the default.
+/// Write a singular field as in proto3: the default is omitted.
 inline void put_text_unless_empty(Bytes& out, uint32_t field, std::string_view text) {
   if (!text.empty()) put_text(out, field, text);
 }
@@ -94,7 +94,7 @@ inline size_t text_size(uint32_t field, std::string_view text) {
   return tag_size(field) + varint_size(text.size()) + text.size();
 }
 
-/// What `fill` writes, behind its size, which is known then. `guess` is how many bytes the size will take.
+/// Write the output of `fill`, preceded by its size, which is unknown before. `guess`: the expected bytes of the size.
 template <class Fill>
 void put_sized(Bytes& out, size_t guess, const Fill& fill) {
   const size_t begin = out.size();

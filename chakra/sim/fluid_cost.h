@@ -1,16 +1,16 @@
-// How much processor time a run with the contention model `fluid` takes, before it runs.
+// Estimates of the processor time of a run with the contention model `fluid`, before the run.
 #pragma once
 
 #include "chakra/sim/sim.h"
 
 namespace chakra::sim {
 
-/// The most that is spent without being asked for.
+/// Largest processor time that `automatic` spends.
 inline constexpr double kMostFluidSeconds = 10;
 
-/// Of the nodes of every rank. Cost: O(ranks).
+/// Estimate the cost of the nodes of every rank. Cost: O(ranks).
 double least_fluid_seconds(const SimInput& input);
-/// Of the transfers beside that, as a run of the same job in closed form counted them.
+/// Estimate the additional cost of transfers, as counted by a run of the same job in closed form.
 double fluid_seconds(const SimReport& closed);
 
 }  // namespace chakra::sim

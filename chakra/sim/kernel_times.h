@@ -1,4 +1,4 @@
-// The times of nodes whose kernel and shape are known, on a device with measured kernels (device::KernelTable).
+// The times of nodes with a known kernel and shape, on a device with measured kernels (device::KernelTable).
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -13,38 +13,38 @@
 
 namespace chakra::sim {
 
-/// What a node takes by a device's tables.
+/// Duration of a node by a device's tables.
 struct KernelTime {
   double seconds = 0;
   bool extrapolated = false, unaligned = false;
-  double error = 0;  ///< of the table where it was kept out: of random shapes, extrapolated of blocks; 0: not known
-  const device::KernelTable* table = nullptr;  ///< null: by the rate of the stack's attention
+  double error = 0;  ///< of the table on held-out shapes: random ones, or blocks if extrapolated; 0: unknown
+  const device::KernelTable* table = nullptr;  ///< null: by the attention rate of the stack
 };
 
-/// What the tables of devices say of shapes: each is predicted once for all traces of a job.
+/// Predictions of the tables of devices by shape: each shape is predicted once for all traces of a job.
 class KnownShapes {
  public:
   struct Known {
     const device::Device* device = nullptr;
     device::DType type = device::DType::unknown;
-    KernelTime time;            ///< without a table: nothing
+    KernelTime time;            ///< without a table: no time
     double ops = 0, bytes = 0;  ///< of the whole kernel
-    bool by_ops = false;        ///< a node takes the time by its operations, which may be more than `ops`
+    bool by_ops = false;        ///< time scales with a node's FLOPs, which may exceed `ops`
   };
-  /// `shape`: as nodes write it. Valid until the next call; the device stays where it is.
+  /// Return the prediction of a shape. `shape`: as in nodes. Valid until the next call; `device` must stay valid.
   const Known& look_up(const device::Device& device, device::DType type, std::string_view shape);
 
  private:
   absl::flat_hash_map<std::string, std::vector<Known>> known_;
 };
 
-/// Looks up the kernels of a trace's nodes.
+/// Finds the measured times of a trace's kernels.
 class KernelTimes {
  public:
   KernelTimes(const trace::Trace& trace, KnownShapes& shapes)
       : t_(trace), shapes_(shapes), attr_(trace.strings.find("kernel")) {}
-  /// Nothing where the node names no kernel, or the device has no table of it. A node that does a part of the kernel's
-  /// operations (of its bytes, where it has none) takes that part of the time.
+  /// Return the time of a node, or no value if the node has no kernel or the device has no table for it. A node
+  /// with a part of the kernel's FLOPs (or of its bytes, if FLOPs are missing) takes that part of the time.
   std::optional<KernelTime> on(const device::Device& device, trace::NodeId node);
 
  private:
@@ -53,12 +53,12 @@ class KernelTimes {
   StringId attr_;
 };
 
-/// How much of what a job does came from each table.
+/// Time of a job that came from each table.
 struct TableUse {
   Picoseconds all_ps = 0, extrapolated_ps = 0, unaligned_ps = 0;
   void add(const TableUse& more, int64_t times = 1);
 };
-/// A table's range, and its error on measurements that its fit did not have: for people.
+/// Describe the range of a table and its error on held-out measurements, as text.
 std::string describe(const device::Device& device, const device::KernelTable& table, const TableUse& use);
 
 }  // namespace chakra::sim

@@ -1,5 +1,5 @@
-// How busy collectives and messages keep each link while they run. A collective uses a link in some of its rounds and
-// not in others, so a load has a mean and a peak: two loads of mean 1/2 disturb each other if their peaks meet.
+// Load of collectives and messages on each link during their runs. A collective uses a link in some rounds
+// only, so a load has a mean and a peak: two loads of mean 1/2 disturb each other only if the peaks coincide.
 #pragma once
 
 #include <cstdint>
@@ -13,37 +13,37 @@
 
 namespace chakra::sim {
 
-/// Shares of a trunk's rate that a user takes while it runs. Users of one timeline run at the same times and are one.
+/// Shares of a trunk's rate that a user takes while it runs. Users of one timeline run together and count as one.
 struct LinkLoad {
   uint32_t timeline = 0;
-  double mean = 0;  ///< over all of its time
-  double peak = 0;  ///< in the round that loads the trunk most; from mean to 1 for each user
+  double mean = 0;  ///< over the whole time of the user
+  double peak = 0;  ///< in the round that loads the trunk most; between mean and 1 for each user
 };
 
 class LinkLoads {
  public:
-  /// The fabric must outlive it. `most`: transfers to look at, about. Of many groups that stand alike the first ones
-  /// are looked at: the links near them have all that they carry, others less. Beside them stands the mean of all links
-  /// of a kind, which is never too high.
+  /// The fabric must outlive this object. `most`: approximate limit of transfers to examine. Of many
+  /// equivalent groups only the first ones are examined: links near these groups have the full load,
+  /// other links less. In addition there is the mean over all links of a kind, which is never too high.
   LinkLoads(const net::Fabric& fabric, uint64_t most) : fabric_(fabric), left_(most) {}
 
-  /// A plan that takes `seconds` alone, run by each of `count` groups at once, of which `groups` are the first; `order`
-  /// as in coll::Choice. Cost: O(transfers that differ x links of their ways), for each group that is looked at.
+  /// Add a plan that takes `seconds` alone, run by `count` groups at once, of which `groups` are the first;
+  /// `order` as in coll::Choice. Cost: O(distinct transfers x links of their routes) for each examined group.
   void add(uint32_t timeline, const coll::Plan& plan, std::span<const uint32_t> order,
            std::span<const std::vector<int64_t>> groups, size_t count, uint64_t flow, double seconds);
-  static constexpr size_t kMostGroups = size_t{1} << 13;  ///< that are looked at
+  static constexpr size_t kMostGroups = size_t{1} << 13;  ///< limit of examined groups
 
-  /// A link, or the mean of all links of a kind where not all groups were looked at.
+  /// A link, or the mean of all links of a kind if not all groups were examined.
   struct Place {
-    net::TrunkId trunk = net::kNoLink;  ///< kNoLink: of `kind`
+    net::TrunkId trunk = net::kNoLink;  ///< kNoLink: mean over `kind`
     uint32_t kind = 0;
     std::vector<LinkLoad> loads;  ///< by timeline, ascending
   };
-  /// All places that carry something. To be called once.
+  /// Return all places with a load. Must be called once.
   std::vector<Place> places();
 
  private:
-  /// A plan's transfers: rounds of the same pairs are one.
+  /// The transfers of a plan; rounds between the same pairs are merged.
   struct Pattern {
     struct Rounds {
       uint32_t lane = 0;
@@ -52,15 +52,15 @@ class LinkLoads {
     };
     std::vector<std::pair<uint32_t, uint32_t>> pairs;  ///< members
     std::vector<Rounds> rounds;                        ///< by lane, ascending
-    uint64_t cost = 0;                                 ///< of a group
+    uint64_t cost = 0;                                 ///< per group
   };
   struct Slot {
     net::TrunkId trunk = 0;
     double bytes_per_s = 0;
-    double mean = 0, peak = 0, lane_peak = 0, round = 0;  ///< of the group that is looked at, seconds and shares
+    double mean = 0, peak = 0, lane_peak = 0, round = 0;  ///< of the current group, seconds and shares
     std::vector<LinkLoad> loads;
   };
-  /// What the users of a timeline put on the links of a kind.
+  /// Load of the users of a timeline on the links of a kind.
   struct KindLoad {
     uint32_t timeline = 0, kind = 0;
     double mean = 0, peak = 0;  ///< sums over the links
@@ -79,11 +79,11 @@ class LinkLoads {
 
   const net::Fabric& fabric_;
   uint64_t left_;
-  bool by_kind_ = false;  ///< not all groups were looked at
+  bool by_kind_ = false;  ///< not all groups were examined
   std::vector<uint32_t> slot_of_;
   std::vector<Slot> slots_;
   std::vector<KindLoad> kinds_;
-  // Of the group that is looked at:
+  // Of the current group:
   std::vector<net::Use> uses_;
   std::vector<uint32_t> first_use_;  ///< by pair
   std::vector<double> latency_s_;    ///< by pair

@@ -1,5 +1,5 @@
-// What collectives cost on an idle network: the plan that is chosen for an operation where a group stands, and
-// when its members end. Groups that stand alike in the network share one answer.
+// Cost of collectives on an idle network: the chosen plan of an operation for the places
+// of a group, and the end of each member. Groups in equivalent places share one answer.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -17,7 +17,7 @@
 
 namespace chakra::sim {
 
-/// Small vectors of numbers, each known by the order in which it came.
+/// Numbers distinct vectors in the order of their first use.
 class Numbering {
  public:
   uint32_t operator()(const std::vector<int64_t>& key) {
@@ -31,25 +31,25 @@ class Numbering {
 
 class Prices {
  public:
-  /// Both must outlive it.
-  /// `shared`: algorithms are chosen for links that transfers share (choose_by_running).
+  /// Both must outlive this object.
+  /// `shared`: choose algorithms for links that transfers share (choose_by_running).
   Prices(const net::Fabric& fabric, const coll::Selection& selection, bool shared)
       : fabric_(fabric), selection_(selection), shared_(shared) {}
 
-  /// How ranks stand in the network: equal numbers, equal prices. `flow`: what tells the group from others of the same
-  /// ranks, where routes are chosen by a hash. Cost: O(ranks).
+  /// Number the places of ranks in the network: equal numbers have equal prices. `flow`:
+  /// distinguishes groups of the same ranks if routes are chosen by a hash. Cost: O(ranks).
   uint32_t shape(std::span<const int64_t> ranks, uint64_t flow = 0);
 
-  /// What an operation of members that stand like that is done with; valid until the next call.
+  /// Return the choice for an operation of members in these places; valid until the next call.
   const coll::Choice& choice(uint32_t shape, const coll::Operation& op) { return chosen(shape, op).choice; }
-  /// What the network's fits say that it takes; none where they say nothing, where a rule names an algorithm, and on
-  /// shared links.
+  /// Return the time by the network's fits; no value if the fits do not
+  /// cover the operation, if a rule names an algorithm, or on shared links.
   std::optional<net::FittedTime> fitted(uint32_t shape, const coll::Operation& op) const;
-  /// Why no rule can be followed (coll::refusal).
+  /// Return the reason why no rule can be followed (coll::refusal).
   std::string refusal(uint32_t shape, const coll::Operation& op) const;
-  /// When each member ends if all begin at 0; valid until the next call. Cost: that of coll::run_closed, once.
+  /// Return the end of each member if all begin at 0; valid until the next call. Cost: that of coll::run_closed, once.
   const std::vector<Picoseconds>& together(uint32_t shape, const coll::Operation& op);
-  /// ready: when each member begins, overwritten with when it ends. Cost: that of coll::run_closed.
+  /// Replace the begin of each member in `ready` by its end. Cost: that of coll::run_closed.
   void run(uint32_t shape, const coll::Operation& op, std::span<Picoseconds> ready);
 
  private:
@@ -74,7 +74,7 @@ class Prices {
   absl::flat_hash_map<Key, std::unique_ptr<Priced>> plans_;
   absl::flat_hash_map<Key, std::unique_ptr<std::vector<Picoseconds>>> ends_;
   size_t held_ = 0;  ///< transfers in plans_
-  // Of operations with uneven splits, which are not kept.
+  // Of operations with uneven splits, which are not cached.
   Priced once_;
   std::vector<Picoseconds> once_ends_, ready_;
 };

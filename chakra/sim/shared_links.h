@@ -1,5 +1,5 @@
-// Which links carry several collectives and messages at the same time, and how much longer these take for it. In closed
-// form collectives and messages do not meet each other, so there the prices are too low.
+// Links that carry several collectives and messages at the same time, and the additional time. In closed form
+// collectives and messages do not contend with each other, so closed-form prices of such links are too low.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -17,7 +17,7 @@
 
 namespace chakra::sim {
 
-/// From when to when something uses the network.
+/// Begin and end of a use of the network.
 struct Span {
   Picoseconds begin = 0, end = 0;
   bool operator==(const Span&) const = default;
@@ -25,16 +25,16 @@ struct Span {
 
 class SharedLinks {
  public:
-  /// The fabric must outlive it. `most`: transfers to look at one by one (LinkLoads).
+  /// The fabric must outlive this object. `most`: limit of transfers to examine one by one (LinkLoads).
   SharedLinks(const net::Fabric& fabric, uint64_t most) : fabric_(fabric), loads_(fabric, most) {}
 
-  /// As LinkLoads::add, and when the groups run the plan, all of them at once; at least one span. Returns the timeline.
+  /// Add as in LinkLoads::add, with the times at which all groups run the plan; at least one span. Return the timeline.
   uint32_t add(const coll::Plan& plan, std::span<const uint32_t> order, std::span<const std::vector<int64_t>> groups,
                size_t count, uint64_t flow, double seconds, std::vector<Span> spans);
 
-  /// Count the plan's transfers, of `groups` groups, each time that the timeline has. For Sharing::flows.
+  /// Count the transfers of the plan, of `groups` groups, for each span of the timeline. For Sharing::flows.
   void count(uint32_t timeline, const coll::Plan& plan, size_t groups);
-  /// To be called once. Cost: O(n log n) for the spans n of each timeline on each set of links that are loaded alike.
+  /// Must be called once. Cost: O(n log n) for the n spans of each timeline on each set of links with equal loads.
   Sharing find();
 
  private:
@@ -48,13 +48,13 @@ class SharedLinks {
     uint32_t load;  ///< of the place
     bool begins;
   };
-  /// Asked for more than there is: by which share of the rate.
+  /// Demand above the rate, as a share of the rate.
   struct Excess {
     Picoseconds begin, end;
     double share;
   };
 
-  /// Transfers of all groups of a timeline, each time that it has.
+  /// Transfers of all groups of a timeline, per span.
   struct Flows {
     double all = 0, rounds = 1;
   };

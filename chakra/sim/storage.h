@@ -1,4 +1,4 @@
-// Which nodes of a job move data to or from which tier of storage (docs/reference/formats/system.md). Inside sim.
+// The nodes of a job that move data, by tier of storage (docs/reference/formats/system.md). Inside sim.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace chakra::sim {
 
-/// A node that a tier is charged with.
+/// A node that is charged to a tier.
 struct TierUse {
   trace::NodeId node;
   uint32_t tier;  ///< into System::tiers
@@ -22,11 +22,11 @@ struct TierUse {
 struct Storage {
   std::vector<std::vector<TierUse>> of_class;  ///< ascending by node
   std::vector<std::string>
-      kinds;  ///< io_kind of the nodes; "load" and "store" where they have none; empty: no node is charged
+      kinds;  ///< io_kind of the nodes; "load" and "store" for nodes without one; empty: no node is charged
 
-  /// Null where the node is none of those.
+  /// Return the use of a node; null if the node is not charged to a tier.
   const TierUse* find(uint32_t cls, trace::NodeId n) const;
-  /// The tiers that a class uses, ascending, each once. Cost: O(nodes that use one).
+  /// Return the tiers that a class uses, ascending and unique. Cost: O(nodes with a tier).
   std::vector<uint32_t> tiers_of(uint32_t cls) const;
 };
 
@@ -35,8 +35,8 @@ struct Storage {
 /// sim.compute.free. Cost: O(nodes of the classes).
 Result<Storage> find_storage(const trace::ClassJob& job, const device::System& system, Findings& findings);
 
-/// For each tier that ranks of a node share, and each node: its users there, into ClassJob::ranks, ascending.
-/// Cost: O(ranks and tiers).
+/// Return the users of each tier that ranks of a node share, per tier
+/// and node: into ClassJob::ranks, ascending. Cost: O(ranks and tiers).
 std::vector<std::vector<uint32_t>> node_mates(const trace::ClassJob& job, const Storage& storage,
                                               const device::System& system);
 

@@ -1,7 +1,7 @@
-// Collectives and messages under way on a network whose links they share: plays plans out as messages over
-// net::FluidNetwork or net::PacketNetwork. A member begins a round when it has finished the one before in its
-// lane and the one that the round waits for; it has finished a round when what it sent has left and what it
-// receives is there. Members begin when they arrive.
+// Collectives and messages on a network with shared links: runs plans as messages over
+// net::FluidNetwork or net::PacketNetwork. A member begins a round when it has finished the
+// previous round of its lane and the round that this one waits for. A member has finished a round
+// when all its sends have left and all its receives have arrived. Members begin on arrival.
 #pragma once
 
 #include <array>
@@ -18,34 +18,34 @@
 
 namespace chakra::sim {
 
-/// automatic: closed where no link is shared at the same time, else fluid where that does not take too long.
+/// automatic: closed if no links are shared at the same time, else fluid unless that takes too long.
 enum class Congestion : uint8_t { closed, fluid, packet, automatic };
 inline constexpr std::array<std::string_view, 4> kCongestionNames{"closed", "fluid", "packet", "auto"};
 
 class Traffic {
  public:
-  /// What became of something: a member of a collective has finished its plan, a message has left or arrived.
+  /// An event: a member of a collective has finished its plan, or a message has left or arrived.
   struct Done {
     enum class Kind : uint8_t { member, left, arrived } kind;
-    uint32_t id;      ///< of the collective or message, as the caller numbers them
+    uint32_t id;      ///< of the collective or message, by the caller's numbers
     uint32_t member;  ///< of a collective
   };
 
-  /// The fabric must outlive it. Requires fluid or packet.
+  /// The fabric must outlive this object. Requires fluid or packet.
   Traffic(const net::Fabric& fabric, Congestion congestion, net::PacketOptions options);
 
-  /// A collective that nobody has begun yet. `ranks`: where its members stand; `flow`: net::Message::flow. Members are
-  /// told by their places in `ranks`, from where `order` counts them for the plan (coll::Choice).
+  /// Add a collective without starting it. `ranks`: places of its members; `flow`: net::Message::flow. Members
+  /// are identified by their places in `ranks`; `order` maps places to members of the plan (coll::Choice).
   void add(uint32_t collective, const coll::Plan& plan, std::span<const uint32_t> order, std::span<const int64_t> ranks,
            uint64_t flow);
   void begin(Picoseconds now, uint32_t collective, uint32_t member, std::vector<Done>& done);
   void send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes);
 
   Picoseconds next_event_time() const;
-  /// As the networks' advance_to; what arrives later than it leaves is reported when it arrives.
+  /// Advance as the networks' advance_to; a message that arrives later than it leaves is reported on arrival.
   Picoseconds advance_to(Picoseconds time, std::vector<Done>& done);
 
-  /// Nothing is on its way, and every collective that has begun is over.
+  /// Return whether no message is under way and every collective that has begun is over.
   bool idle() const;
   std::vector<net::LinkTotal> totals() const;
   uint64_t events() const;
@@ -53,28 +53,28 @@ class Traffic {
  private:
   struct Run {
     std::vector<int64_t> ranks;   ///< by member of the plan
-    std::vector<uint32_t> order;  ///< member of the plan -> member of the group; empty: the same
-    std::vector<uint32_t> place;  ///< and back
+    std::vector<uint32_t> order;  ///< member of the plan -> member of the group; empty: identity
+    std::vector<uint32_t> place;  ///< the inverse
     uint64_t flow = 0;
     coll::Plan plan;
-    std::vector<int32_t> before;                        ///< per round: the one before in its lane, or -1
-    std::vector<std::vector<uint32_t>> behind;          ///< per round: those that wait for it
+    std::vector<int32_t> before;                        ///< per round: the previous one in its lane, or -1
+    std::vector<std::vector<uint32_t>> behind;          ///< per round: the rounds that wait for it
     std::vector<std::vector<uint32_t>> first_transfer;  ///< per round with a list: by sender, members + 1 entries
-    std::vector<std::vector<uint32_t>> missing;  ///< per round of members that begin together: by row, who has not
-    std::vector<uint32_t> open;         ///< per round and member: what it still waits for, its beginning included
+    std::vector<std::vector<uint32_t>> missing;  ///< per round of members that begin together: by row, members missing
+    std::vector<uint32_t> open;         ///< per round and member: conditions still to be met, the begin included
     std::vector<uint32_t> rounds_left;  ///< per member
     uint32_t members_left = 0;
   };
-  /// A message on its way: of a round of a collective, or by itself.
+  /// A message under way: of a round of a collective, or single.
   struct Flight {
     uint32_t run = 0, round = 0, from = 0, to = 0;
-    bool left = false;  ///< its last byte has been reported to have left
+    bool left = false;  ///< reported that its last byte has left
   };
   static constexpr uint32_t kSingle = UINT32_MAX;
 
   void start_round(Picoseconds now, uint32_t id, uint32_t round, uint32_t member);
   void launch(Picoseconds now, uint32_t id, uint32_t round, uint32_t member);
-  Picoseconds latency_of(const Flight& flight) const;  ///< where that of its way is not longer
+  Picoseconds latency_of(const Flight& flight) const;  ///< if the latency of its route is not longer
   void put(Picoseconds now, const Flight& flight, int64_t from, int64_t to, uint64_t bytes, uint64_t flow);
   void settle(Picoseconds now, uint32_t id, uint32_t round, uint32_t member, std::vector<Done>& done);
   void arrive(Picoseconds now, uint32_t token, std::vector<Done>& done);

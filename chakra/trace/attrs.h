@@ -1,5 +1,5 @@
-// Attributes without a column of their own: name and value. Linked traces have ten million of them, so
-// they are kept one behind the other in as few bytes as each needs.
+// Attributes without a dedicated column: name and value. Linked traces have ten million such
+// attributes, so the attributes are packed one after the other in as few bytes as each needs.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct Attr {
   }
 };
 
-/// Append-only. A position is a number of bytes; positions stay, text in it may move when more is added.
-/// Cost of an attribute: some bytes and nanoseconds; a text of more than kInline bytes stays where it is.
+/// Append-only. A position is a number of bytes. Positions stay valid; short text moves when the bytes grow.
+/// Cost of an attribute: some bytes and nanoseconds; a text of more than kInline bytes stays in the caller's memory.
 class Attrs {
  public:
   static constexpr size_t kInline = 40;
@@ -38,7 +38,7 @@ class Attrs {
   class Iterator {
    public:
     explicit Iterator(const uint8_t* at) : at_(at), next_(at) {}
-    /// To be called once at each place.
+    /// Decode the attribute. Call once at each position.
     Attr operator*() { return decode(next_); }
     Iterator& operator++() { return at_ = next_, *this; }
     bool operator==(const Iterator& other) const { return at_ == other.at_; }
@@ -51,11 +51,11 @@ class Attrs {
     Iterator begin() const { return first; }
     Iterator end() const { return last; }
   };
-  /// What was added between two positions.
+  /// Return the attributes added between two positions.
   Range range(size_t from, size_t to) const { return {Iterator(bytes_.data() + from), Iterator(bytes_.data() + to)}; }
 
  private:
-  static Attr decode(const uint8_t*& at);  ///< leaves it behind the attribute
+  static Attr decode(const uint8_t*& at);  ///< moves `at` behind the attribute
 
   Column<uint8_t> bytes_;
 };

@@ -1,5 +1,5 @@
-// Columns that take less room than an array would: ids, which nearly always count up, the lags of edges, of which few
-// have one, and tensors.
+// Columns smaller than an array: ids, which nearly always count up;
+// lags of edges, of which few are not zero; and tensors.
 #pragma once
 
 #include <bit>
@@ -12,11 +12,11 @@
 
 namespace chakra::trace {
 
-/// The ids of a file by row. Those that count up without holes take no memory.
+/// The ids of a file by row. Ids that count up without holes take no memory.
 class Ids {
  public:
   Ids() = default;
-  /// first, first + 1, ...; requires that the last does not overflow.
+  /// Return first, first + 1, ...; requires that the last does not overflow.
   static Ids counting(uint64_t first, size_t size);
 
   void push_back(uint64_t id);
@@ -24,26 +24,26 @@ class Ids {
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   uint64_t operator[](size_t row) const { return listed_.empty() ? first_ + row : listed_[row]; }
-  /// All of them; none where each is one more than the one before.
+  /// Return all ids; empty if each id is one more than the id before.
   std::span<const uint64_t> listed() const { return listed_; }
   bool ascend() const;
-  /// The first row that has the id; size() if none does. Cost: O(1) where ids count up, else O(rows).
+  /// Return the first row with the id; size() if the id is absent. Cost: O(1) if ids count up, else O(rows).
   size_t find(uint64_t id) const;
   bool operator==(const Ids& other) const;
 
  private:
   uint64_t first_ = 0;
   size_t size_ = 0;
-  Column<uint64_t> listed_;  ///< instead
+  Column<uint64_t> listed_;  ///< instead of first_; empty if the ids count up
 
   void list();
 };
 
-/// The lags of edges, by edge: three bits for each edge and a number for each that is not zero.
+/// The lags of edges, by edge: three bits for each edge and a number for each lag that is not zero.
 class Lags {
  public:
   Lags() = default;
-  /// Of `edges` edges; `lags` names edges once, in any order.
+  /// Store the lags of `edges` edges; `lags` names each edge at most once, in any order.
   Lags(size_t edges, std::span<const std::pair<uint32_t, Picoseconds>> lags);
 
   bool empty() const { return values_.empty(); }
@@ -54,16 +54,16 @@ class Lags {
     return values_[before_[edge / 64] + static_cast<uint32_t>(std::popcount(bits & (bit - 1)))];
   }
   bool operator==(const Lags&) const = default;
-  const void* data() const { return values_.data(); }  ///< the same for lags that are shared
+  const void* data() const { return values_.data(); }  ///< equal for lags that share memory
 
  private:
-  Column<uint64_t> marks_;   ///< a bit per edge: it has one
-  Column<uint32_t> before_;  ///< per word of them: how many edges before it have one
+  Column<uint64_t> marks_;   ///< a bit per edge: the edge has a lag
+  Column<uint32_t> before_;  ///< per word of marks_: the number of lags before the word
   Column<Picoseconds> values_;
 };
 
-/// The tensors of one direction, as text in the form the ecosystem uses (Python's repr of lists). What
-/// kind they are repeats from node to node, which tensors they are does not.
+/// The tensors of one direction, as text in the ecosystem's form (Python's repr of
+/// lists). Shapes and types repeat from node to node, tensor values do not.
 struct Tensors {
   std::string_view values;
   StringId shapes = 0, types = 0, strides = 0;
@@ -73,7 +73,7 @@ struct Io {
   Tensors inputs, outputs;
 };
 
-/// An Io in as few bytes as it needs, texts included. They lie in an arena, which must outlive it and what it gives.
+/// An Io, texts included, packed into an arena, which must outlive this object and each Io made from this object.
 class PackedIo {
  public:
   PackedIo(const Io& io, Arena& arena);

@@ -1,4 +1,4 @@
-// What the metadata of a file say under a name.
+// Access to the metadata of a file by name.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace chakra::trace {
 
-/// The first attribute of that name. Nothing where there is none. Cost: O(metadata).
+/// Return the first attribute with that name; std::nullopt if absent. Cost: O(metadata).
 inline std::optional<Attr> metadata(const Trace& t, std::string_view name) {
   for (const Attr& attr : t.metadata)
     if (t.strings[attr.name] == name) return attr;

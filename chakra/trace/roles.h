@@ -1,5 +1,5 @@
-// What a process group is for: its role, from its description or its name. One table of words decides, and every rule
-// that treats gradients unlike activations asks it.
+// The role of a process group, from the group's description or name. One table of words
+// decides the role, for every rule that treats gradients unlike activations.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace chakra::trace {
 
 enum class Role : uint8_t { unknown, world, dp, shard, replica, edp, tp, etp, cp, ep, pp, tables };
 
-/// What collectives of a group move: activations grow with the batch, parameters and their gradients do not.
+/// The data that collectives of a group move: activations grow with the batch, parameters and their gradients do not.
 enum class Moves : uint8_t { unknown, activations, parameters };
 
 struct RoleRow {
@@ -38,10 +38,10 @@ inline constexpr std::array<RoleRow, 12> kRoles{{
 constexpr const RoleRow& row_of(Role role) { return kRoles[static_cast<size_t>(role)]; }
 constexpr std::string_view name(Role role) { return row_of(role).name; }
 
-/// The role that a text names: "dp", "dp-cp3", "mesh_dp_shard", "TENSOR_MODEL_PARALLEL_GROUP". Numbers and words such
-/// as "group" do not count.
+/// Return the role named by a text: "dp", "dp-cp3", "mesh_dp_shard",
+/// "TENSOR_MODEL_PARALLEL_GROUP". Numbers and words such as "group" are ignored.
 Role role_named(std::string_view text);
-/// By the description, else by the name.
+/// Return the role by the description, else by the name.
 Role role_of(const ProcessGroup& group);
 
 /// The roles of the groups of a job by name, also of groups that no trace describes.
@@ -54,8 +54,8 @@ class GroupRoles {
   std::map<std::string, Role, std::less<>> described_;
 };
 
-/// Forgets the members of the groups that the trace records, for a job whose members a table has. Names and
-/// descriptions stay, since they tell the roles.
+/// Remove the members of the groups that the trace records, for a job whose members come
+/// from a table. Names and descriptions stay, since they determine the roles.
 void forget_members(Trace& trace);
 
 }  // namespace chakra::trace

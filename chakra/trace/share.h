@@ -1,16 +1,16 @@
-// Traces that hold the same share their memory.
+// Share memory between equal traces.
 #pragma once
 
 #include "chakra/trace/trace.h"
 
 namespace chakra::trace {
 
-/// Columns, edges and texts of `trace` that equal those of `other` become the same memory; nothing changes for who
-/// reads. Nothing is shared where their strings differ, since columns name strings by number. Attributes and tensors
-/// are left as they are. Cost: O(size of both), less where they differ early.
+/// Let columns, edges and strings of `trace` that equal those of `other` use the same memory. Readers see
+/// no change. Traces of different strings share no memory, since columns name strings by number. Attributes
+/// and tensors stay unchanged. Cost: O(size of both), less if the traces differ early.
 void share_equal(Trace& trace, const Trace& other);
 
-/// All of these share their memory, as copies of one trace do of which nothing was edited. Cost: O(columns).
+/// Whether columns, edges and communications all share memory, as in unedited copies of a trace. Cost: O(columns).
 bool share_all(const Trace& a, const Trace& b);
 
 }  // namespace chakra::trace

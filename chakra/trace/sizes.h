@@ -1,4 +1,4 @@
-// Two sizes beside each other in a sentence: where they differ, their texts do.
+// Show two sizes in one sentence: different sizes get different texts.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace chakra {
 
-/// "4.0 KiB" and "5.0 KiB"; where rounding hides the difference, all digits: "4,000 B" and "4,032 B".
+/// Return "4.0 KiB" and "5.0 KiB"; if rounding hides the difference, all digits: "4,000 B" and "4,032 B".
 inline std::pair<std::string, std::string> show_bytes_apart(uint64_t a, uint64_t b) {
   std::pair<std::string, std::string> texts{show_bytes(static_cast<double>(a)), show_bytes(static_cast<double>(b))};
   if (a == b || texts.first != texts.second) return texts;

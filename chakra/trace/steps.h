@@ -1,4 +1,4 @@
-// Which annotations of PyTorch's profiler are steps: "ProfilerStep#7".
+// Recognize annotations of PyTorch's profiler that are steps: "ProfilerStep#7".
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace chakra::trace {
 
-/// The number of the step that an annotation is; none where its name is not "ProfilerStep#" and digits.
+/// Return the number of the step of an annotation; std::nullopt unless the name is "ProfilerStep#" and digits.
 inline std::optional<int64_t> step_number(std::string_view name) {
   constexpr std::string_view kStep = "ProfilerStep#";
   if (!name.starts_with(kStep)) return std::nullopt;

@@ -1,5 +1,5 @@
-// What a load or a store says of the storage that it uses: its attributes storage_tier, io_kind and bytes
-// (docs/reference/formats/et.md).
+// The storage used by a load or a store: its attributes storage_tier,
+// io_kind and bytes (docs/reference/formats/et.md).
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@ namespace chakra::trace {
 
 struct StorageUse {
   std::optional<std::string_view> tier;
-  std::string_view kind;          ///< "" where it has none
-  bool says_bytes = false;        ///< it has the attribute, whether or not that is a size
-  std::optional<uint64_t> bytes;  ///< of the attribute; without one tensor_size, where that is not 0
+  std::string_view kind;          ///< "" if absent
+  bool says_bytes = false;        ///< the node has the attribute bytes, valid as a size or not
+  std::optional<uint64_t> bytes;  ///< the attribute bytes; without the attribute tensor_size, if not 0
 };
 
 constexpr bool is_memory(NodeType type) { return type == NodeType::mem_load || type == NodeType::mem_store; }
 
-/// Reads them of the nodes of one trace, which outlives it.
+/// Reads the storage of the nodes of one trace, which must outlive the reader.
 class StorageReader {
  public:
   explicit StorageReader(const Trace& trace)
@@ -27,7 +27,7 @@ class StorageReader {
         kind_(trace.strings.find("io_kind")),
         bytes_(trace.strings.find("bytes")) {}
 
-  /// Requires is_memory(). Cost: O(attributes of the node).
+  /// Return the storage of a node. Requires is_memory(). Cost: O(attributes of the node).
   StorageUse of(NodeId n) const {
     CHAKRA_ASSERT(is_memory(t_.type[n]));
     StorageUse use;

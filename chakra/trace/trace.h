@@ -1,8 +1,8 @@
-// A Trace: what one rank should run, as a dependency graph held in columns. A node is a row; its
+// A Trace: the work of one rank, as a dependency graph held in columns. A node is a row; its
 // NodeId is the row's number; strings are interned; edges are stored per node (CSR) with a parallel
-// column of kinds. A Trace is built once by a Builder and not changed afterwards: code that computes
-// something about nodes keeps a column of its own beside it. Copies share their columns (base/column.h), so ranks that
-// do the same take the memory of one.
+// column of kinds. A Builder builds a Trace once, and the Trace does not change afterwards: code
+// that computes values about nodes keeps a separate column beside the Trace. Copies share columns
+// (base/column.h), so ranks with identical work take the memory of one rank.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ enum class CommType : uint8_t {
   reduce_scatter,
   reduce_scatter_block,
   barrier,
-  unknown = 255  ///< the file does not say
+  unknown = 255  ///< not given in the file
 };
 inline constexpr std::array<std::string_view, 10> kCommTypeNames{
     "ALL_REDUCE", "REDUCE",         "ALL_GATHER",           "GATHER", "SCATTER", "BROADCAST",
@@ -58,15 +58,15 @@ inline std::string_view name(CommType type) {
   return type == CommType::unknown ? "UNKNOWN" : kCommTypeNames[static_cast<size_t>(type)];
 }
 
-/// A collective of which one rank is the root.
+/// Whether a collective of this type has a root rank.
 inline bool has_root(CommType type) {
   return type == CommType::reduce || type == CommType::gather || type == CommType::scatter ||
          type == CommType::broadcast;
 }
 
-/// What nccl-tests calls algorithm bandwidth, as a multiple of comm_size / time: of gathers it counts what all put in.
+/// Return nccl-tests' algorithm bandwidth, as a multiple of comm_size / time: gathers count the data of all members.
 double algorithm_factor(CommType type, uint32_t members);
-/// What it calls bus bandwidth, as a multiple of the algorithm bandwidth: the rate of the links.
+/// Return nccl-tests' bus bandwidth, as a multiple of the algorithm bandwidth: the rate of the links.
 double bus_factor(CommType type, uint32_t members);
 
 /// Why a node waits for another. The values are those of the attribute dep_kinds on disk.
@@ -99,17 +99,17 @@ inline constexpr std::array<EdgeKindRow, 10> kEdgeKinds{{
     {"contention", "waits for the device to be free"},
 }};
 inline std::string_view name(EdgeKind kind) { return kEdgeKinds[static_cast<size_t>(kind)].name; }
-/// Set in a kind byte when a documented rule, not a record, says so.
+/// Set in a kind byte if the edge comes from a documented rule instead of a record.
 inline constexpr uint8_t kInferred = 0x80;
 constexpr EdgeKind kind_of(uint8_t byte) { return static_cast<EdgeKind>(byte & 0x7f); }
 
-/// Names of the nodes that stand for time rather than for an operation.
+/// Names of the nodes that represent time rather than an operation.
 inline constexpr std::string_view kHostGap = "[chakra|host_gap]";
 inline constexpr std::string_view kSyncRemainder = "[chakra|sync_remainder]";
 inline constexpr std::string_view kUnrecorded = "[chakra|unrecorded]";
 inline constexpr std::string_view kInitialCondition = "[chakra|initial_condition]";
 
-/// Where nodes ran, one after the other: a CPU thread or a device stream.
+/// Nodes that ran one after the other: a CPU thread or a device stream.
 struct Lane {
   enum class Kind : uint8_t { thread, stream } kind = Kind::thread;
   int64_t process = 0;  ///< thread: pid; stream: device
@@ -124,10 +124,10 @@ struct ProcessGroup {
   int64_t size = 0;
 };
 
-/// What a communication node moves. Strings belong to the trace's pool.
+/// The data of a communication node. Strings belong to the trace's pool.
 struct Comm {
   CommType type = CommType::unknown;
-  uint64_t bytes = 0;  ///< comm_size: what this rank puts in (all-gather: its shard; else all of it)
+  uint64_t bytes = 0;  ///< comm_size: bytes that this rank contributes (all-gather: its shard; else all)
   uint64_t in_bytes = 0, out_bytes = 0;
   StringId dtype = 0;
   StringId group = 0;
@@ -137,27 +137,27 @@ struct Comm {
   int64_t src = -1, dst = -1, tag = -1;
   int64_t priority = 0;
   uint64_t involved = 0;       ///< involved_dim: bit d is set if network dimension d takes part
-  uint8_t involved_count = 0;  ///< dimensions that it speaks of; 0: it is not there
+  uint8_t involved_count = 0;  ///< number of dimensions in involved_dim; 0: the attribute is absent
 };
 
 struct Edges {
   Column<uint32_t> begin;  ///< size() + 1 entries: node n's edges are [begin[n], begin[n+1])
   Column<NodeId> node;     ///< the node waited for
   Column<uint8_t> kind;    ///< parallel to node; empty for control edges
-  Lags lag;                ///< by place in node
+  Lags lag;                ///< by index in node
 
   std::span<const NodeId> of(NodeId n) const { return {node.data() + begin[n], node.data() + begin[n + 1]}; }
   Picoseconds lag_of(size_t edge) const { return lag[edge]; }
-  /// Equal for edges that share their columns, as those of copies do; while one of them lives, no other has it.
+  /// Equal for edges that share their columns, as in copies. Unique among living edges that share no columns.
   using Identity = std::array<const void*, 3>;
   Identity identity() const { return {begin.data(), node.data(), lag.data()}; }
 };
 
-/// Something wrong in the file that the graph cannot express; `id` is the number in the file.
+/// A defect in the file that the graph cannot express; `id` is the number in the file.
 struct Defect {
   enum class Kind : uint8_t { duplicate_id, dangling_dep, dangling_ctrl, self_dep, negative_size } kind;
   NodeId node;
-  uint64_t id;  ///< that is duplicate or missing
+  uint64_t id;  ///< the duplicate or missing id
   bool operator==(const Defect&) const = default;
 };
 
@@ -170,13 +170,13 @@ inline constexpr uint8_t kSaysCpuOrNot = 8;  ///< the file has is_cpu_op for thi
 struct Trace {
   std::string file;
   int64_t rank = 0;
-  bool says_rank = false;  ///< the file does, not only its name
-  int64_t base_ns = 0;     ///< what start_ps counts from, in nanoseconds since 1970 where that is known
+  bool says_rank = false;  ///< the file contains the rank, not only the file's name
+  int64_t base_ns = 0;     ///< the zero of start_ps, in nanoseconds since 1970 if known
 
   StringPool strings;
   Arena texts;
 
-  // One row per node; kColumns says what each is.
+  // One row per node; kColumns describes each column.
   Ids id;
   Column<StringId> name;
   Column<NodeType> type;
@@ -199,7 +199,7 @@ struct Trace {
   std::vector<Attr> metadata;  ///< of the file
   std::vector<Defect> defects;
 
-  // Made once, in trace.cpp: each source that has a trace would make its own.
+  // Defined once, in trace.cpp: otherwise each source file with a Trace would compile these functions again.
   Trace();
   Trace(const Trace& other);
   Trace(Trace&& other) noexcept;
@@ -215,23 +215,23 @@ struct Trace {
   const Comm* comm(NodeId n) const { return comm_row[n] == kNoRow ? nullptr : &comms[comm_row[n]]; }
   DType dtype_of(NodeId n) const { return op_dtype.empty() ? DType::unknown : static_cast<DType>(op_dtype[n]); }
   Attrs::Range attrs_of(NodeId n) const { return attrs.range(attr_begin[n], attr_begin[n + 1]); }
-  /// A device operation: it has a place on a device, or the file says it is not on the CPU.
+  /// Whether the node is a device operation: it is on a stream, or the file marks it as not on the CPU.
   bool on_device(NodeId n) const {
     return (lane[n] != kNoLane && lanes[lane[n]].kind == Lane::Kind::stream) ||
            (!on_cpu(n) && (flags[n] & kSaysCpuOrNot) && type[n] != NodeType::metadata);
   }
 };
 
-/// How a column is written. One that is an attribute of its own is empty where no node has it, and needs no code to be
-/// read, written, copied and compared.
+/// How a column is written. A column stored as an attribute is empty if no node has the
+/// attribute, and needs no code for reading, writing, copying and comparing.
 enum class Stored : uint8_t {
-  by_hand,  ///< a field, several attributes, or a side table: by code of its own
+  by_hand,  ///< a field, several attributes, or a side table: by special code
   int64,    ///< as an attribute: a number from 0
   uint64,   ///< the same, in another member of the attribute's oneof
   dtype     ///< the name of a DType
 };
 
-/// A column of nodes: what it says, how it is called on disk (docs/reference/formats/et.md), and what a new node has.
+/// A column of nodes: its meaning, its name on disk (docs/reference/formats/et.md), and its value for a new node.
 template <class T>
 struct ColumnRow {
   std::string_view name;
@@ -247,7 +247,7 @@ struct ColumnRow {
   }
 };
 
-/// Every column but the ids and attr_begin. Building, reading, writing, copying, comparing and the contract walk it.
+/// Every column but the ids and attr_begin, for building, reading, writing, copying, comparing and the contract.
 inline constexpr std::tuple kColumns{
     ColumnRow<StringId>{"name", &Trace::name, 0, Stored::by_hand, "name", "what it is called; of Trace::strings"},
     ColumnRow<NodeType>{"type", &Trace::type, NodeType::invalid, Stored::by_hand, "type", "what kind of node it is"},
@@ -266,26 +266,26 @@ inline constexpr std::tuple kColumns{
     ColumnRow<uint8_t>{"op_dtype", &Trace::op_dtype, 0, Stored::dtype, "op_dtype",
                        "DType that the operations are done in"},
 };
-/// visit(row) for each of them.
+/// Call visit(row) for each column.
 template <class Visit>
 constexpr void each_column(const Visit& visit) {
   std::apply([&](const auto&... row) { (visit(row), ...); }, kColumns);
 }
 
-/// The contract of every Trace, as CHAKRA_ASSERTs: columns have a row per node, edges and rows of side tables exist.
-/// Who makes or changes a trace ends with it, who takes one begins with it. Cost: O(1); with CHAKRA_SLOW_ASSERTIONS
-/// also each row and edge is looked at.
+/// Check the contract of every Trace, by CHAKRA_ASSERTs: columns have a row per node, edges and rows of side
+/// tables exist. A function that makes or changes a trace must end with this check; a function that takes a
+/// trace must begin with the check. Cost: O(1); with CHAKRA_SLOW_ASSERTIONS O(nodes + edges).
 void assert_whole(const Trace& trace);
 void assert_whole(const Edges& edges, uint32_t nodes);
 
-/// Collects nodes and edges in any order and makes the Trace of them.
+/// Collects nodes and edges in any order and builds a Trace.
 class Builder {
  public:
-  /// Everything but edges may be filled in here directly.
+  /// The caller may fill in everything but edges here directly.
   Trace trace;
 
   NodeId add(uint64_t id, StringId name, NodeType type);
-  /// An attribute of the node added last. Its text is copied.
+  /// Add an attribute to the node added last. The text is copied.
   void attr(const Attr& attr) {
     const auto text = attr.text();
     if (text && text->size() > Attrs::kInline) trace.attrs.add({attr.name, trace.texts.add(*text)});
@@ -296,17 +296,17 @@ class Builder {
 
   void dep(NodeId node, NodeId on, uint8_t kind, Picoseconds lag = 0) { deps_.add(node, on, kind, lag); }
   void ctrl(NodeId node, NodeId parent) { ctrls_.add(node, parent); }
-  // By the ids of the file, which may stand for nodes that come later or not at all.
+  // Edges by the ids of the file, which may refer to later nodes or to missing nodes.
   void dep_by_id(NodeId node, uint64_t on, uint8_t kind, Picoseconds lag) { deps_by_id_.add(node, on, kind, lag); }
   void ctrl_by_id(NodeId node, uint64_t parent) { ctrls_by_id_.add(node, parent); }
-  /// `deps` deps and `ctrls` callers of a node follow, by id.
+  /// Announce `deps` deps and `ctrls` callers of a node, by id.
   void expect_by_id(size_t deps, size_t ctrls) {
     deps_by_id_.reserve(deps);
     ctrls_by_id_.reserve(ctrls);
   }
   void part_by_id(NodeId node, uint64_t whole) { parts_by_id_.add(node, whole); }
 
-  /// Equal ids, ids that no node has and edges of a node to itself become Trace::defects.
+  /// Return the trace. Duplicate ids, references to missing ids and edges of a node to itself become Trace::defects.
   /// Cost: O(nodes + edges).
   Trace finish() &&;
 
@@ -325,7 +325,7 @@ class Builder {
       kind.push_back(how);
     }
     bool empty() const { return node.empty(); }
-    /// Room for exactly `more` further edges, where they are more than all before: else vectors grow by themselves.
+    /// Reserve room for exactly `more` further edges, if more than all so far: otherwise vectors grow on demand.
     void reserve(size_t more) {
       if (more <= node.size()) return;
       node.reserve(node.size() + more);
@@ -349,8 +349,8 @@ class Builder {
   void note(const Defect& defect);
 };
 
-/// The edges that `for_each(visit)` hands out as visit(node, on, kind, lag), the same each of the two times
-/// that it is called; those of a node stay in that order. Cost: O(nodes + edges).
+/// Return the edges that `for_each(visit)` passes to visit(node, on, kind, lag). `for_each` is called twice
+/// and must pass the same edges; the edges of a node keep their order. Cost: O(nodes + edges).
 template <class ForEach>
 Edges make_edges(uint32_t nodes, bool with_kind, const ForEach& for_each) {
   Edges edges;
@@ -374,20 +374,20 @@ Edges make_edges(uint32_t nodes, bool with_kind, const ForEach& for_each) {
   return edges;
 }
 
-/// The numbers of a list as in Comm::in_split: "[1, 2]" or "1, 2". False where it is none, or its sum does not fit.
+/// Parse a list of numbers as in Comm::in_split: "[1, 2]" or "1, 2". False if not such a list, or if the sum overflows.
 bool parse_split(std::string_view text, std::vector<uint64_t>& split);
 
-/// A node of a trace that is read piece by piece, because it is too large to be held.
+/// A node of a trace that is read piece by piece, because the trace is too large for memory.
 struct StreamedNode {
   uint64_t id = 0;
-  std::vector<uint64_t> deps;  ///< ids of what it waits for, in any order; duplicates are allowed
-  Picoseconds duration = 0;    ///< 0 where it is not known
-  std::string message;         ///< the node as its source has it; of io::open_nodes what io::decode reads
+  std::vector<uint64_t> deps;  ///< ids of the nodes waited for, in any order; duplicates are allowed
+  Picoseconds duration = 0;    ///< 0 if unknown
+  std::string message;         ///< the node as its source has it; from io::open_nodes: the input of io::decode
 };
-/// Fills in the next node, in any order of ids; false when there is none left.
+/// Fill in the next node, in any order of ids; false after the last node.
 using NodeSource = std::function<Result<bool>(StreamedNode& node)>;
 
-/// The index of a rank in what holds the ranks of a job; its number is Trace::rank.
+/// The index of a rank in the containers of a job's ranks; the rank's number is Trace::rank.
 using RankIndex = Id<struct RankTag>;
 inline constexpr RankIndex kNoRank{UINT32_MAX};
 
@@ -398,15 +398,15 @@ struct TraceSet {
   const Trace* find(int64_t rank) const;
 };
 
-/// A job by classes of ranks that run the same trace but for whom they do it with. In the trace of a class the
-/// group of a communication node is the name of a slot, the src and dst of a message are numbers of peer slots,
-/// and `groups` names the slots that a rank's trace describes; each rank says what stands in its slots. A group
-/// that is no slot means itself ("": all ranks). Roots are as in any trace: ranks with other roots are of another
-/// class.
+/// A job by classes of ranks that run the same trace except for communication partners. In the trace
+/// of a class, the group of a communication node is the name of a slot, and the src and dst of a
+/// message are numbers of peer slots. `groups` names the slots that a rank's trace describes; each
+/// rank lists the contents of its slots. A group that is not a slot stands for itself ("": all ranks).
+/// Roots are as in any trace: ranks with other roots belong to another class.
 struct ClassJob {
   std::vector<Trace> classes;
-  std::vector<std::vector<std::string>> group_slots;  ///< per class: their names, unique and not empty
-  std::vector<uint32_t> peer_slots;                   ///< per class: how many
+  std::vector<std::vector<std::string>> group_slots;  ///< per class: the names, unique and not empty
+  std::vector<uint32_t> peer_slots;                   ///< per class: the number
   std::vector<ProcessGroup> groups;                   ///< of the job
 
   struct Rank {
@@ -420,52 +420,52 @@ struct ClassJob {
   std::vector<int64_t> peer_of;    ///< ranks
 };
 
-/// The trace of ranks[index] written out: its rank, its groups, its peers. Cost: O(nodes + edges).
+/// Return the complete trace of ranks[index]: with its rank, groups and peers. Cost: O(nodes + edges).
 Trace concrete(const ClassJob& job, size_t index);
-/// The traces of all ranks. Cost: O(nodes of all ranks).
+/// Return the traces of all ranks. Cost: O(nodes of all ranks).
 TraceSet expand(const ClassJob& job);
-/// The other way: ranks whose traces are equal, every byte but file names, group names and peers, share a class;
-/// concrete() gives each back. Slots are numbered by first use, groups that no node uses last. Classes are in the
-/// order of their first ranks. Cost: O(nodes of all ranks); memory as much again for one trace of each class.
+/// The inverse: ranks share a class if their traces are equal in every byte except file names, group names and peers;
+/// concrete() restores each trace. Slots are numbered by first use; groups that no node uses come last. Classes are in
+/// the order of their first ranks. Cost: O(nodes of all ranks); memory: again one trace of each class.
 ClassJob by_class(TraceSet&& job);
 
-/// Nodes such that each stands after all it waits for; among those ready, the lowest row first.
-/// If there is a cycle, `order` lacks its nodes and all that depend on them, and `cycle` walks round it once.
-/// Cost: O(nodes + edges); O(nodes log nodes) where dependencies point to later rows.
+/// Nodes in an order in which each node follows all nodes it waits for; among ready nodes, the lowest row comes first.
+/// If there is a cycle, `order` lacks the nodes of the cycle and all dependent nodes, and `cycle` walks round it once.
+/// Cost: O(nodes + edges); O(nodes log nodes) if dependencies point to later rows.
 struct Order {
   std::vector<NodeId> order;
   std::vector<NodeId> cycle;
 };
 Order topological_order(const Edges& edges);  ///< requires whole edges
-/// All nodes in such an order. Errors, under the caller's tag: a node waits for itself, at once or along a cycle.
+/// Return all nodes in such an order. Errors, under the caller's tag: a node waits for itself, directly or in a cycle.
 Result<std::vector<NodeId>> running_order(const Trace& trace, std::string_view tag);
 
-/// Who waits for each node: `edges` turned round (kinds and lags left out).
+/// Return the waiting nodes of each node: `edges` reversed (kinds and lags left out).
 Edges reversed(const Edges& edges);
 
-/// When each node ends if all of them start as soon as their dependencies allow, from time 0:
-/// end[n] = durations[n] + max(0, end[dep] + lag over dependencies). Requires a complete order, as above, and a
-/// duration per node.
+/// Return the end of each node if all nodes start as soon as their dependencies allow, from time 0:
+/// end[n] = durations[n] + max(0, end[dep] + lag over dependencies).
+/// Requires a complete order, as above, and a duration per node.
 std::vector<Picoseconds> earliest_ends(const Trace& trace, std::span<const NodeId> order,
                                        std::span<const Picoseconds> durations);
 
-/// Why a node ended when it did: it, then of what it waits for the one that ends last with its lag (of several the
-/// first), and so on back to a node that waits for nothing.
+/// Why a node ended when it did: the node, then the dependency with the latest end plus
+/// lag (the first of several), and so on back to a node without dependencies.
 struct ChainLink {
   NodeId node = kNoNode;
-  uint32_t edge = kNoRow;  ///< the edge, into deps, by which it waits for the next link's node; kNoRow: the last link
+  uint32_t edge = kNoRow;  ///< the edge, an index into deps, to the next link's node; kNoRow: the last link
 };
-/// Requires that the dependencies have no cycle, and an end per node. Cost: O(edges of the chain).
+/// Return the chain from `from`. Requires deps without a cycle, and an end per node. Cost: O(edges of the chain).
 std::vector<ChainLink> latest_chain(const Trace& trace, NodeId from, std::span<const Picoseconds> ends);
 
-/// When each node with a measured time ended, all it called on the same lane included: an operator
-/// ends with its last piece, an annotation with the last thing in it. Relative to base_ns; nodes
-/// without a measured start give 0. Cost: O(nodes + edges).
+/// Return the end of each node with a measured time, including all nodes it called on the same
+/// lane: an operator ends with its last piece, an annotation with the last node inside. Relative
+/// to base_ns; nodes without a measured start give 0. Cost: O(nodes + edges).
 std::vector<Picoseconds> inclusive_ends(const Trace& trace);
 
-/// The communication of which a node is a piece; else the node itself. A record that linking had to cut, or a call that
-/// a backend carries out by several records, is one communication: the node that has its type and bytes, and its
-/// pieces, which are no work of their own.
+/// Return the communication of which a node is a piece; else the node itself. Linking may cut a record, and a backend
+/// may split a call into several records. Either way there is one communication: the node that has its type and bytes.
+/// The other pieces do not count as work.
 inline NodeId whole_communication(const Trace& trace, NodeId node) {
   const NodeId whole = trace.part_of[node];
   return whole != kNoNode && is_comm(trace.type[whole]) ? whole : node;
@@ -474,17 +474,17 @@ inline bool is_piece_of_communication(const Trace& trace, NodeId node) {
   return whole_communication(trace, node) != node;
 }
 
-/// From the start to the end of communication, all its pieces included; without a measured start its duration from 0.
+/// From the start to the end of a communication with all its pieces; without a measured start, the duration from 0.
 struct CommSpan {
   Picoseconds start = 0, end = 0;  ///< relative to base_ns
   bool measured = false;
   Picoseconds length() const { return end - start; }
 };
-/// By row of Trace::comms, of the node that has the row. Cost: O(nodes).
+/// Return the spans by row of Trace::comms, for the node with that row. Cost: O(nodes).
 std::vector<CommSpan> communication_spans(const Trace& trace);
 
-/// Which node stands for each node in a picture: a continuation is shown with what it continues, a gap
-/// is not shown and what follows it on its thread stands for it. Cost: O(nodes + edges).
+/// Return the node that represents each node in a figure: a continuation is shown as the node it continues.
+/// A gap is not shown; the next node on its thread represents the gap. Cost: O(nodes + edges).
 std::vector<NodeId> shown_nodes(const Trace& trace);
 
 }  // namespace chakra::trace

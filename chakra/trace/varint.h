@@ -1,4 +1,4 @@
-// Numbers in as many bytes as they need, seven bits in each, the lowest first: how attributes and tensors are kept.
+// Numbers in as few bytes as possible, seven bits in each, the lowest first: the encoding of attributes and tensors.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace chakra::trace {
 
 inline constexpr size_t kMostVarint = 10;
 
-/// Requires kMostVarint bytes at `at`; returns what is behind the number.
+/// Write a number. Requires kMostVarint bytes at `at`; returns the position behind the number.
 inline uint8_t* put_varint(uint8_t* at, uint64_t value) {
   for (; value >= 0x80; value >>= 7) *at++ = static_cast<uint8_t>(value | 0x80);
   *at++ = static_cast<uint8_t>(value);

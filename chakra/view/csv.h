@@ -1,4 +1,4 @@
-// Cells of CSV. Private.
+// CSV cells. Private.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace chakra::view {
 
-/// A cell of text: one line, no formula, in quotes where it has a comma or quotes.
+/// Return a text cell: one line, no formula, quoted if the text has a comma or quotes.
 std::string csv_cell(std::string_view cell);
 
 }  // namespace chakra::view

@@ -1,4 +1,4 @@
-// What the pictures of a graph share: what a node looks like, and what draws it.
+// Shared parts of graph figures: appearance of nodes, and drawing.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace chakra::view {
 Look look_of(const trace::Trace& trace, trace::NodeId node);
 std::string name_of(const trace::Lane& lane);
 
-/// Everything, from begin() to end().
+/// Draw the whole figure, from begin() to end().
 Result<GraphCounts> draw(const trace::Trace& trace, const GraphOptions& options, Pen pen, Findings& findings);
 
-/// Boxes that stand for the kept nodes together, at most options.boxes, and the arrows between them.
+/// Draw boxes that stand for all kept nodes, at most options.boxes, and the arrows between the boxes.
 Result<GraphCounts> draw_groups(const trace::Trace& trace, const std::vector<char>& keep, const GraphOptions& options,
                                 Pen& pen);
 
-extern const PenWords kDotWords;  ///< also what Graphviz reads
-/// write_graph for a form that Graphviz writes.
+extern const PenWords kDotWords;  ///< also the input of Graphviz
+/// Implement write_graph for formats that Graphviz writes.
 Result<GraphCounts> lay_out(const trace::Trace& trace, std::string_view form, const GraphOptions& options,
                             const std::string& path, Findings& findings);
 

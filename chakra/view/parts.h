@@ -1,5 +1,5 @@
-// Divides a tree of paths into few parts, a box each. We begin with a part for each lane and open the heaviest part (by
-// time and number of nodes) as long as there may be more parts.
+// Divide a tree of paths into a few parts, a box each. Start with a part for each lane. Repeatedly split the part with
+// the largest weight (time and number of nodes) while more parts are allowed.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace chakra::view {
 
-/// A box: branches with all below them, and the nodes of one branch without what is below it.
+/// A box: whole branches, and optionally the nodes of one branch without the branches below.
 struct Part {
   std::vector<uint32_t> branches;
   uint32_t own = kNone;
@@ -19,10 +19,10 @@ struct Part {
   uint32_t first() const { return branches.empty() ? own : branches[0]; }
 };
 
-/// At most `most` parts, two at least.
+/// Return at most `most` parts, but at least two.
 std::vector<Part> divide(const PathTree& tree, size_t most);
 
-/// The part of each node; kNone: of a node that is not kept.
+/// Return the part of each node; kNone: the node is not kept.
 std::vector<uint32_t> parts_of_nodes(const PathTree& tree, const std::vector<Part>& parts);
 
 }  // namespace chakra::view

@@ -1,5 +1,5 @@
-// Writes a graph while it is handed out, box by box and edge by edge: nothing is laid out and nothing is kept but what
-// has not yet been written. What all forms say is here once; how each says it, its PenWords, in a file of its own.
+// Stream a graph to a file, box by box and edge by edge, without a layout: only unwritten text is in memory. This file
+// has the common part of all formats; PenWords, in one file per format, has the syntax of the format.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@
 
 namespace chakra::view {
 
-/// Takes text in pieces of about a megabyte.
+/// Consume text in pieces of about a megabyte.
 using Write = std::function<Result<void>(std::string_view)>;
 
-/// What may stand in a text of any form: well-formed UTF-8 without control characters, else a replacement. Calls
-/// `plain` with runs of what needs nothing, `special` with one of & < > " \ and `line` for a line's end.
+/// Split text into parts. Call `plain` with runs of well-formed UTF-8 without special characters (U+FFFD for invalid
+/// bytes), and `special` for each of & < > " \ and for each control character.
 template <class Plain, class Special>
 void each_run(std::string_view text, const Plain& plain, const Special& special) {
   size_t from = 0, at = 0;
@@ -37,7 +37,7 @@ void each_run(std::string_view text, const Plain& plain, const Special& special)
       continue;
     }
     const size_t length = utf8_length(text, at);
-    // U+FFFE, U+FFFF (EF BF BE, EF BF BF) are no characters of XML.
+    // U+FFFE, U+FFFF (EF BF BE, EF BF BF) are not characters in XML.
     if (length > 0 &&
         !(length == 3 && text.substr(at, 2) == "\xef\xbf" && static_cast<unsigned char>(text[at + 2]) >= 0xbe)) {
       at += length;
@@ -50,22 +50,22 @@ void each_run(std::string_view text, const Plain& plain, const Special& special)
   upto(at);
 }
 
-/// As the contents of an element or attribute; what XML cannot hold becomes U+FFFD.
+/// Append the text as contents of an element or attribute. Characters that are invalid in XML become U+FFFD.
 void append_xml(std::string& out, std::string_view text);
 
-/// What a box stands for, and so its colour.
+/// Meaning of a box, which sets the colour.
 enum class Look : uint8_t { host, compute, comm, memory, metadata, waiting, absent };
 
 /// A node of the trace, or several.
 struct Box {
-  std::string_view key;    ///< unlike that of any other box: letters, digits and _
-  std::string_view name;   ///< whole
-  std::string_view type;   ///< NodeType's name; "" for several nodes, "ABSENT" for a node that is not there
-  std::string_view where;  ///< its lane; "" where it has none
-  std::string_view in;     ///< of several nodes: what called them; else ""
+  std::string_view key;    ///< unique: letters, digits and _
+  std::string_view name;   ///< not abbreviated
+  std::string_view type;   ///< name of the NodeType; "" for several nodes, "ABSENT" for a missing node
+  std::string_view where;  ///< the lane, or ""
+  std::string_view in;     ///< for several nodes: the callers; else ""
   Look look = Look::host;
-  uint64_t id = 0;    ///< in the file; of several nodes that of the first
-  int64_t count = 1;  ///< nodes that it stands for
+  uint64_t id = 0;    ///< in the file; for several nodes, of the first node
+  int64_t count = 1;  ///< number of nodes in the box
   bool focus = false;
   Picoseconds dur_ps = 0;
   bool has_start = false;
@@ -78,16 +78,16 @@ struct Box {
 
 struct Arrow {
   std::string_view from, to;  ///< keys
-  std::string_view kind;      ///< EdgeKind's name, "indirect"; "" where nothing is known
+  std::string_view kind;      ///< name of the EdgeKind, or "indirect"; "" if unknown
   bool inferred = false;
   Picoseconds lag_ps = 0;
-  int64_t count = 1;  ///< edges that it stands for
+  int64_t count = 1;  ///< number of edges
 };
 
-/// How a form says each part of a picture; each function appends to the text.
+/// Syntax of a format: each function appends a part of a figure to the text.
 struct PenWords {
   void (*begin)(std::string& out, std::string_view title);
-  void (*frame)(std::string& out, std::string_view name, int64_t number);  ///< numbers count up; null: no frames
+  void (*frame)(std::string& out, std::string_view name, int64_t number);  ///< numbered in order; null: no frames
   std::string_view frame_end;
   void (*box)(std::string& out, const Box& box);
   std::string_view controls;  ///< before the first control arrow
@@ -95,13 +95,13 @@ struct PenWords {
   std::string_view end;
 };
 
-/// Calls: begin, then boxes (cluster() before those of one), then data arrows, then control arrows, then end.
+/// Required order of calls: begin, boxes (cluster() before the boxes of a cluster), data arrows, control arrows, end.
 class Pen {
  public:
   Pen(const PenWords& words, Write write) : words_(words), write_(std::move(write)) {}
 
   void begin(std::string_view title);
-  void cluster(std::string_view name);  ///< a frame round the boxes that follow; "" ends it
+  void cluster(std::string_view name);  ///< start a frame round the following boxes; "" ends the frame
   Result<void> box(const Box& box);
   Result<void> data(const Arrow& arrow);
   Result<void> control(const Arrow& arrow);

@@ -1,6 +1,6 @@
-// Answer -> text and CSV. A text is a list of rows of data beside the code of the answer: lines and tables of its keys.
-// It has no number of its own: each is a cell of the answer, or one of four derivations: a share of another one, a sum
-// by rows that share a text, a count of rows that are alike, and an order by rank.
+// Convert an answer to text and CSV. A text is a list of data rows beside the code of the answer: lines and tables of
+// keys. A text has only numbers of the answer, and four derivations: a share of another cell, a sum over rows with the
+// same text, a count of identical rows, and an order by rank.
 #pragma once
 
 #include <functional>
@@ -13,72 +13,72 @@
 
 namespace chakra::view {
 
-// A template is text with keys in braces, which are shown with their unit. In the row of a table they are columns of
-// it, else values of the answer:
+// A template is text with keys in braces, which are shown with units. In a row of a table, keys are columns of the
+// table; otherwise keys are values of the answer:
 //
-//     {subject}           what was asked about, such as a path
+//     {subject}           the subject of the request, such as a path
 //     {makespan_ps}       "3.250 ms"
-//     {+change_ps}        with its sign: "+2.000 ms"
-//     {busy_ps/all_ps}    a share: "25.00 %"; of nothing there is none
-//     {#ranks}  {#}       how many rows the table has; how many rows this one stands for
-//     {actors.mfu..}      the least to the most of a column, without zeros: "3.10 % to 4.20 %"
-//     {actors.device*mfu} the texts of a column, each once, of rows that have the other column
-//     {edges*}            of a table that is an object in JSON: "data 12, comm 3"
-//     {?key}  {?key=text} nothing, but missing unless the value is true, other than 0 or "", or this text
-//     {?#ranks}           the same of how many rows the table has
+//     {+change_ps}        with a sign: "+2.000 ms"
+//     {busy_ps/all_ps}    a share: "25.00 %"; missing if the whole is 0
+//     {#ranks}  {#}       number of rows of the table; number of rows folded into this row
+//     {actors.mfu..}      range of a column, without zeros: "3.10 % to 4.20 %"
+//     {actors.device*mfu} distinct texts of a column, of rows that have the other column
+//     {edges*}            a table that is an object in JSON: "data 12, comm 3"
+//     {?key}  {?key=text} empty, but missing unless the value is true, other than 0 or "", or equal to the text
+//     {?#ranks}           likewise for the number of rows of the table
 //
-// Where one of them is missing, so is the whole line. A part in brackets is left out alone, or gives way to the next of
-// its alternatives: "[{error}|not known]". One of "[!{a}|{b}]" is needed, else the line is missing.
+// If a key is missing, the whole line is omitted. A part in brackets is omitted alone, or replaced by the next
+// alternative: "[{error}|not known]". "[!{a}|{b}]" requires one alternative, else the line is omitted.
 
-enum class Hide : uint8_t { never, missing, zero };  ///< a column that is so in every row
+enum class Hide : uint8_t { never, missing, zero };  ///< a column with this property in every row
 
 struct ShowColumn {
-  std::string_view key;  ///< of a column, "+" before it: with its sign; "#": how many rows; or a template
+  std::string_view key;  ///< a column; with "+" before the key: with a sign; "#": number of rows; or a template
   std::string_view heading = {};
   std::string_view share =
-      {};  ///< one more column, its share of this one of the row, else of this value; "*": of the sum
+      {};  ///< adds a column: the share of this other column in the row, or of this value; "*": of the sum
   Hide hide = Hide::never;
-  bool bar = false;                                       ///< one more column, a bar by the largest
-  bool alike = false;                                     ///< " (and 3 alike)" stands here
-  std::string_view (*words)(std::string_view) = nullptr;  ///< of a text
+  bool bar = false;                                       ///< adds a column: a bar relative to the largest value
+  bool alike = false;                                     ///< place of " (and 3 alike)"
+  std::string_view (*words)(std::string_view) = nullptr;  ///< converts a text
 };
 
 inline constexpr size_t kAllRows = SIZE_MAX;
 
 /// A line, a table, a line for each row of a table, or the findings.
 struct Show {
-  std::string_view when = {};   ///< a template; nothing is shown where it is missing
+  std::string_view when = {};   ///< a template; if missing, nothing is shown
   std::string_view line = {};   ///< a template
-  std::string_view table = {};  ///< a table, or with a dot at its end the values that begin so, as one row
-  /// Below the line of each row: tables that belong to it, and its findings. These are a table of it, or as many of all
-  /// as its column `findings` says.
+  std::string_view table = {};  ///< a table, or (with a dot at the end) the values with this prefix, as one row
+  /// Below the line of each row: nested tables of the row, and findings of the row. The findings are a nested table, or
+  /// as many of all findings as column `findings` has.
   const struct Text* inside = nullptr;
-  bool joined = false;           ///< the rows belong to the table before, whose columns these are
+  bool joined = false;           ///< append the rows to the previous table, with the columns of that table
   size_t first = 10;             ///< rows
-  std::string_view only = {};    ///< a column: rows where it is true
-  std::string_view fold = {};    ///< columns, by commas: rows that are equal there are one
-  bool sum = false;              ///< rows of the same text in the first column are one, and numbers are their sums
-  std::string_view ranked = {};  ///< a column: the largest first
+  std::string_view only = {};    ///< a column: only rows with true
+  std::string_view fold = {};    ///< columns, separated by commas: rows that are equal there are merged
+  bool sum = false;              ///< merge rows with the same text in the first column, and add up numbers
+  std::string_view ranked = {};  ///< a column: sort by this column, largest first
   std::span<const ShowColumn> columns = {};
-  bool findings = false;  ///< the most severe last, where eyes are
+  bool findings = false;  ///< the most severe finding last, near the prompt
 };
 
-/// The text of a kind of answers, and what this one is about: {subject}.
+/// The text for a kind of answers, and {subject} of one answer.
 struct Text {
   std::span<const Show> shows;
   std::string_view subject = {};
 };
-/// What people read of an answer. Cost: O(cells of the tables that are shown).
+/// Return the text of an answer. Cost: O(cells of the tables shown).
 std::string to_text(const answer::Answer& answer, const Text& text);
-/// Every row and every column of a table, under their keys; of a table that belongs to rows of another one also their
-/// numbers, from 0. Cost: O(cells), memory for them.
+/// Return all rows and columns of a table, with keys as headings; for a nested table, also the number of the parent
+/// row, from 0. Cost: O(cells), in time and memory.
 std::string to_text(const answer::Answer& answer, const answer::Table& table);
-/// RFC 4180 in pieces: a header line of keys, numbers in the units of the keys, nothing where a cell is missing, the
-/// first column as for to_text(). Errors: those of `write`.
+/// Write RFC 4180 in pieces: a header line of keys, numbers in the units of the keys, an empty field for a missing
+/// cell, the first column as for to_text(). Errors: as for `write`.
 Result<void> write_csv(const answer::Table& table, const std::function<Result<void>(std::string_view piece)>& write);
 
-/// What rows ask of an answer that has all there may be: "table.column" or a key that is not there, and texts of
-/// templates with digits. Nothing where all is well: for tests.
+/// Return defects of rows, given a complete answer: an unknown "table.column" or key, and templates with digits in the
+/// text. Empty without defects. For tests.
 std::vector<std::string> defects(std::span<const Show> shows, const answer::Answer& schema);
 
 }  // namespace chakra::view

@@ -1,4 +1,4 @@
-// Values of an answer as people read them, and where templates find them (show.h). Private.
+// Format values of an answer for people, and find the values of templates (show.h). Private.
 #pragma once
 
 #include <optional>
@@ -15,44 +15,44 @@ struct Shown {
   answer::Cell cell;  ///< never missing
 };
 
-/// Nothing where the cell is missing, or is a number that is not finite.
+/// Return the value, or nullopt if the cell is missing or is a number that is not finite.
 std::optional<Shown> shown_of(const answer::Info& info, answer::Cell cell);
 std::optional<Shown> shown_of(const answer::Series& series, size_t row);
-/// 0 of a text.
+/// Return the number; 0 for a text.
 double number_of(const Shown& value);
-/// With its unit; `sign`: "+" before what is more than nothing.
+/// Format a value with the unit; `sign`: "+" before positive numbers.
 std::string show(const Shown& value, bool sign = false);
-/// Without a unit or rounding; nothing where the cell is missing, or is a number that is not finite.
+/// Append a value without a unit or rounding; append no text if the cell is missing or is a number that is not finite.
 void append_exactly(std::string& out, const answer::Series& series, size_t row);
-/// What the type is shown at: texts at the left of their column, numbers at the right.
+/// Alignment: texts at the left of the column, numbers at the right.
 inline bool is_number(const Shown& value) {
   return !std::holds_alternative<std::string>(value.cell) && !std::holds_alternative<bool>(value.cell);
 }
 
-/// Rows of a table; none where the answer does not have it.
+/// Rows of a table; empty if the answer does not have the table.
 struct Rows {
   const answer::Table* table = nullptr;
   size_t begin = 0, end = 0;
 };
 
-/// Where keys are looked up: in a row of a table, then among the values; in those with a prefix first.
+/// Scope of key lookup: a row of a table, then the values of the answer; keys with the prefix first.
 struct Scope {
   const answer::Answer& answer;
   std::string_view subject = {};
   std::string_view prefix = {};
   const answer::Table* table = nullptr;
   size_t row = 0;
-  int64_t count = 1;  ///< rows that this one stands for
+  int64_t count = 1;  ///< number of rows folded into this row
 
   std::optional<Shown> find(std::string_view key) const;
-  /// Of a table that belongs to this row, else of one of the answer.
+  /// Return the rows of a table nested in this row, else of a table of the answer.
   Rows rows_of(std::string_view key) const;
-  /// Of what stands between the braces of a template.
+  /// Return the text for a reference (the text between the braces of a template).
   std::optional<std::string> text(std::string_view reference) const;
   std::optional<std::string> fill(std::string_view of_template) const;
 };
 
-/// The column "table.column" of an answer; null where there is none.
+/// Return the column "table.column" of an answer, or null.
 const answer::Series* column_of(const answer::Answer& answer, std::string_view key);
 
 }  // namespace chakra::view

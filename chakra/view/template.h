@@ -8,12 +8,12 @@
 
 namespace chakra::view {
 
-/// The text of a template; none where what it needs is missing. `value`: the text of what stands between braces.
-/// Requires that braces and brackets have their ends.
+/// Return the text of a template; nullopt if a required value is missing. `value`: the text for a reference between
+/// braces. Requires matched braces and brackets.
 std::optional<std::string> filled(std::string_view text,
                                   const std::function<std::optional<std::string>(std::string_view)>& value);
 
-/// What stands between braces, in parts.
+/// The parts of a reference between braces.
 struct Reference {
   bool asks = false, sign = false;
   std::string_view key, equals, below, with;  ///< {?key=equals}, {key/below}, {key*with}

@@ -1,4 +1,4 @@
-// Showing things: a Trace as a Timeline or as a picture of its graph, a Timeline as a file for ui.perfetto.dev,
+// Views: a Trace as a Timeline or as a figure of the graph, a Timeline as a file for ui.perfetto.dev,
 // a Table or a Report as text.
 #pragma once
 
@@ -16,63 +16,63 @@
 
 namespace chakra::view {
 
-/// What ran when, as measured: operators as nested slices on their threads, device operations on their
-/// streams, arrows for launches and communication. Time zero is the earliest start of any rank. Ranks
-/// without measured times are laid out as early as their dependencies allow, and a finding says so.
+/// Return the measured timeline: operators as nested slices on threads, device operations on streams, arrows for
+/// launches and communication. Time zero is the earliest start of any rank. Ranks without measured times are placed as
+/// early as the dependencies allow, and a finding reports this.
 /// Errors: view.cycle. Cost: O(nodes + edges).
 Result<result::Timeline> timeline_of(const trace::TraceSet& job, Findings& findings);
 
-/// Chrome's trace event format (docs/reference/formats/timeline.md): a process per rank, a thread per track,
-/// times in microseconds. On one track slices nest; where they would not, the later one moves to a
-/// second track of the same name. Errors: base.file.*. Cost: O(slices log slices).
+/// Write Chrome's trace event format (docs/reference/formats/timeline.md): a process per rank, a thread per track,
+/// times in microseconds. Slices on a track nest; a later slice that would not nest moves to a second track of the same
+/// name. Errors: base.file.*. Cost: O(slices log slices).
 Result<void> write_chrome_trace(const result::Timeline& timeline, const std::string& path);
 
 struct EventCsvOptions {
-  int64_t ranks = 0;            ///< more are an error; 0: as many as there are
+  int64_t ranks = 0;            ///< more ranks are an error; 0: as many as in the file
   uint64_t hz = 1'000'000'000;  ///< ticks per second
 };
-/// The timeline of a simulation from its lines "issue,NAME=rank,NAME=tick,NAME=node,NAME=name" and "callback,..."
-/// (docs/reference/formats/event_csv.md): a slice from a node's issue to its callback.
-/// Errors: view.csv.form, .rank, .time, .issued_twice, .not_issued, and those of ByteSource. Findings:
-/// view.csv.unfinished, .kind, .skipped. Cost: O(file); memory for what is shown.
+/// Read the timeline of a simulation from lines "issue,NAME=rank,NAME=tick,NAME=node,NAME=name" and "callback,..."
+/// (docs/reference/formats/event_csv.md): a slice from the issue of a node to the callback.
+/// Errors: view.csv.form, .rank, .time, .issued_twice, .not_issued; as for ByteSource. Findings:
+/// view.csv.unfinished, .kind, .skipped. Cost: O(file); memory for the timeline.
 Result<result::Timeline> read_event_csv(ByteSource source, const EventCsvOptions& options, Findings& findings);
-/// "1500" (MHz), "1.5GHz", "800 MHz" in Hz. Errors: view.csv.frequency.
+/// Parse "1500" (MHz), "1.5GHz", "800 MHz"; return Hz. Errors: view.csv.frequency.
 Result<uint64_t> parse_frequency(std::string_view text);
 
-// ---- pictures of the graph (docs/reference/formats/graph.md) ---------------------------------------------------
+// ---- figures of the graph (docs/reference/formats/graph.md) ---------------------------------------------------
 
 enum class Only : uint8_t { all, comm, compute, device };
 inline constexpr std::array<std::string_view, 4> kOnlyNames{"all", "comm", "compute", "device"};
 
 struct GraphOptions {
-  /// Nodes of other kinds are left out; what waits for another through them has an edge of the kind "indirect".
+  /// Nodes of other kinds are hidden. A dependency through hidden nodes becomes an edge of the kind "indirect".
   Only only = Only::all;
-  std::optional<uint64_t> focus;  ///< id of a node: only what is within `hops` edges of it, along or against them
+  std::optional<uint64_t> focus;  ///< id of a node: show only nodes within `hops` edges, in both directions
   int64_t hops = 2;
-  bool group = false;  ///< boxes for many nodes: by lane, by what called them, repetitions as one
-  size_t boxes = 30;   ///< at most, with `group`; at least 2
+  bool group = false;  ///< merge nodes into boxes: by lane, by caller, and repetitions into one
+  size_t boxes = 30;   ///< maximum number, with `group`; at least 2
 };
 
 struct GraphCounts {
-  int64_t boxes = 0;                            ///< without placeholders
-  int64_t data = 0, control = 0, indirect = 0;  ///< arrows; with `group` the edges that they stand for
-  int64_t inside = 0;                           ///< edges between nodes of one box
-  int64_t absent = 0;                           ///< placeholders for nodes that edges name and the file does not have
-  int64_t to_absent = 0;                        ///< arrows from them, also counted as data or control
+  int64_t boxes = 0;                            ///< without placeholders for missing nodes
+  int64_t data = 0, control = 0, indirect = 0;  ///< arrows; with `group`, the edges behind the arrows
+  int64_t inside = 0;                           ///< edges between nodes in the same box
+  int64_t absent = 0;                           ///< placeholders for nodes that edges refer to and the file lacks
+  int64_t to_absent = 0;                        ///< arrows from placeholders, also counted as data or control
 };
 
-/// `form`: the name of a row of kForms, but for the timeline. Those with PenWords are not laid out: the file grows as
-/// the graph is walked. The others are laid out by Graphviz's program `dot`, a process of its own, with DOT text on its
-/// standard input. Data dependencies and the call tree are both drawn, as dependency = data and dependency = control.
-/// Errors: view.graph.focus (no such node), base.file.*; of Graphviz view.graphviz.missing (no such program), .large
-/// (more than kMostLaidOut boxes: it would take hours), .failed. Findings: view.graph.cut (too many indirect edges:
-/// some were left out), view.graph.hub (nodes with too many edges: a focus is not widened through them).
-/// Cost: O(nodes + edges); with `only` some more, each hidden node passes at most 32 others on; that of Graphviz.
+/// Write a figure. `form`: a name in kForms, except the timeline. Formats with PenWords have no layout: the file is
+/// written during the walk of the graph. The program `dot` of Graphviz, a separate process, lays out all other formats,
+/// from DOT text on standard input. Data dependencies and the call tree are drawn, as dependency = data and dependency
+/// = control. Errors: view.graph.focus (unknown node), base.file.*; with Graphviz view.graphviz.missing (program not
+/// found), .large (more than kMostLaidOut boxes: hours of work), .failed. Findings: view.graph.cut (too many indirect
+/// edges: some were omitted), view.graph.hub (nodes with too many edges: a focus stops there).
+/// Cost: O(nodes + edges); with `only`, each hidden node forwards at most 32 others; cost of Graphviz.
 Result<GraphCounts> write_graph(const trace::Trace& trace, std::string_view form, const GraphOptions& options,
                                 const std::string& path, Findings& findings);
 inline constexpr int64_t kMostLaidOut = 1500;
 
-// ---- what there is --------------------------------------------------------------------------------------
+// ---- formats --------------------------------------------------------------------------------------------
 
 struct PenWords;
 
@@ -80,32 +80,32 @@ struct FormRow {
   std::string_view name;
   std::string_view files;
   std::string_view description;
-  const PenWords* words = nullptr;  ///< of graphs that are not laid out
+  const PenWords* words = nullptr;  ///< for graphs without a layout
 };
-/// What `chakra view` writes.
+/// Output formats of `chakra view`.
 extern const std::span<const FormRow> kForms;
-/// The form that a file's ending stands for, or "".
+/// Return the format for the ending of a file name, or "".
 std::string_view form_of(std::string_view path);
 
 // ---- text ---------------------------------------------------------------------------------------------
 
-/// Why each edge of a node is there: what it waits for, from which records or by which rule, and how the
-/// measured times fit. Records are named if the trace was read with texts. Requires node < trace.size().
+/// Explain each edge of a node: the dependency, the records or rule behind the edge, and the agreement with measured
+/// times. Records are named if the trace was read with texts. Requires node < trace.size().
 std::string explain(const trace::Trace& trace, trace::NodeId node);
 
-/// A picture (SVG): a row of cells for each row, whose first column is its label, coloured by how each number compares
-/// with the mean of its row; below, the sum of each column as a bar. Requires a text in the first column and numbers in
-/// the others.
+/// Return a figure (SVG): one row of cells per row, labelled by the first column. The colour of a cell compares the
+/// number with the mean of the row. Bars below show the sums of columns. Requires a text in the first column and
+/// numbers in the other columns.
 std::string to_heat_map(const result::Table& table);
 
-/// Columns aligned, units with every number. Texts of more than `widest` bytes are cut, and those with control
-/// characters quoted: CSV and JSON have them whole.
+/// Return aligned columns, with a unit for every number. Texts longer than `widest` bytes are cut, and texts with
+/// control characters are quoted. CSV and JSON have complete texts.
 std::string to_text(const result::Table& table, size_t widest = 60);
-/// A line per finding.
+/// Return a line per finding.
 std::string to_text(const Findings& findings, std::string_view indent = "  ");
-/// All parts in their order. Cost: O(what is shown + findings).
+/// Return all parts in order. Cost: O(size of the text + findings).
 std::string to_text(const result::Report& report);
-/// RFC 4180, a header line, the unit of each column in its name: ps, bytes, bytes/s.
+/// Return RFC 4180: a header line, with the unit of each column in the name (ps, bytes, bytes/s).
 std::string to_csv(const result::Table& table);
 
 }  // namespace chakra::view

@@ -1,4 +1,4 @@
-// Noise: times that vary from run to run, drawn from seeded distributions, and what they make of the total.
+// Noise: times that vary from run to run, drawn from seeded distributions, and the effect on the total.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace chakra::whatif {
 
 struct Selector;
 
-/// A factor of a time. `width` is that of the option, from 0 to `most_width`.
+/// A random factor on a time. `width` is the width in the option, from 0 to `most_width`.
 struct DistributionRow {
   std::string_view name, description;
   double most_width;
@@ -22,13 +22,13 @@ struct DistributionRow {
 };
 extern const std::array<DistributionRow, 4> kDistributions;
 
-/// "KIND=DISTRIBUTION:WIDTH".
+/// The option "KIND=DISTRIBUTION:WIDTH".
 struct Jitter {
   std::string kind;
   const DistributionRow* distribution = nullptr;
   double width = 0;
 };
-/// Errors: whatif.rule.form, whatif.kind.unknown.
+/// Parse a jitter. Errors: whatif.rule.form, whatif.kind.unknown.
 Result<Jitter> parse_jitter(std::string_view text);
 
 struct Noise {
@@ -36,11 +36,11 @@ struct Noise {
   int64_t repeats = 0;
   uint64_t seed = 0;
   double mean_ps = 0;
-  std::array<Picoseconds, kQuantiles.size()> quantile_ps{};  ///< of the total, as base/quantile.h has them
+  std::array<Picoseconds, kQuantiles.size()> quantile_ps{};  ///< of the total, by base/quantile.h
   Picoseconds least_ps = 0, most_ps = 0;
 };
-/// Runs the job `repeats` times; each time every node of a kind takes its own factor of its time, a collective or a
-/// message one for all its ranks. The same seed, the same result. Requires a repeat.
+/// Run the job `repeats` times. Each time every node of a kind takes a separate factor on its time; a collective
+/// or a message takes one factor for all its ranks. The same seed gives the same result. Requires a repeat.
 /// Errors: whatif.rule.nothing, those of simulate. Cost: a simulation each time.
 Result<Noise> noise(const sim::SimInput& input, const std::vector<Jitter>& jitters, int64_t repeats, uint64_t seed);
 

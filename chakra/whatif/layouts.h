@@ -1,5 +1,5 @@
-// Generated jobs say how they lie on their ranks, so that with more or fewer data-parallel ranks they lie as the
-// generator would place them. Inside whatif.
+// Layouts of generated jobs. A generated job has its layout in the metadata, so that a job
+// with more or fewer data-parallel ranks is laid out as by the generator. Inside whatif.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace chakra::whatif {
 
-/// The layout that all ranks of a generated job have in their metadata. Nothing of other jobs.
-/// Errors: whatif.dp.groups where ranks have no trace, or others than that layout has.
+/// Return the layout that all ranks of a generated job have in their metadata; nullopt for other jobs.
+/// Errors: whatif.dp.groups if layouts differ, or if ranks lack traces or do not match the layout.
 Result<std::optional<gen::Layout>> common_layout(const trace::TraceSet& job);
 
-/// The job with that many data-parallel ranks. Requires SimInput::matching, and no recorded transfers.
+/// Change the number of data-parallel ranks. Requires SimInput::matching, and no recorded transfers.
 /// Errors: whatif.dp.mesh, whatif.dp.alone. Cost: O(ranks + their communication).
 Result<Reached> change_layout(const gen::Layout& before, int64_t wanted, sim::SimInput& input);
 

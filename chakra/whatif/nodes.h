@@ -1,4 +1,4 @@
-// The kind of time of each node of a trace, and what it computes. Inside whatif.
+// The kind of time, and the kind of computation, of each node of a trace. Inside whatif.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@ namespace chakra::whatif {
 
 class NodeKinds {
  public:
-  /// The trace must outlive it. Cost: O(nodes).
+  /// The trace must outlive this object. Cost: O(nodes).
   explicit NodeKinds(const trace::Trace& t);
-  /// Loads and stores are of kind memory, whether or not a tier of storage is charged with them. Nothing for what no
-  /// rule can change.
+  /// Return the kind of a node; nullopt if no rule can change the node. Loads
+  /// and stores are of kind memory, even if a tier of storage is charged.
   std::optional<Kind> of(trace::NodeId n) const;
 
  private:
@@ -22,10 +22,10 @@ class NodeKinds {
   bool has_device_ = false;
 };
 
-/// What each node computes (works.cpp has the rule).
+/// The kind of computation of each node (works.cpp has the rule).
 class NodeWorks {
  public:
-  /// Cost: O(nodes + edges), and looking up each name.
+  /// Cost: O(nodes + edges), and a search for each name.
   explicit NodeWorks(const trace::Trace& t);
   Work of(trace::NodeId n) const { return works_[n]; }  ///< of nodes of Kind::compute
 
@@ -33,9 +33,9 @@ class NodeWorks {
   std::vector<Work> works_;
 };
 
-/// Whether nodes have that `io_kind` (docs/reference/formats/et.md).
+/// Return whether nodes have that `io_kind` (docs/reference/formats/et.md).
 bool has_io(const trace::Trace& t, std::string_view io_kind);
-/// Loads and stores of that kind move `factor` times their bytes. Cost: O(nodes + attributes).
+/// Multiply the bytes of loads and stores of that kind by `factor`. Cost: O(nodes + attributes).
 void scale_io(trace::Trace& t, std::string_view io_kind, double factor);
 
 }  // namespace chakra::whatif

@@ -1,4 +1,4 @@
-// The rules of kChanges, and what their values have in common. Inside whatif.
+// The rules of kChanges, and shared helpers for their values. Inside whatif.
 #pragma once
 
 #include <string>
@@ -12,21 +12,21 @@ namespace chakra::whatif {
 inline constexpr double kMostFactor = 1e6;
 inline constexpr double kMostWidth = 10;  ///< of a distribution
 
-/// WHAT=X.
+/// A value of the form `WHAT=X`.
 struct Scaled {
   std::string_view what;
   double factor = 1;
 };
-/// Errors: whatif.rule.form.
+/// Parse `WHAT=X`. Errors: whatif.rule.form.
 Result<Scaled> parse_scaled(std::string_view text, std::string_view form, double least, double most);
-/// Errors: whatif.rule.nothing.
+/// Return `reached`, or fail if the rule reached no node and no lag. Errors: whatif.rule.nothing.
 Result<Reached> reached_something(Reached reached, std::string_view option, std::string_view value,
                                   const std::string& why);
 
 Result<Reached> change_scale(std::string_view value, sim::SimInput& input);
 Result<Reached> change_scale_node(std::string_view value, sim::SimInput& input);
 Result<Reached> change_remove(std::string_view value, sim::SimInput& input);
-/// The job that is generated with another number along an axis. Nothing where the job is not as it was generated.
+/// Generate the job with another number along an axis; nullopt if the job is not as it was generated.
 std::optional<Result<Reached>> change_generated(std::string_view option, int64_t gen::StepOptions::*axis,
                                                 int64_t wanted, sim::SimInput& input);
 

@@ -1,7 +1,7 @@
-// What if? A change makes a job another one by a documented rule (kChanges): less time for a kind of node, no nodes of
-// a kind, a slower rank, no overlap, more replicas. The sensitivity of a job says the other way round what 10 % less of
-// each kind of time would save: along the critical path in one pass, and simulated. No measurement stands behind a
-// changed job; how far the simulation of the unchanged one is off is for the caller to say beside it.
+// What-if analysis. A change turns a job into another one by a documented rule (kChanges): less time for a kind
+// of node, no nodes of a kind, a slower rank, no overlap, more replicas. Conversely, the sensitivity of a job is
+// the time saved by 10 % less of each kind of time: along the critical path in one pass, and simulated. A changed
+// job has no measurement; callers should report the error of the simulated unchanged job beside the result.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ namespace chakra::whatif {
 
 // ---- kinds of time ---------------------------------------------------------------------------------
 
-/// What time of a job is spent on. Every node is of one kind, and the lags of dependencies are a kind.
+/// The kinds of time in a job. Every node is of one kind, and the lags of dependencies are a kind.
 enum class Kind : uint8_t {
   compute,
   copy,
@@ -54,7 +54,7 @@ inline constexpr std::array<KindRow, 11> kKinds{{
     {"collective", "collectives, from the time when the last member has come"},
 }};
 
-/// Several kinds under one name.
+/// Several kinds with one name.
 struct SumRow {
   std::string_view name, description;
   uint32_t kinds;  ///< bits, by Kind
@@ -66,8 +66,8 @@ inline constexpr std::array<SumRow, 3> kSums{{
     {"communication", "message and collective", bit(Kind::message) | bit(Kind::collective)},
 }};
 
-/// What is computed: kinds of Kind::compute, those of operators that `chakra list work` has. All of them together are
-/// it.
+/// The kinds of computation: parts of Kind::compute, which are the kinds of
+/// operators in `chakra list work`. All kinds together are Kind::compute.
 enum class Work : uint8_t {
   matrix,
   convolution,
@@ -106,18 +106,18 @@ inline constexpr std::array<KindRow, 16> kWorks{{
 }};
 constexpr uint32_t bit(Work work) { return 1u << static_cast<uint32_t>(work); }
 
-/// A kind of time; of computation and collectives also which ones.
+/// A kind of time; for computations and collectives also a part of the kind.
 struct TimeClass {
   Kind kind = Kind::compute;
   trace::CommType type = trace::CommType::unknown;  ///< of collectives; unknown: all
   std::string group;              ///< of collectives, a pattern; "*": all. "" is the group of all ranks
-  std::optional<Work> work = {};  ///< of computation; none: all
+  std::optional<Work> work = {};  ///< of computation; absent: all
   auto operator<=>(const TimeClass&) const = default;
 };
-/// "compute", "all_reduce", "all_reduce:dp".
+/// Return "compute", "all_reduce", "all_reduce:dp".
 std::string name(const TimeClass& time);
 
-/// What a rule is for: kinds, or computations of a kind, or collectives of a type, or of a type and a group.
+/// The target of a rule: kinds, or computations of a kind, or collectives of a type, or of a type and a group.
 struct Selector {
   uint32_t kinds = 0;  ///< bits, by Kind
   uint32_t works = 0;  ///< of compute: bits, by Work; 0: all
@@ -125,83 +125,83 @@ struct Selector {
   std::optional<std::string> group;  ///< a pattern (sim::matches_pattern)
 };
 Selector selector_of(const TimeClass& time);
-/// A name of kKinds, kWorks or kSums, the name of a collective in small letters ("all_reduce"), or "collective",
-/// followed by
-/// ":GROUP" for those of one group. Errors: whatif.kind.unknown.
+/// Parse a name of kKinds, kWorks or kSums, the name of a collective in
+/// small letters ("all_reduce"), or "collective", followed by ":GROUP"
+/// for the collectives of one group. Errors: whatif.kind.unknown.
 Result<Selector> parse_selector(std::string_view text);
 
-/// What the time of a piece of the critical path is; nothing for what no rule can change (the start of a rank, the
-/// initial condition of a stream).
+/// Return the kind of time of a piece of the critical path; nullopt if no rule
+/// can change the piece (the start of a rank, the initial condition of a stream).
 std::optional<TimeClass> class_of(const sim::PathPiece& piece);
 
-/// What a rule reached.
+/// The nodes and the time that a rule reached.
 struct Reached {
   int64_t nodes = 0;        ///< or dependencies with a lag
-  Picoseconds time_ps = 0;  ///< their time before, as far as the trace or the recording says it
+  Picoseconds time_ps = 0;  ///< time before the change, as far as known from the trace or the recording
   Findings findings = {};   ///< about the changed job
 };
 
-/// The selected time takes `factor` of itself: durations, lags, recorded transfers, and communication that the network
-/// prices, each round of it. A collective or message counts where one of its nodes is selected. Tiers of storage move
-/// at 1 / factor of their rate. Requires a job of traces (not by classes). Cost: O(nodes + edges).
+/// Multiply the selected time by `factor`: durations, lags, recorded transfers, and communication that the
+/// network prices, each round of it. A collective or message counts if one of its nodes is selected. Tiers of
+/// storage move at 1 / factor of their rate. Requires a job of traces (not by classes). Cost: O(nodes + edges).
 Reached scale(sim::SimInput& input, const Selector& selector, double factor);
-/// The same with a factor of its own, next(), for each node, lag, collective and message, and one for all tiers.
+/// The same with a separate factor, next(), for each node, lag, collective and message, and one for all tiers.
 Reached scale_each(sim::SimInput& input, const Selector& selector, const std::function<double()>& next);
 /// The same for nodes whose name matches the pattern (sim::matches_pattern).
 Reached scale_named(sim::SimInput& input, std::string_view pattern, double factor);
-/// The selected nodes take no time, and no rank waits for another at them; what a stream leaves between a node that is
-/// gone and the next one is gone, too. The same requirement and cost.
+/// Remove the time of the selected nodes. No rank waits for another rank at a removed node; the gap of
+/// a stream between a removed node and the next one is removed, too. The same requirement and cost.
 Reached remove(sim::SimInput& input, const Selector& selector);
 
 // ---- changes ---------------------------------------------------------------------------------------
 
 struct ChangeRow {
   std::string_view name;         ///< the option is --name
-  std::string_view value;        ///< as --help calls it
-  std::string_view description;  ///< what it does
+  std::string_view value;        ///< as in --help
+  std::string_view description;  ///< the effect
   std::string_view assumes;
-  /// Errors: those of the value, and those of a rule that the job has nothing for (whatif.rule.nothing).
+  /// Errors: those of the value, and whatif.rule.nothing if the rule reaches no part of the job.
   Result<Reached> (*apply)(std::string_view value, sim::SimInput& input);
-  bool once = false;  ///< a second one would contradict the first
+  bool once = false;  ///< a second use would contradict the first
 };
-/// In the order in which they are applied.
+/// In the order of application.
 extern const std::span<const ChangeRow> kChanges;
 
 // ---- sensitivity -----------------------------------------------------------------------------------
 
-/// How much less of a kind of time the sensitivity asks for.
+/// The reduction of each kind of time in the sensitivity.
 inline constexpr double kLess = 0.10;
-/// By how much slope and simulation may differ, of the larger one, before the path is said to change.
+/// The difference of slope and simulation, relative to the larger one, above which the path counts as changed.
 inline constexpr double kPathChanges = 0.20;
 
 struct Sensitivity {
   struct Row {
     std::string name;               ///< "compute", "all_reduce:dp", "time per byte of dimension 0 (Ring)"
-    std::optional<TimeClass> time;  ///< none: a class of links
-    Picoseconds on_path_ps = 0;  ///< of the critical path; of links: in proportion to their latency, or time per byte
-    double slope_ps = 0;         ///< what kLess saves by the slope: kLess x on_path_ps
+    std::optional<TimeClass> time;  ///< absent: a class of links
+    Picoseconds on_path_ps = 0;  ///< of the critical path; of links: in proportion to the latency, or the time per byte
+    double slope_ps = 0;         ///< time saved by kLess, by the slope: kLess x on_path_ps
     Picoseconds saved_ps = 0;    ///< the same, simulated
-    bool path_changes = false;   ///< the two differ by more than kPathChanges, and by more than 0.1 % of the total
+    bool path_changes = false;   ///< slope and simulation differ by more than kPathChanges, and 0.1 % of the total
   };
   Picoseconds total_ps = 0;
-  std::vector<Row> rows;  ///< by saved_ps, the most first
+  std::vector<Row> rows;  ///< by saved_ps, largest first
 };
 
-/// The kinds of time of the critical path of a run of `input`, with their time on it: slopes, if the run had
-/// SimInput::decisive_path. Cost: O(pieces + nodes of the ranks on the path).
+/// Return the kinds of time on the critical path of a run of `input`, with the time on the path:
+/// slopes, if the run had SimInput::decisive_path. Cost: O(pieces + nodes of the ranks on the path).
 std::vector<Sensitivity::Row> path_classes(const sim::SimInput& input, const sim::SimReport& report);
 
-/// Rows of classes of links, where the network prices transfers; the slopes by pricing the critical path's transfers
-/// again. Errors: those of simulate.
+/// Return rows of classes of links, if the network prices transfers. Slopes come
+/// from pricing the critical path's transfers again. Errors: those of simulate.
 Result<std::vector<Sensitivity::Row>> link_rows(const sim::SimInput& input);
 
-/// Of `before`, a run of `input`. Classes of links where the network prices transfers: 10 % less latency, 10 % less
-/// time per byte. Errors: those of simulate. Cost: a simulation for each kind of time that the critical path has, two
-/// for each class of links, and one more.
+/// Return the sensitivity, given `before`, a run of `input`. Classes of links, if the network prices
+/// transfers: 10 % less latency, 10 % less time per byte. Errors: those of simulate. Cost: a
+/// simulation for each kind of time on the critical path, two for each class of links, and one more.
 Result<Sensitivity> sensitivity(const sim::SimInput& input, const sim::SimReport& before);
 
-/// The same job again; what only one run is for (timeline, progress, waits) is left out. Cost: O(ranks); the columns of
-/// the traces are shared.
+/// Return a copy of the job without the parts for a single run (timeline,
+/// progress, waits). Cost: O(ranks); the columns of the traces are shared.
 sim::SimInput copy_of(const sim::SimInput& input);
 
 }  // namespace chakra::whatif

@@ -1,4 +1,4 @@
-// What tests of several rooms need: where the test data is, folders that go away, text read from files.
+// Helpers for the tests of several rooms: the folder of test data, temporary folders, text read from files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace chakra::testing {
 
-/// The folder that `variable` names, or `fallback`; empty if it is not there.
+/// Return the folder that `variable` names, or `fallback`; empty if the folder does not exist.
 inline std::string folder_from(const char* variable, const char* fallback) {
   const char* given = std::getenv(variable);
   const std::string path = given ? given : fallback;
@@ -21,7 +21,7 @@ inline std::string folder_from(const char* variable, const char* fallback) {
 inline std::string data_folder() { return folder_from("CHAKRA_TEST_DATA", "../shared/data"); }
 inline std::string golden_folder() { return folder_from("CHAKRA_TEST_GOLDEN", "../shared/golden"); }
 
-/// Leaves the test where the real data is absent.
+/// Skip the test if the real data is absent.
 #define CHAKRA_NEEDS_DATA() \
   if (::chakra::testing::data_folder().empty()) GTEST_SKIP() << "no test data (CHAKRA_TEST_DATA)"
 
@@ -46,7 +46,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// Unpacks a tar file, compressed or not, into a folder.
+/// Unpack a tar file, compressed or not, into a folder.
 inline void unpack(const std::string& tar, const std::string& folder) {
   std::filesystem::create_directories(folder);
   const bool zstd = tar.ends_with(".zst");
@@ -61,7 +61,7 @@ inline std::string must_read(const std::string& path) {
   return text ? *text : std::string();
 }
 
-/// A pattern for EXPECT_DEATH that is this text.
+/// Return a pattern for EXPECT_DEATH that matches this text literally.
 inline std::string literal(std::string_view text) {
   std::string pattern;
   for (const char c : text) {
@@ -71,7 +71,7 @@ inline std::string literal(std::string_view text) {
   return pattern;
 }
 
-/// The tag of a result's error, or "" if it has none.
+/// Return the tag of a result's error, or "" without an error.
 template <class T>
 std::string tag_of(const Result<T>& result) {
   return result ? std::string() : result.error().tag;

@@ -1,8 +1,8 @@
-// mlcommons/chakra's feeder: the nodes of one .et file by data_deps, lowest id first. The caller says what is done:
-// freeChildrenNodes(id) frees those that wait for `id`, removeNode(id) forgets it.
+// mlcommons/chakra's feeder: the nodes of one .et file by data_deps, lowest id first. The caller reports
+// progress: freeChildrenNodes(id) frees the nodes that wait for `id`, removeNode(id) drops the node.
 #pragma once
 
-// mlcommons/chakra's header brings these in, and programs rely on it.
+// mlcommons/chakra's header includes these, and programs rely on it.
 #include <cstdint>
 #include <fstream>  // IWYU pragma: keep
 #include <memory>   // IWYU pragma: keep
@@ -20,11 +20,11 @@ struct FeederState;
 
 class ETFeeder {
  public:
-  /// Reads the file once and keeps 24 bytes per node and 4 per edge; a node's bytes are read again when it is handed
-  /// out. The file may be packed (gzip, zstd) or of another form: then the bytes stay in memory.
+  /// Read the file once and keep 24 bytes per node and 4 per edge; the bytes of a node are read again when the
+  /// node is returned. The file may be packed (gzip, zstd) or of another format: then all bytes stay in memory.
   /// Throws std::runtime_error: the errors of io::open_nodes; a duplicate id (feed.id.duplicate).
   ETFeeder(std::string filename);  // NOLINT: mlcommons/chakra's is not explicit
-  /// `cached_bytes`: how much of the file is kept, at least a page of 64 KiB.
+  /// `cached_bytes`: size of the file cache, at least a page of 64 KiB.
   ETFeeder(std::string filename, uint64_t cached_bytes);
   ~ETFeeder();
   ETFeeder(const ETFeeder&) = delete;
@@ -32,23 +32,23 @@ class ETFeeder {
 
   static constexpr uint64_t kCachedBytes = uint64_t{2} << 20;
 
-  /// A node of the user's own, or one that was removed. It becomes issuable when what it waits for has been freed,
-  /// unless it was issued before.
+  /// Add a new node, or a removed one. The node becomes issuable when
+  /// all its dependencies are freed, unless it was issued before.
   void addNode(std::shared_ptr<ETFeederNode> node);
-  /// Forgets it: lookupNode() no longer finds it. One that is issuable is still issued, as by mlcommons/chakra's; an
-  /// id that is not in the feeder is none of its business.
+  /// Drop a node: lookupNode() no longer finds it. An issuable node is
+  /// still issued, as in mlcommons/chakra; an unknown id has no effect.
   void removeNode(uint64_t node_id);
-  /// There are nodes that have not been removed, or were issuable then and have not been issued.
+  /// Return whether nodes remain that were not removed, or that were removed while issuable and not issued yet.
   bool hasNodesToIssue();
-  /// The lowest id whose dependencies are freed; null while none is. Throws std::runtime_error where none can ever
-  /// be: the rest waits for nodes that are not in the file (feed.dep.dangling), or for each other (feed.dep.cycle).
+  /// Return the node of the lowest id with freed dependencies; null if there is none yet. Throws std::runtime_error if
+  /// all remaining nodes wait for ids that are not in the file (feed.dep.dangling), or for each other (feed.dep.cycle).
   std::shared_ptr<ETFeederNode> getNextIssuableNode();
-  /// Makes it issuable (again), whatever it waits for. Throws as lookupNode.
+  /// Make a node issuable (again), regardless of its dependencies. Throws as lookupNode.
   void pushBackIssuableNode(uint64_t node_id);
-  /// The same object until it is removed. Throws std::out_of_range for a node that has been removed or is not in the
-  /// file.
+  /// Return the node; the same object until it is removed. Throws
+  /// std::out_of_range for a node that was removed or is not in the file.
   std::shared_ptr<ETFeederNode> lookupNode(uint64_t node_id);
-  /// The nodes that wait for this one need not do so any longer. Throws std::out_of_range for an unknown id.
+  /// Free the nodes that wait for this one from that wait. Throws std::out_of_range for an unknown id.
   void freeChildrenNodes(uint64_t node_id);
 
  private:

@@ -1,5 +1,5 @@
-// A node of mlcommons/chakra's feeder. It keeps the bytes of the file; fields are decoded when first asked for,
-// and libprotobuf's object is made when first asked for. Not to be used by two threads at once.
+// A node of mlcommons/chakra's feeder. It keeps the bytes of the file; fields and libprotobuf's
+// object are created on first access. A node must not be used by two threads at once.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct FeederState;
 class ETFeederNode {
  public:
   explicit ETFeederNode(std::shared_ptr<ChakraProtoMsg::Node> node);
-  /// From a serialised ChakraProtoMsg::Node, of which `id` is known.
+  /// From a serialised ChakraProtoMsg::Node with a known `id`.
   ETFeederNode(uint64_t id, std::string message);
   ~ETFeederNode();
   ETFeederNode(const ETFeederNode&) = delete;
@@ -26,11 +26,11 @@ class ETFeederNode {
   std::shared_ptr<ChakraProtoMsg::Node> getChakraNode();
 
   void addChild(std::shared_ptr<ETFeederNode> node);
-  /// Of a node of a feeder: the nodes of the file that wait for it, in file order, then those that were added. Added
-  /// ones are not kept alive: one that nobody else holds any more is left out.
+  /// For a node of a feeder: return the nodes of the file that wait for it, in file order,
+  /// then added ones. Added nodes are not kept alive: a node without other owners is left out.
   std::vector<std::shared_ptr<ETFeederNode>> getChildren();
 
-  // What the file does not say is 0, false or "". Attributes may be of any integer member.
+  // Missing fields are 0, false or "". Attributes may have any integer type.
   uint64_t id() { return id_; }
   std::string name();
   bool is_cpu_op();
@@ -47,7 +47,7 @@ class ETFeederNode {
   uint32_t comm_tag();
   std::string pg_name();
 
-  /// Attributes that have no function of their own above. get_other_attr throws std::out_of_range without one.
+  /// Attributes without a function above. get_other_attr throws std::out_of_range if the attribute is missing.
   const ChakraProtoMsg::AttributeProto& get_other_attr(const std::string& attr_name) const;
   bool has_other_attr(const std::string& attr_name) const;
 
@@ -68,7 +68,7 @@ class ETFeederNode {
   std::string message_;
   mutable std::shared_ptr<ChakraProtoMsg::Node> node_;
   mutable std::unique_ptr<Fields> fields_;
-  std::weak_ptr<FeederState> feeder_;  ///< whose file it is from
+  std::weak_ptr<FeederState> feeder_;  ///< of the node's file
   std::vector<std::weak_ptr<ETFeederNode>> children_;
 
   friend struct FeederState;

@@ -1,5 +1,5 @@
-// A node of a JSON trace as mlcommons/chakra's WrapperNode hands it out ({"workload_graph": [{"Id": 1, "Name": "a",
-// "NodeType": 4, "is_cpu_op": false, "runtime": 5, "data_deps": []}]}). A handle: copies are the same node.
+// A node of a JSON trace as returned by mlcommons/chakra's WrapperNode ({"workload_graph": [{"Id": 1, "Name":
+// "a", "NodeType": 4, "is_cpu_op": false, "runtime": 5, "data_deps": []}]}). A handle: copies are the same node.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 class JSONNode {
  public:
   struct Graph;
-  JSONNode() = default;  ///< no node: nothing may be asked of it
+  JSONNode() = default;  ///< no node: no getter may be called
   JSONNode(std::shared_ptr<Graph> graph, size_t row);
 
-  // What the file does not say is 0, false or "".
+  // Missing fields are 0, false or "".
   uint64_t id() const;
   std::string name() const;
   int type() const;  ///< a number of ChakraProtoMsg::NodeType
@@ -27,7 +27,7 @@ class JSONNode {
   uint32_t getCommSrc() const;
   uint32_t getCommDst() const;
   uint32_t getCommTag() const;
-  /// Those that wait for it, in file order.
+  /// Return the nodes that wait for this one, in file order.
   std::vector<JSONNode> getChildren() const;
 
   bool operator==(const JSONNode& other) const { return graph_ == other.graph_ && row_ == other.row_; }

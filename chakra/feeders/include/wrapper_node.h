@@ -1,5 +1,5 @@
-// mlcommons/chakra's feeder for .et files and JSON files behind one class: it holds a current node, which
-// getNextIssuableNode() and lookupNode() set and the getters describe.
+// mlcommons/chakra's feeder for .et and JSON files in one class. It has a current
+// node, which getNextIssuableNode() and lookupNode() set and the getters read.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "chakra/feeders/include/et_feeder_node.h"
 #include "chakra/feeders/include/json_node.h"
 
-/// mlcommons/chakra's own tests name the type of a JSON node so.
+/// mlcommons/chakra's own tests use this name for a JSON node.
 using JSON = JSONNode;
 
 /// Copies share the feeder. Getters require a current node (isValidNode).
@@ -21,20 +21,20 @@ class WrapperNode {
   WrapperNode() = default;
   explicit WrapperNode(std::string filename) { createWrapper(std::move(filename)); }
 
-  /// FILE.et or FILE.json. Throws std::runtime_error for another name, a file that cannot be read (that of ETFeeder,
-  /// base.spec.*), or a node without an id of its own (feed.id.duplicate, feeders.json.node).
+  /// Open FILE.et or FILE.json. Throws std::runtime_error for another name, an unreadable file (that of
+  /// ETFeeder, base.spec.*), or a node with a missing or duplicate id (feed.id.duplicate, feeders.json.node).
   void createWrapper(std::string filename);
   void releaseMemory();
 
   std::shared_ptr<Chakra::ETFeederNode> getProtobufNode() { return node_; }
   JSONNode getJSONNode() { return json_node_; }
 
-  // As those of ETFeeder, for the form of the file.
+  // As in ETFeeder, for the format of the file.
   void addNode(JSONNode node);
   void addNode(std::shared_ptr<Chakra::ETFeederNode> node);
   void removeNode(uint64_t node_id);
   bool hasNodesToIssue();
-  void getNextIssuableNode();  ///< no current node where none is issuable
+  void getNextIssuableNode();  ///< no current node if no node is issuable
   void pushBackIssuableNode(uint64_t node_id);
   void lookupNode(uint64_t node_id);  ///< throws std::out_of_range
   void freeChildrenNodes(uint64_t node_id);

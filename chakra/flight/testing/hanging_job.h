@@ -1,5 +1,5 @@
-// Random jobs in which one thing goes wrong, run until nothing moves: each rank does its calls in order, and a call
-// ends when all members are at it and have called the same. What is true of the job is known from what was done to it.
+// Random jobs with one fault, run until no rank can move: each rank makes its calls in order, and a call
+// ends when all members have made the same call. The fault determines the truth about the job.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct MadeCall {
   std::string operation;  ///< "send", "recv" or a collective
   int64_t elements = 0;
   int64_t src = -1, dst = -1;
-  int64_t index = 0;  ///< of the group's collectives on this rank
+  int64_t index = 0;  ///< among the group's collectives on this rank
   bool done = false;
   bool same(const MadeCall& o) const {
     return group == o.group && index == o.index && operation == o.operation && elements == o.elements;
@@ -25,7 +25,7 @@ struct MadeCall {
 struct HangingJob {
   Fault fault = Fault::none;
   int64_t culprit = -1;
-  MadeCall at;         ///< the call that the truth names
+  MadeCall at;         ///< the expected call
   bool tie = false;    ///< two members, so that neither side is the majority
   bool ahead = false;  ///< hosts do not wait for their devices
   std::vector<MadeGroup> groups;
@@ -91,7 +91,7 @@ class JobMaker {
 
   bool is_message(const MadeCall& call) const { return call.src >= 0; }
 
-  /// False where the random job has no place for the fault.
+  /// Insert the fault; false if the random job has no place for the fault.
   bool break_it() {
     const size_t r = random_.below(job_.programs.size());
     std::vector<MadeCall>& program = job_.programs[r];
@@ -138,7 +138,7 @@ class JobMaker {
     return true;
   }
 
-  /// Until nothing moves.
+  /// Run until no rank can move.
   void run() {
     std::vector<size_t> next(job_.programs.size(), 0);
     const auto current = [&](int64_t rank) -> MadeCall* {

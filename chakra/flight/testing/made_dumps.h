@@ -1,6 +1,6 @@
-// Dumps of jobs that hang, with what is true about them: collectives over random groups, all ranks in one global order,
-// and one thing that goes wrong. Written as PyTorch's flight recorder does: JSON by dump_json(), pickle by c10's
-// Pickler.
+// Dumps of jobs that hang, with a known truth: collectives over random groups,
+// all ranks in one global order, and one fault. Written as by PyTorch's flight
+// recorder: JSON as by dump_json(), pickle as by c10's Pickler.
 #pragma once
 
 #include <fmt/core.h>
@@ -79,7 +79,7 @@ inline std::string to_json(const MadeDump& dump) {
                      entries.empty() ? "" : fmt::format(R"("entries":[{}],)", entries), config, status);
 }
 
-/// As torch/csrc/jit/serialization/pickler.cpp writes values: protocol 2, texts memoised by value.
+/// Writes values as torch/csrc/jit/serialization/pickler.cpp does: protocol 2, texts memoised by value.
 class Pickler {
  public:
   std::string bytes = "\x80\x02";

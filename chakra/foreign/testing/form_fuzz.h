@@ -1,4 +1,4 @@
-// What the fuzz targets of the forms share.
+// Helpers for the fuzz targets of the forms.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace chakra::foreign::testing {
 
-/// Rows that have forgotten the text they come from can be written, or are refused as what no text holds.
+/// Check that rows without their original text can be written, or are rejected because no text can hold the rows.
 inline void write_without_text(const uint8_t* data, size_t size, const Options& options) {
   Findings findings;
   auto source = ByteSource::from_memory({reinterpret_cast<const char*>(data), size});
@@ -21,8 +21,8 @@ inline void write_without_text(const uint8_t* data, size_t size, const Options& 
   if (!text && text.error().message().find("read again") != std::string::npos) __builtin_trap();
 }
 
-/// Any bytes as a form: read, or refused with a tag; a read job has an order, and can be written as text where the
-/// form is written.
+/// Read any bytes as a form: the bytes are read, or rejected with a tag. A job read
+/// has an order, and can be written as text if the form can be written.
 inline int fuzz_form(std::string_view form, const uint8_t* data, size_t size) {
   Options options;
   options.dims = {2, 2};

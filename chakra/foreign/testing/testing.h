@@ -1,4 +1,4 @@
-// What the tests of the forms share: reading from memory, and every prefix of a sample.
+// Helpers for the tests of the forms: read from memory, and check every prefix of a sample.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,13 +22,13 @@ inline Result<std::string> write_memory(std::string_view form, const Job& job, F
   return to_text(form, job, findings ? *findings : ignored);
 }
 
-/// "" or the tag of the error.
+/// Return "" or the tag of the error.
 inline std::string tag_of_memory(std::string_view form, std::string_view text, const Options& options = {}) {
   const auto job = read_memory(form, text, options);
   return job ? "" : job.error().tag;
 }
 
-/// What differs between two jobs, "" if nothing does.
+/// Return the difference between two jobs, "" if the jobs are equal.
 inline std::string difference_of(const trace::TraceSet& a, const trace::TraceSet& b) {
   if (a.ranks.size() != b.ranks.size()) return "the number of ranks";
   for (size_t r = 0; r < a.ranks.size(); ++r)
@@ -36,7 +36,7 @@ inline std::string difference_of(const trace::TraceSet& a, const trace::TraceSet
   return "";
 }
 
-/// Each prefix that ends before `complete` is an error with a tag of the form and a place.
+/// Expect for each prefix that ends before `complete` an error with a tag of the form and a place.
 inline void expect_prefixes_refused(std::string_view form, std::string_view sample, size_t complete,
                                     const Options& options = {}, size_t step = 1) {
   ASSERT_EQ(tag_of_memory(form, sample, options), "");

@@ -1,4 +1,4 @@
-// Carries a job out where communication takes no time: for tests of generated steps.
+// Executes a job whose communication takes no time: for tests of generated steps.
 #pragma once
 
 #include <fmt/core.h>
@@ -18,8 +18,8 @@ using trace::NodeType;
 using trace::Trace;
 using trace::TraceSet;
 
-/// Finish times where communication takes no time: the longest path through all ranks' deps, messages and collectives,
-/// found without any of the simulator.
+/// Return finish times if communication takes no time: the longest path through
+/// all ranks' deps, messages and collectives, computed without the simulator.
 struct Outcome {
   std::vector<Picoseconds> finish, busy;  ///< per rank
   size_t left = 0;                        ///< nodes that could not run
@@ -49,7 +49,7 @@ struct Outcome {
 
  private:
   using Ref = std::pair<size_t, NodeId>;
-  /// What starts together: the members of a collective, or a send and its receive.
+  /// Nodes that start together: the members of a collective, or a send and its receive.
   struct Meeting {
     std::vector<Ref> members;
     size_t expected = 0, come = 0;

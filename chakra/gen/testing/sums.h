@@ -1,4 +1,4 @@
-// What generated steps sum up to, for tests against closed forms.
+// Sums over generated steps, for tests against closed forms.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace chakra::testing {
 
 inline const gen::Model& known(std::string_view name) { return gen::find_model(name)->model; }
 
-/// Of the job that step() makes of these options; empty, and a failure of the test, where it makes none.
+/// Return sums of the job that step() makes of these options; empty, and a failure of the test, if step() fails.
 inline gen::StepStats stats_of(const gen::StepOptions& o) {
   const auto job = gen::step(o);
   EXPECT_TRUE(job) << job.error().message();

@@ -24,7 +24,7 @@ inline Fabric must_parse(const std::string& text) {
   return fabric ? *fabric : Fabric{};
 }
 
-/// Any topologies in any number of dimensions; with `odd`, some links unlike the others.
+/// Return any topologies in any number of dimensions; with `odd`, some links differ from the others.
 inline Fabric random_fabric(Prng& random, int64_t most_ranks, bool odd) {
   Fabric fabric;
   fabric.routing.kind = Routing::single;
@@ -43,7 +43,7 @@ inline Fabric random_fabric(Prng& random, int64_t most_ranks, bool odd) {
   return fabric;
 }
 
-/// A connected graph: a ring of all devices, one way round, and any other links.
+/// Return a connected graph: a ring of all devices in one direction, and any other links.
 inline Fabric random_graph(Prng& random, bool equal_latencies) {
   const int64_t ranks = random.between(1, 12), switches = random.between(0, 6), devices = ranks + switches;
   std::set<std::pair<int64_t, int64_t>> joined;
@@ -76,7 +76,7 @@ inline Path sum_of(const Fabric& fabric, const std::vector<LinkId>& route) {
   return path;
 }
 
-/// The route is a chain of links from one rank to the other, through no device twice, and costs what path() says.
+/// Check that the route is a chain of links between the ranks, passes no device twice, and costs the same as path().
 inline void check_route(const Fabric& fabric, int64_t from, int64_t to) {
   std::vector<LinkId> route;
   fabric.route(from, to, route);

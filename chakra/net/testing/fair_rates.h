@@ -1,4 +1,4 @@
-// Max-min fair rates by a method of their own, for tests.
+// Max-min fair rates by a separate method, for tests.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Problem {
   }
 };
 
-/// All rates grow by the most that all links allow; then those that cannot grow stop. No heap, no shares kept.
+/// Raise all rates by the most that all links allow, then stop the rates that cannot grow. No heap, no shares kept.
 inline std::vector<double> fill(const Problem& p) {
   std::vector<double> rate(p.flows(), 0), left = p.capacity;
   std::vector<bool> stopped(p.flows(), false);

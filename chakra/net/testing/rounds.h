@@ -1,4 +1,4 @@
-// Rounds of messages for tests, and what they take where each link carries its load at its rate.
+// Rounds of messages for tests, and their times if each link carries its load at its rate.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace chakra::net::testing {
 
-using Round = std::vector<std::pair<int64_t, int64_t>>;  ///< who sends to whom
+using Round = std::vector<std::pair<int64_t, int64_t>>;  ///< sender and receiver
 
-/// When the busiest link has carried a round in which each message has one byte, in seconds.
+/// Return when the busiest link has carried a round in which each message has one byte, in seconds.
 inline double round_time(const Fabric& fabric, const Round& round) {
   std::vector<double> bytes(fabric.trunk_count());
   std::vector<Use> uses;

@@ -1,12 +1,12 @@
-// Programs of known truth for what recordings of devices lack: waits of the CPU for what a kernel writes, work inside
-// graphs, events that were recorded long before.
+// Programs with a known truth for gaps in recordings of devices: CPU waits for values that
+// a kernel writes, work inside graphs, events that were recorded long before.
 #pragma once
 
 #include "chakra/recording/testing/programs.h"
 
 namespace chakra::recording::testing {
 
-/// A kernel that the CPU waits for by reading memory that it writes shortly before its end.
+/// Run a kernel that writes memory shortly before its end, while the CPU polls that memory.
 inline void spin_for(Machine& m, const char* kernel) {
   m.op("vendor::notify", [&] { m.launch(7, 900'000, 1'100'000, false, kernel); });
   m.spin(7, 96);
@@ -16,8 +16,8 @@ inline void kernels(Machine& m, int count, int64_t least, int64_t most) {
   for (int i = 0; i < count; ++i) kernel_op(m, 7, least, most, 3'000, 8'000);
 }
 
-/// A kernel of 1 ms on an idle device, beside which the host works for as long or for less than half as long; then it
-/// waits by a call. `percent` of them seem to be waited for.
+/// Run kernels of 1 ms on an idle device; the host works beside each kernel for as long, or for less than
+/// half as long, and then waits by a call. The host seems to wait for `percent` of the kernels.
 inline void work_beside(Machine& m, int rounds, int percent) {
   for (int i = 0; i < rounds; ++i) {
     m.op("vendor::start", [&] { m.launch(7, 1'000'000, 1'000'000, false, "by_chance"); });

@@ -1,6 +1,6 @@
-// Synthetic recordings whose truth is known: a model of a host with threads and a device with streams
-// runs a program, writes down what PyTorch's two observers would have seen, and can run the same
-// program again with other kernel durations. It shares no code with the linker.
+// Synthetic recordings with a known truth: a model of a host with threads and a device with streams
+// runs a program, writes the output that PyTorch's two observers would have written, and can run the
+// same program again with other kernel durations. The model shares no code with the linker.
 #pragma once
 
 #include <fmt/core.h>
@@ -19,9 +19,9 @@ namespace chakra::recording::testing {
 struct MachineOptions {
   int rank = 0, ranks = 1;       ///< of a job; each rank is a machine
   double device_scale = 1;       ///< kernels and copies take this much of their time
-  bool scale_unrecorded = true;  ///< those that are not recorded, too
+  bool scale_unrecorded = true;  ///< unrecorded kernels, too
   double host_scale = 1;         ///< the host takes this much of its time
-  bool name_thirds = false;      ///< every third kernel that a program gives no name is called third_kernel
+  bool name_thirds = false;      ///< every third kernel without a name in the program is called third_kernel
   std::string named;             ///< kernels of this name ...
   double named_scale = 1;        ///< ... take this much of their time
   bool named_dropped = false;    ///< ... or do not run, though the host launches them
@@ -43,7 +43,7 @@ class Machine {
 
   // ---- what a program consists of ----------------------------------------------------------------------
 
-  /// An operator (or annotation) around what `body` does.
+  /// Run an operator (or annotation) around the work of `body`.
   void op(const std::string& name, const std::function<void()>& body, bool annotation = false) {
     const size_t id = ops_.size();
     const bool has_caller = !open_.empty() && ops_[open_.back()].thread == thread_;
@@ -60,11 +60,11 @@ class Machine {
   void work(int64_t least, int64_t most) { now_ += host(least, most); }
   int64_t choose(int64_t least, int64_t most) { return host_.between(least, most); }
 
-  /// Launches and waits are for this device from now on.
+  /// Launch and wait on this device from now on.
   void use_device(int64_t device) { on_device_ = device; }
 
-  /// Launches a kernel of a random duration. One that fills the device lets nothing else begin while
-  /// it runs.
+  /// Launch a kernel of a random duration. While a kernel that
+  /// fills the device runs, no other operation can begin.
   void launch(int64_t stream, int64_t least, int64_t most, bool fills_device = false,
               std::string_view name = kSomeKernel) {
     if (o_.name_thirds && name == kSomeKernel && ++unnamed_ % 3 == 0) name = "third_kernel";
@@ -80,7 +80,7 @@ class Machine {
     if (fills_device) full_until_[on_device_] = end;
   }
 
-  /// Another thread does `body` while this one waits, in no operator; each hand-over takes a while.
+  /// Run `body` on another thread while this thread waits outside all operators; each hand-over takes a while.
   void on_thread(int64_t thread, const std::function<void()>& body) {
     const int64_t caller = thread_;
     now_ += host(10'000, 20'000);
@@ -90,7 +90,7 @@ class Machine {
     now_ += host(10'000, 20'000);
   }
 
-  /// Launches the kernel of an all-reduce of all ranks and returns when it begins, which is when this rank has come.
+  /// Launch the kernel of an all-reduce of all ranks; return its begin, which is the arrival time of this rank.
   int64_t launch_all_reduce(int64_t stream, int64_t bytes) {
     const int64_t begin = now_;
     now_ += host(3'000, 6'000);
@@ -100,7 +100,7 @@ class Machine {
     device_ops_.back().all_reduce_bytes = bytes;
     return device_ops_.back().start;
   }
-  /// The all-reduce that was launched last on this rank ends.
+  /// End the last launched all-reduce of this rank.
   void end_all_reduce(int64_t stream, int64_t end) {
     DeviceOp& op = device_ops_.back();
     op.dur = end - op.start;
@@ -110,10 +110,10 @@ class Machine {
 
   struct GraphNode {
     int64_t stream, least, most;
-    int after;  ///< the node of another stream that it waits for; -1: none
+    int after;  ///< the node of another stream to wait for; -1: no such node
     bool recorded = true;
   };
-  /// Launches a graph: its first kernels begin a while after the call began.
+  /// Launch a graph: the first kernels begin a while after the call began.
   void launch_graph(const std::vector<GraphNode>& nodes) {
     const int64_t begin = now_;
     now_ += host(20'000, 30'000);
@@ -156,7 +156,7 @@ class Machine {
     blocking("cudaDeviceSynchronize", "Context Sync", -1, end);
   }
 
-  /// A copy to pageable memory: the call returns when the copy has ended.
+  /// Copy to pageable memory: the call returns when the copy has ended.
   void copy_to_host(int64_t stream, int64_t least, int64_t most) {
     const int64_t begin = now_;
     now_ += host(3'000, 6'000);
@@ -167,8 +167,8 @@ class Machine {
     calls_.push_back({"cudaMemcpyAsync", begin, now_, correlation, thread_});
   }
 
-  /// A copy from pageable memory: the call feeds it, so it waits for the copy's turn on the stream and
-  /// returns a little before the copy ends.
+  /// Copy from pageable memory: the call feeds the copy, so the call waits for the
+  /// copy's turn on the stream and returns a little before the copy ends.
   void copy_from_host(int64_t stream, int64_t least, int64_t most) {
     const int64_t begin = now_;
     now_ += host(3'000, 6'000);
@@ -179,13 +179,13 @@ class Machine {
     calls_.push_back({"cudaMemcpyAsync", begin, now_, correlation, thread_});
   }
 
-  /// A wait that nothing records: inside an operator, until the stream has nothing left to do.
+  /// Wait without any record: inside an operator, until the stream is idle.
   void wait_silently(int64_t stream) {
     if (const auto end = last_end(stream); end && *end > now_) now_ = *end;
     now_ += host(2'000, 4'000);
   }
 
-  /// The CPU reads memory until the last kernel of a stream has written it, `percent` of its time after it began.
+  /// Let the CPU poll memory that the last kernel of a stream writes at `percent` of the time of the kernel.
   void spin(int64_t stream, int64_t percent) {
     const Stream& s = stream_of(stream);
     now_ = std::max(now_, s.start + (*s.end - s.start) * percent / 100) + host(200, 500);
@@ -194,7 +194,7 @@ class Machine {
 
   // ---- what comes out ------------------------------------------------------------------------------------
 
-  /// From the first start to the last end, of host and device.
+  /// Return the time from the first start to the last end, of host and device.
   int64_t span() const {
     int64_t end = 0;
     for (const Op& op : ops_) end = std::max(end, op.end);

@@ -1,15 +1,15 @@
-// Programs whose truth is known: what a machine runs, and what its recordings must tell.
+// Programs with a known truth: the work of a machine, and the expected contents of the recordings.
 #pragma once
 
 #include "chakra/recording/testing/machine.h"
 
 namespace chakra::recording::testing {
 
-/// A program, the same for every machine it runs on.
+/// A program, the same for every machine.
 struct Program {
   const char* name;
-  bool device_matters;  ///< with faster kernels it would be faster
-  bool edges_matter;    ///< without launch and synchronisation edges its replay would be wrong
+  bool device_matters;  ///< with faster kernels, the program would be faster
+  bool edges_matter;    ///< without launch and synchronisation edges, a simulation would be wrong
   void (*run)(Machine& m);
 };
 
@@ -24,7 +24,7 @@ inline void steps(Machine& m, int count, const std::function<void()>& body) {
   }
 }
 
-/// An operator with one inside it that launches a kernel.
+/// Run an operator around another operator that launches a kernel.
 inline void kernel_op(Machine& m, int64_t stream, int64_t least, int64_t most, int64_t host_least, int64_t host_most) {
   m.op("aten::linear", [&] {
     m.work(host_least, host_most);

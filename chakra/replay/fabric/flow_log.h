@@ -1,4 +1,4 @@
-// What a rank received, message by message: for setting emulated traffic beside a simulation or a switch's counters.
+// Log of the messages that a rank received: to compare emulated traffic with a simulation or a switch's counters.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace chakra::replay::fabric {
 
-/// Nanoseconds since 1970.
+/// Return nanoseconds since 1970.
 int64_t now_ns();
 
 class FlowLog {
  public:
-  /// `name` empty: nothing is kept.
+  /// An empty `name` disables the log.
   FlowLog(std::string name, int64_t rank) : name_(std::move(name)), rank_(rank) {}
 
   void add(const Operation& operation, uint32_t round, int64_t source, uint64_t bytes, int64_t first_ns);
-  /// Writes NAME.RANK.csv. Errors: those of write_file.
+  /// Write NAME.RANK.csv. Errors: those of write_file.
   Result<void> write() const;
 
  private:

@@ -1,4 +1,4 @@
-// A link of a given rate, as the time from which its next bytes may pass.
+// A rate limit of a link, as the time from which the next bytes may pass.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@ struct Pace {
   Clock::time_point free{};
 
   bool may(Clock::time_point now) const { return free <= now; }
-  /// Time that passed unused counts for a millisecond at most, as much as timers may be late.
+  /// Account for sent bytes. Unused time counts for at most one millisecond, the tolerance for late timers.
   void take(Clock::time_point now, uint64_t bytes) {
     if (bytes_per_s <= 0) return;
     const auto begin = std::max(free, now - std::chrono::milliseconds(1));
     free = begin + std::chrono::nanoseconds(static_cast<int64_t>(1e9 * static_cast<double>(bytes) / bytes_per_s));
   }
-  /// Of a frame: what passes in half a millisecond.
+  /// Return the payload size of a frame: the bytes of half a millisecond.
   uint32_t frame_bytes() const {
     if (bytes_per_s <= 0) return kFrameBytes;
     return static_cast<uint32_t>(std::clamp(bytes_per_s / 2000, 4096.0, double{kFrameBytes}));

@@ -1,4 +1,4 @@
-// What the fabric does for an operation: the plan that the simulator would price, from this rank's side.
+// The plan of an operation in the fabric: the same plan that the simulator would price, from this rank's side.
 #pragma once
 
 #include <map>
@@ -13,9 +13,9 @@
 
 namespace chakra::replay::fabric {
 
-/// This rank's parts of an operation. A message is a plan of one part; who sends or receives is member 0.
+/// This rank's parts of an operation. A message is a plan of one part; the other rank is member 0.
 struct Prepared {
-  /// Must be the same text at all who take part: "ALL_REDUCE of 4096 bytes by ring among 4".
+  /// Must be the same text at all participants: "ALL_REDUCE of 4096 bytes by ring among 4".
   std::string agreement;
   UnitLayout layout;
   std::vector<coll::Part> parts;
@@ -27,9 +27,9 @@ class Plans {
   Plans(net::Fabric network, coll::Selection selection)
       : network_(std::move(network)), selection_(std::move(selection)) {}
 
-  /// Answers are kept by operation, size and members; those of all-to-alls with sizes of their own are not.
-  /// Errors: replay.fabric.bytes, replay.fabric.splits, replay.fabric.ranks. Cost: coll::choose()
-  /// and coll::parts_of() for a new one.
+  /// Return the plan of an operation. Plans are cached by operation, size and members, except
+  /// those of all-to-alls with uneven splits. Errors: replay.fabric.bytes, replay.fabric.splits,
+  /// replay.fabric.ranks. Cost: coll::choose() and coll::parts_of() for a new plan.
   Result<std::shared_ptr<const Prepared>> prepare(const Operation& operation);
 
  private:

@@ -1,12 +1,12 @@
-// The back end `fabric`: operations under way, who is ready for which, and what each rank is sent next.
+// The back end `fabric`: operations under way, readiness of ranks, and the next message for each rank.
 //
-// A rank that has started an operation invites those that send to it (Header::Kind::ready); data go only to who has
-// invited them. So no rank has to keep data of operations that it does not know yet, whatever the order in which ranks
-// start them; and the sources of later rounds, which are invited when the rounds before are nearly whole, do not take
-// the link from those of the round that runs.
+// A rank that has started an operation invites its senders (Header::Kind::ready); a sender sends data
+// only after the invitation. So a rank need not keep data of operations that it has not started, whatever
+// the order in which ranks start operations. Sources of later rounds are invited when the earlier rounds
+// are nearly complete, so that these sources do not take link capacity from the current round.
 //
-// In the simulator a sender does not wait for its receiver, and jobs are proved by that. So a send whose receiver does
-// not come counts as ended after a while; its data wait in a copy.
+// In the simulator a sender does not wait for its receiver, and deadlock freedom is proved for such
+// jobs. So a send without a receiver counts as ended after a while, and its data wait in a copy.
 #pragma once
 
 #include <list>
@@ -46,11 +46,11 @@ class FabricSession final : public Session, private Receiver {
     std::unique_ptr<Flight> flight;
     Pace::Clock::time_point since;
     std::set<int64_t> ready;                                    ///< ranks that have invited data
-    std::vector<MessageId> held;                                ///< sends to ranks that have not
-    bool told = false;                                          ///< it counts as ended
-    std::map<std::pair<uint32_t, uint32_t>, int64_t> first_ns;  ///< of messages that come, when the first byte did
+    std::vector<MessageId> held;                                ///< sends to ranks without an invitation
+    bool told = false;                                          ///< already reported as ended
+    std::map<std::pair<uint32_t, uint32_t>, int64_t> first_ns;  ///< per incoming message: arrival of the first byte
   };
-  /// What is sent to a rank: a message, or a frame with a text.
+  /// An outgoing message, or a frame with a text.
   struct Outgoing {
     Header header;
     std::string text;
@@ -62,10 +62,10 @@ class FabricSession final : public Session, private Receiver {
     bool whole() const { return begun && piece == pieces.size(); }
   };
   struct Peer {
-    std::list<Outgoing> queue;  ///< messages by turns, texts first
+    std::list<Outgoing> queue;  ///< texts first, then messages in turn
     bool busy = false;          ///< a frame of the queue's first entry is under way
-    bool bye = false;           ///< it said so
-    std::string text;           ///< that comes
+    bool bye = false;           ///< a bye has arrived
+    std::string text;           ///< incoming text
   };
 
   Result<std::span<std::byte>> room(int64_t from, const Header& header) override;
@@ -108,7 +108,7 @@ class FabricSession final : public Session, private Receiver {
   std::unique_ptr<Wire> wire_;
   std::vector<Peer> peers_;  ///< by rank
   std::map<Key, Active> active_;
-  std::map<Key, std::map<int64_t, std::string>> early_;  ///< what ranks said that are ready before this one
+  std::map<Key, std::map<int64_t, std::string>> early_;  ///< texts of ranks that were ready before this rank
   std::vector<int64_t> left_;                            ///< ranks to which a frame has left
   std::vector<Ticket> ended_;
   std::optional<Lost> lost_;

@@ -1,5 +1,5 @@
-// The units of a plan (coll.h, Move) in one member's memory: where each one's bytes stand, how the operation's input
-// becomes units and how units become its output.
+// The units of a plan (coll.h, Move) in one member's memory: location of each
+// unit, conversion of the operation's input to units and of units to its output.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace chakra::replay::fabric {
 
-/// What a plan needs to know of its units.
+/// Layout of a plan's units.
 struct UnitLayout {
   uint64_t units = 0, unit_bytes = 0;
   /// Member p of the plan is member order[p] of the operation; empty: member p.
   std::vector<uint32_t> order;
-  std::vector<uint64_t> splits;  ///< of all-to-all with sizes of its own: bytes of each unit
+  std::vector<uint64_t> splits;  ///< of all-to-all with uneven splits: bytes of each unit
 
   uint32_t member(uint32_t p) const { return order.empty() ? p : order[p]; }
   uint64_t bytes(uint64_t unit) const { return splits.empty() ? unit_bytes : splits[unit]; }
@@ -26,15 +26,15 @@ struct UnitLayout {
 
 class Units {
  public:
-  /// Copies the input into units. `operation` and `layout` must outlive it. Requires a collective other than barrier.
-  /// O(bytes + units of all-to-all).
+  /// Copy the input into units. `operation` and `layout` must outlive the object.
+  /// Requires a collective other than barrier. O(bytes + units of all-to-all).
   Units(const Operation& operation, const UnitLayout& layout);
 
-  /// The bytes of a unit; of all-to-alls memory of its own from the first use on.
+  /// Return the bytes of a unit; units of all-to-alls get separate memory at first use.
   std::span<std::byte> at(uint64_t unit);
-  /// Appends the bytes of the move's units, those that follow each other as one piece.
+  /// Append the bytes of the move's units; consecutive units form one piece.
   void pieces_of(const coll::Move& move, std::vector<std::span<std::byte>>& pieces);
-  /// Copies what the operation promises to its output. Averages are divided.
+  /// Copy the result of the operation to its output. Averages are divided.
   void deliver();
 
  private:
@@ -47,8 +47,8 @@ class Units {
 
   const Operation& operation_;
   const UnitLayout& layout_;
-  uint64_t per_member_ = 0;     ///< units that belong to a member, of types where they do; of all-to-alls to a pair
-  std::span<std::byte> whole_;  ///< all units, but of all-to-alls: memory of the operation, or own_
+  uint64_t per_member_ = 0;     ///< units per member, for types with such units; of all-to-alls units per pair
+  std::span<std::byte> whole_;  ///< all units except of all-to-alls: memory of the operation, or own_
   std::unique_ptr<std::byte[]> own_;
   std::vector<std::unique_ptr<std::byte[]>> parts_;  ///< of all-to-alls, by unit
 };

@@ -1,6 +1,6 @@
-// What the back end `mpi` asks of its plugin, libchakra_replay_mpi.so: plain data, so that the plugin can be built by
-// itself against any MPI. Functions return null, or why they could not do it, valid until the next call. Calls come
-// from one thread.
+// The interface between the back end `mpi` and its plugin, libchakra_replay_mpi.so: plain
+// data, so that the plugin can be built separately against any MPI. Functions return null, or
+// an error text that stays valid until the next call. All calls must come from one thread.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@ enum class CallKind : int32_t {
   receive,
 };
 
-/// A non-blocking call of MPI. The memory it names stays where it is until the call has ended.
+/// A non-blocking call of MPI. The memory that it refers to must stay valid until the call has ended.
 struct Call {
   CallKind kind = CallKind::barrier;
   int32_t communicator = 0;
-  int32_t root = 0;  ///< of messages: the partner, in the job
+  int32_t root = 0;  ///< of messages: the partner's rank in the job
   int32_t tag = 0;   ///< of messages
-  int32_t type = 0;  ///< of the elements: which of Start::types; -1: bytes that are only moved
+  int32_t type = 0;  ///< of the elements: index into Start::types; -1: bytes that are only moved
   int32_t reduce = 0;
   const void* in = nullptr;
   void* out = nullptr;
   int32_t in_count = 0, out_count = 0;  ///< elements; of gathers and all-to-alls per member
-  /// Per member: elements and where they begin. Parts of reduce_scatter have out_counts only.
+  /// Per member: number of elements, and offset of the first. Parts of reduce_scatter have out_counts only.
   const int32_t *in_counts = nullptr, *in_places = nullptr, *out_counts = nullptr, *out_places = nullptr;
 };
 
-/// An element type: MPI's own where it has it, else combined by Start::combine.
+/// An element type: MPI's type if MPI has it, else combined by Start::combine.
 struct Type {
   const char* name = nullptr;
   int32_t bytes = 1;
@@ -61,24 +61,24 @@ struct Started {
 
 /// A call that has ended.
 struct Ended {
-  int32_t call = 0;    ///< as start() numbered it
-  uint64_t bytes = 0;  ///< that came, of receive
+  int32_t call = 0;    ///< number from start()
+  uint64_t bytes = 0;  ///< received bytes, of receive
 };
 
 struct Api {
   int32_t version = kApiVersion;
-  /// Starts MPI, once in a process; MPI ends with the process, unless abandon() was called.
+  /// Start MPI, once per process. MPI ends with the process, unless abandon() was called.
   const char* (*open)(const Start* start, Started* started) = nullptr;
-  /// Called by all members, in an order that all of them agree on. `ranks`: of the job.
+  /// Create a communicator. All members must call, in an order that all of them agree on. `ranks`: of the job.
   const char* (*communicator)(const int32_t* ranks, int32_t count, int32_t tag, int32_t* communicator) = nullptr;
   const char* (*start)(const Call* call, int32_t* number) = nullptr;
-  /// Moves data. Fills `ended` with up to `most` calls that have ended.
+  /// Move data. Fill `ended` with up to `most` calls that have ended.
   const char* (*test)(Ended* ended, int32_t most, int32_t* count) = nullptr;
-  const char* (*close)() = nullptr;  ///< lets go of the communicators; called by all
-  void (*abandon)() = nullptr;       ///< another rank is gone: MPI is not ended in good order, which would wait for it
+  const char* (*close)() = nullptr;  ///< release the communicators; called by all members
+  void (*abandon)() = nullptr;       ///< another rank is gone: skip the regular end of MPI, which would wait for it
 };
 
-/// The plugin's only name: `const Api* chakra_replay_mpi()`.
+/// The only exported symbol of the plugin: `const Api* chakra_replay_mpi()`.
 inline constexpr const char* kApiName = "chakra_replay_mpi";
 
 }  // namespace chakra::replay::mpi

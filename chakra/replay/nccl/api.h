@@ -1,5 +1,5 @@
-// The functions of NCCL and of CUDA's driver that the back end `nccl` calls, as their public documentation has them.
-// The libraries are opened when they are wanted, so that nothing of CUDA is needed to build. Inside replay.
+// The functions of NCCL and of CUDA's driver that the back end `nccl` calls, as publicly
+// documented. The libraries are opened on demand, so the build does not need CUDA. Inside replay.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ enum Reduce : int { kSum, kProduct, kMaximum, kMinimum, kAverage };
 inline constexpr int kCudaNotReady = 600;
 inline constexpr unsigned kStreamNonBlocking = 1, kEventWithoutTiming = 2;
 
-/// All return 0, or a number that the *_error functions explain.
+/// All functions return 0, or a number that the *_error functions explain.
 struct Api {
   int (*unique_id)(UniqueId*) = nullptr;
   int (*init_rank)(Comm*, int ranks, UniqueId, int rank) = nullptr;
@@ -61,7 +61,7 @@ struct Api {
   int (*cuda_error)(int, const char**) = nullptr;
 };
 
-/// Errors: replay.library.
+/// Open both libraries. Errors: replay.library.
 Result<Api> open_api(const std::string& nccl, const std::string& driver);
 
 }  // namespace chakra::replay::nccl

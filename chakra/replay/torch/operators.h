@@ -1,5 +1,5 @@
-// The operators of a host trace as calls that libtorch can run: which nodes are run, with which values, in which pieces
-// of memory, and how long each piece is needed. Nothing here needs torch. Inside replay.
+// The operators of a host trace as calls that libtorch can run: nodes, arguments,
+// pieces of memory and their lifetimes. This part does not need torch. Inside replay.
 #pragma once
 
 #include <deque>
@@ -13,22 +13,22 @@
 
 namespace chakra::replay {
 
-/// Whether an operator can be run: its name and its overload, both ending with a zero.
+/// Whether an operator can run, given its name and overload, both zero-terminated.
 using KnowsOperator = std::function<bool(const char*, const char*)>;
 
 struct OperatorPlan {
   struct Operator {
     trace::NodeId node{0};
     chakra_torch_operator call{};
-    std::vector<uint32_t> storages;  ///< that it needs or makes; unique
+    std::vector<uint32_t> storages;  ///< that the operator needs or makes; unique
   };
   std::vector<Computer::Part> part;  ///< per node
   std::vector<uint32_t> row;         ///< per node: its operator, or trace::kNoRow
   std::vector<Operator> operators;   ///< in the order of the trace
-  std::vector<uint32_t> uses;        ///< per storage: operators that have it
-  OperatorsRun counts;               ///< as far as they are known before anything runs
+  std::vector<uint32_t> uses;        ///< per storage: number of operators that use it
+  OperatorsRun counts;               ///< known before the run
 
-  // What the calls refer to.
+  // Data that the calls refer to.
   std::deque<std::vector<chakra_torch_value>> values;
   std::deque<chakra_torch_tensor> tensors;
   std::deque<std::vector<int64_t>> numbers;
@@ -36,15 +36,15 @@ struct OperatorPlan {
   std::deque<std::string> texts;
 };
 
-/// The operators that were called by no other operator, in the order of the trace: what they called is covered by them,
-/// device operations included. One that `knows` does not know is left to what it called, where that was recorded.
-/// Nothing that communicates is among them. `selected`: per node; empty: all.
+/// Plan the operators that no other operator called, in the order of the trace: each covers the
+/// operators that it called, device operations included. If `knows` does not know an operator, its
+/// recorded callees run instead. Communication nodes are excluded. `selected`: per node; empty: all.
 ///
-/// A recorded storage has one life from each operator that gives it, and is not given it, to the next: recorders name
-/// storages by their address, which is used again. Cost: O(nodes + values).
+/// Each operator that outputs a storage without having it as an input begins a new life of the
+/// storage: recorders name storages by address, and addresses are reused. Cost: O(nodes + values).
 OperatorPlan plan_operators(const trace::Trace& trace, const KnowsOperator& knows, const std::vector<bool>& selected);
 
-/// "aten::add.Tensor(Tensor self, *, Scalar alpha=1) -> Tensor": "aten::add", "Tensor" and {"self", "alpha"}.
+/// Example: "aten::add.Tensor(Tensor self, *, Scalar alpha=1) -> Tensor": "aten::add", "Tensor" and {"self", "alpha"}.
 struct OperatorSchema {
   std::string_view name, overload;
   std::vector<std::string_view> arguments;

@@ -1,5 +1,5 @@
-// Values as recordings print them, "[[5, 6, 0, 64, 4, 'cuda:0'], 1, '<None>']" with types and shapes beside them, as
-// values of the plugin's interface. Inside replay.
+// Values as printed in recordings, "[[5, 6, 0, 64, 4, 'cuda:0'], 1, '<None>']", with
+// types and shapes beside them, as values of the plugin's interface. Inside replay.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace chakra::replay {
 
-/// The items of a list or tuple; none of what is not one.
+/// Return the items of a list or tuple; empty for other texts.
 std::vector<std::string_view> list_items(std::string_view list);
 
-/// Told of each tensor, with the number of its recorded storage.
+/// Called for each tensor, with the number of its recorded storage.
 using TensorSeen = std::function<void(chakra_torch_tensor&, int64_t storage)>;
 
-/// One value per item of `tensors.values`; they live as long as the plan. What cannot be read is CHAKRA_TORCH_UNKNOWN.
+/// Return one value per item of `tensors.values`, owned by the plan. Unreadable items: CHAKRA_TORCH_UNKNOWN.
 const std::vector<chakra_torch_value>& read_values(const trace::Trace& trace, const trace::Tensors& tensors,
                                                    OperatorPlan& plan, const TensorSeen& seen);
 

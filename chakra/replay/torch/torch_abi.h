@@ -1,6 +1,6 @@
-// What the replay and its plugin of PyTorch's operators agree on: plain C, so that the two may be built by different
-// compilers, against any libtorch. No type of torch is in here. All memory belongs to who made it, and lives as long as
-// the call, but for what open() and chakra_torch_interface() return. Text ends with a zero.
+// The interface between the executor and its plugin for PyTorch's operators: plain C without types of torch, so
+// that the two can be built by different compilers, against any libtorch. Memory belongs to its creator and must
+// live as long as the call, except results of open() and chakra_torch_interface(). Text is zero-terminated.
 #pragma once
 
 #include <stdint.h>
@@ -9,21 +9,21 @@
 extern "C" {
 #endif
 
-/// Rises with every change of what is below.
+/// Must increase with every change below.
 #define CHAKRA_TORCH_ABI 1
 
-/// chakra_torch_tensor::storage of a sparse tensor and the like: it is known by its id alone.
+/// chakra_torch_tensor::storage of sparse tensors and others without storage: the id alone identifies the tensor.
 #define CHAKRA_TORCH_NO_STORAGE UINT32_MAX
 
 typedef struct chakra_torch_tensor {
-  int64_t id;        ///< recorded; ids are used again
-  uint32_t storage;  ///< number of the piece of memory it lies in: of one life of a recorded storage
+  int64_t id;        ///< recorded; ids are reused
+  uint32_t storage;  ///< number of its piece of memory: one life of a recorded storage
   uint32_t dims;
-  uint64_t storage_bytes;  ///< how far the furthest use of that memory goes
+  uint64_t storage_bytes;  ///< end of the furthest use of that memory
   int64_t offset;          ///< in elements
   int64_t elements, item_bytes;
   const int64_t* sizes;    ///< `dims` of them
-  const int64_t* strides;  ///< likewise; null where they were not recorded
+  const int64_t* strides;  ///< `dims` of them; null if not recorded
   const char* dtype;       ///< as recorded: "float", "long int", "c10::BFloat16"
 } chakra_torch_tensor;
 
@@ -35,12 +35,12 @@ enum chakra_torch_kind {
   CHAKRA_TORCH_TEXT,  ///< a string or a device
   CHAKRA_TORCH_TENSOR,
   CHAKRA_TORCH_LIST,
-  CHAKRA_TORCH_UNKNOWN  ///< what the recording has no value of: a stream, a storage, an object; `text` says what
+  CHAKRA_TORCH_UNKNOWN  ///< a value that was not recorded: a stream, a storage, an object; `text` describes it
 };
 
 typedef struct chakra_torch_value {
   uint32_t kind;
-  int64_t integer;  ///< also of a boolean; of a list the number of its items
+  int64_t integer;  ///< also of a boolean; of a list: number of items
   double real;
   const char* text;
   const chakra_torch_tensor* tensor;
@@ -52,17 +52,17 @@ typedef struct chakra_torch_operator {
   const char* overload;  ///< "Tensor", or ""
   uint32_t inputs, outputs;
   const chakra_torch_value *input, *output;
-  /// Names of the inputs by the recorded schema, or null where it does not say as many.
+  /// Names of the inputs by the recorded schema, or null if their number differs.
   const char* const* input_names;
 } chakra_torch_operator;
 
 typedef struct chakra_torch_result {
-  /// Whether the outputs have the recorded shapes; 1 also where none are tensors.
+  /// Whether the outputs have the recorded shapes; also 1 if no output is a tensor.
   int32_t same_shapes;
-  int32_t substituted;      ///< another operator or a function of the plugin stood for it
-  int32_t in_float;         ///< done in float32, since this libtorch has no kernel of the recorded type
+  int32_t substituted;      ///< run by another operator or by a function of the plugin
+  int32_t in_float;         ///< run in float32, since this libtorch has no kernel of the recorded type
   uint32_t unknown_inputs;  ///< recorded arguments that the local schema does not have
-  char message[480];        ///< why it did not run, or which shape differs
+  char message[480];        ///< reason why the operator did not run, or the shape that differs
 } chakra_torch_result;
 
 typedef struct chakra_torch_session chakra_torch_session;
@@ -70,23 +70,23 @@ typedef struct chakra_torch_session chakra_torch_session;
 typedef struct chakra_torch_interface_table {
   uint32_t abi;  ///< CHAKRA_TORCH_ABI
   const char* torch_version;
-  /// Opens a library that registers operators. Null, or why not (valid until the next call).
+  /// Open a library that registers operators. Return null, or an error (valid until the next call).
   const char* (*load_library)(const char* path);
-  /// How many threads an operator takes.
+  /// Set the number of threads per operator.
   void (*set_threads)(int32_t threads);
-  /// Whether it is known here, itself or a substitute.
+  /// Return whether the operator, or a substitute for it, is available.
   int32_t (*knows)(const char* name, const char* overload);
   chakra_torch_session* (*open)(void);
   void (*close)(chakra_torch_session*);
-  /// Runs an operator: makes what it needs of memory that is not there, keeps what comes out. 1: it ran.
+  /// Run an operator: create missing memory of its inputs and keep its outputs. Return 1 if it ran.
   int32_t (*run)(chakra_torch_session*, const chakra_torch_operator*, chakra_torch_result*);
-  /// Nothing needs this memory any more.
+  /// Release memory that is no longer needed.
   void (*release)(chakra_torch_session*, uint32_t storage);
-  /// Has PyTorch record what it runs from now on, in this process, to a file; null ends that. Null, or why not.
+  /// Record further operators of this process with PyTorch to a file; null ends the recording. Return null or an error.
   const char* (*record)(const char* file);
 } chakra_torch_interface_table;
 
-/// The only name that the plugin exports.
+/// The only exported symbol of the plugin.
 const chakra_torch_interface_table* chakra_torch_interface(void);
 
 #ifdef __cplusplus

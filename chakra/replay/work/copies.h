@@ -1,4 +1,4 @@
-// Memory that copies go through: larger than the caches, of all ranks of a process together. Inside replay.
+// Memory for copies: larger than the caches, shared by all ranks of a process. Inside replay.
 #pragma once
 
 #include <atomic>
@@ -12,12 +12,12 @@ namespace chakra::replay {
 
 class CopyRoom {
  public:
-  /// `bytes` of memory, half to read and half to write; that of the other ranks of this process, where it has as many.
-  /// Errors: replay.memory. Cost: O(bytes), once.
+  /// Return `bytes` of memory, half to read and half to write; shared with other ranks of
+  /// this process that use the same size. Errors: replay.memory. Cost: O(bytes), once.
   static Result<std::shared_ptr<CopyRoom>> shared(uint64_t bytes);
 
-  /// Copies half of `bytes`, rounded up: the copies read as many bytes as they write. They go on where those of all
-  /// ranks have come to. Ends early once `stop` is set. Gives the bytes that were read and written.
+  /// Copy half of `bytes`, rounded up: a copy reads as many bytes as it writes. Continue where the
+  /// last copy of any rank ended. Stop early once `stop` is set. Return the bytes read and written.
   uint64_t move(uint64_t bytes, const std::atomic<bool>& stop);
 
   CopyRoom(const CopyRoom&) = delete;
@@ -28,7 +28,7 @@ class CopyRoom {
   static constexpr size_t kPiece = size_t{1} << 20;
 
   explicit CopyRoom(size_t pieces) : pieces_(pieces), busy_(new std::atomic_flag[pieces]) {}
-  size_t take();  ///< a piece that no other rank writes to
+  size_t take();  ///< a piece to which no other rank writes
 
   size_t pieces_;
   std::unique_ptr<std::byte[]> from_, to_;

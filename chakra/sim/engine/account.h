@@ -1,4 +1,4 @@
-// Where an actor's time goes, by the rule of RankReport.
+// Breakdown of an actor's time, by the rule of RankReport.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace chakra::sim {
 
-/// What communication is accounted under, numbered in the order in which it first happens.
+/// Categories of exposed communication, numbered in the order of first use.
 class ExposedKinds {
  public:
   using Kind = std::pair<uint32_t, trace::CommType>;  ///< group of the matching, and type
@@ -32,19 +32,19 @@ class ExposedKinds {
   std::vector<Kind> kinds_;
 };
 
-/// What an actor is doing, and how long it has done what.
+/// The state of an actor, and the time spent in each state.
 struct Account {
   struct Moving {
     trace::NodeId node;
     uint32_t kind;  ///< of ExposedKinds
   };
-  int64_t computing = 0, storing = 0, hosting = 0, waiting = 0;  ///< nodes; waiting: receives with nothing sent yet
-  std::vector<Moving> moving;                                    ///< communication, in the order in which it began
+  int64_t computing = 0, storing = 0, hosting = 0, waiting = 0;  ///< nodes; waiting: receives before their send
+  std::vector<Moving> moving;                                    ///< communication, in the order of its begin
   Picoseconds since = 0;
   Picoseconds compute = 0, storage = 0, host = 0, bubble = 0, idle = 0;
   std::vector<Picoseconds> exposed;  ///< by Moving::kind
 
-  /// Accounts for the time up to now. To be called before what the actor is doing changes.
+  /// Account for the time up to now. Must be called before the state of the actor changes.
   void up_to(Picoseconds now) {
     const Picoseconds passed = now - since;
     since = now;

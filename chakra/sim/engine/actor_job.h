@@ -1,4 +1,4 @@
-// The job as the engine runs it: actors instead of ranks (fold.h), matched among themselves.
+// The job that the engine runs: actors instead of ranks (fold.h), matched among themselves.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace chakra::sim {
 
-/// How the members of a matched group, which are actors, stand in the whole group, whose members are ranks.
+/// Positions of the members of a matched group, which are actors, in the whole group of ranks.
 struct GroupPlaces {
   uint32_t folded = 0;                ///< into Folded::groups
   std::vector<uint32_t> first_place;  ///< per member of the matched group: its first place in the whole group
@@ -25,26 +25,26 @@ struct ActorJob {
   Storage storage;  ///< of the job's classes
   Folded folded;
   match::Matching matching;                      ///< of the actors
-  std::vector<GroupPlaces> places;               ///< per group of matching
+  std::vector<GroupPlaces> places;               ///< per group of `matching`
   std::vector<std::vector<uint32_t>> member_of;  ///< per actor and row of Trace::comms: the member of its collective
 
   const trace::Trace& trace(ActorId a) const { return folded.actors.ranks[a]; }
-  /// Into Matching::collectives or Matching::messages; kNoRow: the node belongs to none.
+  /// Into Matching::collectives or Matching::messages; kNoRow: the node is unmatched.
   uint32_t match_of(ActorId a, trace::NodeId n) const { return matching.of_comm[a][trace(a).comm_row[n]]; }
   const match::Collective& collective_of(ActorId a, trace::NodeId n) const {
     return matching.collectives[match_of(a, n)];
   }
-  /// Null where no tier is charged with the node.
+  /// Return the tier use of the node; null if it is not charged to a tier.
   const TierUse* tier_use(ActorId a, trace::NodeId n) const {
     return storage.kinds.empty() ? nullptr : storage.find(folded.class_of[a], n);
   }
   const Folded::Group& group_of(const match::Collective& c) const { return folded.groups[places[c.group].folded]; }
 };
 
-/// Takes the job out of `in`, checks it against the network, brings it to its devices, folds it and matches it. Fills
+/// Take the job out of `in`, check, retarget, fold and match the job. Fill
 /// the report's devices, distinct traces and findings.
-/// Errors: sim.start, sim.trace.defect, sim.stuck.cycle, sim.fabric.small, sim.device.unknown, sim.tier.unknown,
-/// sim.tier.bytes, sim.match.
+/// Errors: sim.start, sim.trace.defect, sim.stuck.cycle, sim.fabric.small,
+/// sim.device.unknown, sim.tier.unknown, sim.tier.bytes, sim.match.
 Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report);
 
 }  // namespace chakra::sim

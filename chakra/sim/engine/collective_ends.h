@@ -1,4 +1,4 @@
-// When a collective of a run that has ended would end by other prices, and whose arrival decided when it ended.
+// After a run: the end of a collective under other prices, and the member that decided the end.
 #pragma once
 
 #include <vector>
@@ -9,17 +9,17 @@
 
 namespace chakra::sim {
 
-/// Of collectives that the network prices, in closed form.
+/// For collectives that the network prices, in closed form.
 class CollectiveEnds {
  public:
-  /// Both must outlive it.
+  /// Both must outlive this object.
   CollectiveEnds(const Run& run, Prices& prices) : run_(run), prices_(prices), operations_(run.job) {}
 
-  /// When the node ends, since `start`, by the members that came then alone: those of the critical path. The others
-  /// move with the network, too, so no end may be held against the time at which they came. Cost: that of Prices::run.
+  /// Return the time from `start` to the node's end, given only the members that came then: those of the critical
+  /// path. Arrivals of others change with the network, so no end may be compared with them. Cost: that of Prices::run.
   Picoseconds since(match::NodeRef at, Picoseconds start);
-  /// The member whose arrival decided when the node ended: if it had come earlier, the node would have ended earlier
-  /// (if others had, it would not). Cost: that of Prices::run, log members times.
+  /// Return the member that decided the end of the node: an earlier arrival of this member would have made the
+  /// end earlier (earlier arrivals of other members would not). Cost: that of Prices::run, log members times.
   match::NodeRef decisive(match::NodeRef at);
 
  private:

@@ -1,4 +1,4 @@
-// Collectives of a run: members arrive, and end as the network or the caller says.
+// Collectives of a run: members arrive, and end by the network's or the caller's price.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -21,34 +21,34 @@ namespace chakra::sim {
 struct CollectiveTotals {
   int64_t count = 0;
   Picoseconds time = 0, wait = 0;
-  const coll::AlgorithmRow* algorithm = nullptr;  ///< of the first of them; none where the caller says the time
+  const coll::AlgorithmRow* algorithm = nullptr;  ///< of the first of them; null if the caller gives the time
   bool near = false, by_rule = false;
   std::vector<coll::Candidate> candidates;
   uint32_t root = 0;
-  std::optional<net::FittedTime> fitted;  ///< of the first of them, where the network's fits say the time
+  std::optional<net::FittedTime> fitted;  ///< of the first of them, if the network's fits give the time
   struct When {
-    Picoseconds first, last, end;  ///< arrivals, and the last end
+    Picoseconds first, last, end;  ///< first and last arrival, and the last end
   };
-  std::vector<When> when;  ///< in closed form: of those that the network prices
-  /// By member: when it came before the last one, and when the collective ended. Not all of very many.
+  std::vector<When> when;  ///< in closed form: of collectives that the network prices
+  /// By member: its arrival before the last one, and the end of the collective. Incomplete for very many collectives.
   std::vector<std::vector<std::pair<Picoseconds, Picoseconds>>> early;
 };
 using CollectiveKind = std::tuple<uint32_t, trace::CommType, uint64_t>;
 
 class Collectives {
  public:
-  /// The run must outlive it.
+  /// The run must outlive this object.
   explicit Collectives(Run& run) : run_(run), operations_(run.job) {}
 
-  /// To be called once, when the run's job is known.
+  /// Must be called once, when the run's job is known.
   void prepare() { states_.resize(run_.job.matching.collectives.size()); }
 
-  /// A member has come. Errors: sim.comm.type, sim.collectives.cannot.
+  /// Record the arrival of a member. Errors: sim.comm.type, sim.collectives.cannot.
   Result<void> arrive(ActorId a, trace::NodeId n);
-  /// On a shared network a member has finished its part.
+  /// Record on a shared network that a member has finished its part.
   void member_done(uint32_t id, uint32_t member);
 
-  /// Some members have arrived and some have not.
+  /// Return whether some members have arrived and others have not.
   bool is_incomplete(size_t id) const {
     return states_[id].arrived > 0 && states_[id].arrived < run_.job.matching.collectives[id].members.size();
   }
@@ -60,7 +60,7 @@ class Collectives {
   struct State {
     uint32_t arrived = 0, ended = 0;
     std::vector<Picoseconds> arrival;  ///< per member
-    std::vector<uint32_t> finished;    ///< on a shared network: members that wait for the last to arrive
+    std::vector<uint32_t> finished;    ///< on a shared network: members that wait for the last arrival
     Picoseconds first = 0, last = 0;   ///< arrivals
     bool priced = false;               ///< in closed form
   };

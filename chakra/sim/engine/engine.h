@@ -1,11 +1,11 @@
-// One run of a job by one rule of who shares links.
+// One run of a job with one contention model.
 #pragma once
 
 #include "chakra/sim/sim.h"
 
 namespace chakra::sim {
 
-/// As simulate(). Requires another congestion than automatic.
+/// Run a job as simulate() does. Requires a congestion other than automatic.
 Result<SimReport> run_engine(SimInput input);
 
 }  // namespace chakra::sim

@@ -18,28 +18,28 @@ struct MessageKind {
   ActorId actor{0};
   uint32_t slot = 0;  ///< of that rank (Folded::slot)
   uint64_t bytes = 0;
-  std::vector<Span> spans;  ///< when they held their links
+  std::vector<Span> spans;  ///< times during which the messages held their links
 };
 
 class Messages {
  public:
-  /// The run must outlive it.
+  /// The run must outlive this object.
   explicit Messages(Run& run) : run_(run) {}
 
-  /// To be called once, when the run's job is known.
+  /// Must be called once, when the run's job is known.
   void prepare() { states_.resize(run_.job.matching.messages.size()); }
 
-  /// A send or a receive begins. Errors: sim.comm.peer, sim.fabric.small.
+  /// Begin a send or a receive. Errors: sim.comm.peer, sim.fabric.small.
   Result<void> send(ActorId a, trace::NodeId n);
   Result<void> receive(ActorId a, trace::NodeId n);
-  /// On a shared network: the last byte has left the sender, or has come to the receiver.
+  /// On a shared network: record that the last byte has left the sender, or has reached the receiver.
   void left(uint32_t id);
   void arrived(uint32_t id);
 
-  /// A receive has begun, and its send has not.
+  /// Return whether the receive has begun but the send has not.
   bool is_unsent(size_t id) const { return states_[id].posted && !states_[id].sent; }
   Picoseconds arrival(size_t id) const { return states_[id].arrival; }
-  /// In closed form: of those that the network prices, by first use.
+  /// Return the messages that the network prices in closed form, by first use.
   std::vector<MessageKind>& kinds() { return kinds_; }
 
  private:

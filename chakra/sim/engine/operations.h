@@ -11,18 +11,18 @@ namespace chakra::sim {
 
 class Operations {
  public:
-  /// The job must outlive it.
+  /// The job must outlive this object.
   explicit Operations(const ActorJob& job) : job_(job) {}
 
-  /// The collective in which node n of actor a takes part. Valid until the next call.
-  /// Cost: O(members); of an all-to-all with splits O(members^2).
+  /// Return the collective in which node n of actor a takes part. Valid until
+  /// the next call. Cost: O(members); of an all-to-all with splits O(members^2).
   coll::Operation of(const match::Collective& c, ActorId a, trace::NodeId n);
 
  private:
   void find_shares(const match::Collective& c);
 
   const ActorJob& job_;
-  std::vector<uint64_t> shares_;  ///< bytes from each place of the group to each
+  std::vector<uint64_t> shares_;  ///< bytes from each place of the group to each place
 };
 
 }  // namespace chakra::sim

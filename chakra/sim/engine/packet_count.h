@@ -1,5 +1,5 @@
-// How many packets a job sends: a run with Congestion::packet plays out each of them, so it is refused where they are
-// more than any run can end with.
+// Number of packets of a job. A run with Congestion::packet simulates each
+// packet, so this check rejects jobs with more packets than any run can complete.
 #pragma once
 
 #include "chakra/base/base.h"
@@ -7,8 +7,8 @@
 
 namespace chakra::sim {
 
-/// To be called before the run begins. Errors: sim.packets.
-/// Cost: O(collectives and messages), and once for each plan its rounds and what their lists hold.
+/// Must be called before the run begins. Errors: sim.packets. Cost: O(collectives
+/// and messages), and once for each plan its rounds and the entries of their lists.
 Result<void> check_packets(Run& run);
 
 }  // namespace chakra::sim

@@ -8,9 +8,9 @@
 
 namespace chakra::sim {
 
-/// From the last node backwards, always to what it waited for last: a dependency, the node before in its queue, the
-/// last to arrive at a collective (with SimInput::decisive_path the one that decided when it ended), the sender of a
-/// message. In the order of time. Requires the report's makespan. Cost: O(nodes and edges on the path).
+/// Go back from the last node, always to the last cause of a wait: a dependency, the previous node in the queue,
+/// the last arrival at a collective (or, with SimInput::decisive_path, the decisive one), or the sender of a
+/// message. Return the path in time order. Requires the report's makespan. Cost: O(nodes and edges on the path).
 std::vector<PathPiece> find_critical_path(Run& run, const Messages& messages);
 
 }  // namespace chakra::sim

@@ -1,10 +1,10 @@
-// A server that works on all jobs it has at once, at equal shares: with n of them each takes n times as long as alone
-// (L. Kleinrock: "Queueing Systems", volume 2, 1976, section 4.4).
+// A server that works on all its jobs at once, in equal shares: with n jobs each job takes
+// n times as long as alone (L. Kleinrock: "Queueing Systems", volume 2, 1976, section 4.4).
 //
-// Virtual time grows by dt / n while n jobs are there, so each job ends when virtual time has grown by its own work:
-// that is known when it comes, whatever jobs come and go meanwhile. Both times are whole picoseconds and 64 binary
-// digits behind the point. So no rounding adds up, and n equal jobs that come together end after exactly n times their
-// work.
+// Virtual time grows by dt / n while n jobs are present, so each job ends when virtual time
+// has grown by the job's work. This end is known at arrival, regardless of later arrivals and
+// departures. Both times have whole picoseconds and 64 fractional bits, so rounding errors do
+// not add up, and n equal jobs that come together end after exactly n times their work.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace chakra::sim {
 template <class Payload>
 class ProcessorSharing {
  public:
-  /// `weight` equal jobs that need `work` each, alone. Requires that all that end by now have been taken.
+  /// Add `weight` equal jobs that need `work` each, alone. Requires that all jobs that have ended by now were taken.
   void add(Picoseconds now, Picoseconds work, uint64_t weight, const Payload& payload) {
     CHAKRA_ASSERT(now >= 0 && work >= 0 && weight > 0 && weight + weight_ <= kMostJobs);
     CHAKRA_ASSERT(now <= next_end());
@@ -29,14 +29,14 @@ class ProcessorSharing {
   }
 
   bool empty() const { return jobs_.empty(); }
-  /// When the next of them end, if nobody comes before: to the picosecond above. kLongestPs: none, or not before that.
+  /// Return the next end without further arrivals, rounded up to a picosecond. kLongestPs: none, or not before that.
   Picoseconds next_end() const {
     if (jobs_.empty()) return kLongestPs;
     const Exact end = (first_end() + kOne - 1 - kSlack) >> 64;
     return end < kLongestPs ? static_cast<Picoseconds>(end) : kLongestPs;
   }
 
-  /// Adds those that have ended by now to `done`, in the order in which they ended and came.
+  /// Append the jobs that have ended by now to `done`, in the order of their ends and arrivals.
   void take_done(Picoseconds now, std::vector<Payload>& done) {
     while (!jobs_.empty()) {
       const Exact end = first_end();
@@ -52,9 +52,9 @@ class ProcessorSharing {
   }
 
  private:
-  using Exact = unsigned __int128;                 ///< of 2^-64 ps
+  using Exact = unsigned __int128;                 ///< in units of 2^-64 ps
   static constexpr Exact kOne = Exact{1} << 64;    ///< a picosecond
-  static constexpr Exact kSlack = Exact{1} << 44;  ///< a millionth of one: for what a division leaves
+  static constexpr Exact kSlack = Exact{1} << 44;  ///< a millionth of a picosecond: tolerance for division
   static constexpr uint64_t kMostJobs = uint64_t{1} << 40;
 
   struct Job {

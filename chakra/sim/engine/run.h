@@ -1,4 +1,4 @@
-// What the parts of a run share: the job, its actors, simulated time, the network, and the report that grows.
+// Shared state of a run: the job, its actors, simulated time, the network, and the report in progress.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Event {
   enum class Kind : uint32_t { ready, done, tier } kind;  ///< tier: server and turn instead (Tiers::advance)
 };
 
-/// Simulated time, and what will happen.
+/// Simulated time, and future events.
 struct Agenda {
   Picoseconds now = 0;
   des::EventQueue<Event> events;
@@ -33,7 +33,7 @@ struct Agenda {
   }
 };
 
-/// The places of an actor's collectives in the matching, by row of Trace::comms. Cost: O(nodes).
+/// Return the positions of an actor's collectives in the matching, by row of Trace::comms. Cost: O(nodes).
 inline std::vector<feed::Queues::Turn> turns_of(const ActorJob& job, ActorId a) {
   const trace::Trace& t = job.trace(a);
   std::vector<feed::Queues::Turn> turns(t.comms.size());
@@ -43,7 +43,7 @@ inline std::vector<feed::Queues::Turn> turns_of(const ActorJob& job, ActorId a) 
   return turns;
 }
 
-/// Ranks that nothing tells apart, on their way through their trace.
+/// Equivalent ranks, and their progress through their trace.
 struct Actor {
   Actor(const ActorJob& job, ActorId a, const device::RankTraits& of_rank, feed::Graphs& graphs)
       : trace(&job.trace(a)), feeder(*trace, false, &graphs), queues(*trace, turns_of(job, a)), traits(of_rank) {}
@@ -62,7 +62,7 @@ inline bool is_work(trace::NodeType type) {
   return type == trace::NodeType::comp || type == trace::NodeType::mem_load || type == trace::NodeType::mem_store;
 }
 
-/// Whether the actor computes while the node runs.
+/// Return whether the actor computes while the node runs.
 inline bool computes(const Actor& actor, trace::NodeId n) {
   const trace::Trace& t = *actor.trace;
   if (!is_work(t.type[n]) || trace::is_piece_of_communication(t, n)) return false;
@@ -71,7 +71,7 @@ inline bool computes(const Actor& actor, trace::NodeId n) {
   return name != trace::kHostGap && name != trace::kInitialCondition && name != trace::kSyncRemainder;
 }
 
-/// Whether the actor's host works while the node runs, and its devices may wait for it.
+/// Return whether the actor's host works while the node runs, so that its devices may wait for the host.
 inline bool hosts(const Actor& actor, trace::NodeId n) {
   const trace::Trace& t = *actor.trace;
   return actor.has_device && is_work(t.type[n]) && !trace::is_piece_of_communication(t, n) && !t.on_device(n) &&
@@ -88,16 +88,16 @@ struct Run {
   std::vector<Actor> actors;
   ExposedKinds exposed;
   Agenda agenda;
-  std::optional<Traffic> traffic;  ///< none in closed form
+  std::optional<Traffic> traffic;  ///< no value in closed form
   SimReport report;
 
-  /// By how much the caller delays the node.
+  /// Return the caller's delay of the node.
   Picoseconds delay(ActorId a, trace::NodeId n) const { return in.delays ? in.delays->of(a, n) : 0; }
-  /// How much of its time priced communication takes.
+  /// Return the factor for the time of priced communication.
   double transfer_factor(ActorId a, trace::NodeId n) const {
     return in.transfer_factors.empty() ? 1 : in.transfer_factors[a][job.trace(a).comm_row[n]];
   }
-  /// How long communication takes once all have come, where the caller says it.
+  /// Return the caller's time of communication after the last arrival, or null.
   const Transfers::Row* transfer(ActorId a, trace::NodeId n) const {
     return in.transfers ? in.transfers->find(a, job.trace(a).comm_row[n]) : nullptr;
   }

@@ -1,4 +1,4 @@
-// Where collectives and messages of a run in closed form would have met.
+// Contention between collectives and messages that a run in closed form ignores.
 #pragma once
 
 #include "chakra/sim/engine/collectives.h"
@@ -7,7 +7,7 @@
 
 namespace chakra::sim {
 
-/// Fills SimReport::sharing. Takes the spans of the messages. Cost: that of SharedLinks.
+/// Fill SimReport::sharing. Takes the spans of the messages. Cost: that of SharedLinks.
 void find_sharing(Run& run, const Collectives& collectives, Messages& messages);
 
 }  // namespace chakra::sim

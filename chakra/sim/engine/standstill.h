@@ -1,4 +1,4 @@
-// What a run that cannot finish says: who waits for whom.
+// The error of a run that cannot finish: its waits.
 #pragma once
 
 #include "chakra/base/base.h"
@@ -8,8 +8,8 @@
 
 namespace chakra::sim {
 
-/// To be called when nothing can happen any more and nodes are left. Fills SimInput::waits.
-/// Errors: sim.stuck.cycle where a trace alone is at fault, else sim.stuck.
+/// Must be called when no event is left but nodes are. Fills SimInput::waits.
+/// Errors: sim.stuck.cycle if a trace alone has a cycle, else sim.stuck.
 Failure stuck(const Run& run, const Collectives& collectives, const Messages& messages);
 
 }  // namespace chakra::sim

@@ -1,4 +1,4 @@
-// The report of a run: where ranks' time went, what collectives cost, what links carried.
+// The report of a run: breakdown of ranks' time, cost of collectives, traffic of links.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace chakra::sim {
 
-/// Fills the report's makespan, ranks, actors, collectives and links. Findings: sim.closed.shared.
+/// Fill the report's makespan, ranks, actors, collectives and links. Findings: sim.closed.shared.
 void summarize(Run& run, const std::map<CollectiveKind, CollectiveTotals>& totals);
 
 }  // namespace chakra::sim

@@ -1,4 +1,4 @@
-// The tiers of storage of a run: each is one server, or one for each node or rank, that all its users share.
+// The storage tiers of a run: each is one server, or one per node or rank, which all its users share.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,30 @@ namespace chakra::sim {
 
 class Tiers {
  public:
-  /// The run must outlive it.
+  /// The run must outlive this object.
   explicit Tiers(Run& run) : run_(run) {}
 
-  /// To be called once, when the run's actors are known.
+  /// Must be called once, when the run's actors are known.
   void prepare();
-  /// A node begins, whose bytes then move at the rate that its server has for it; afterwards it takes the tier's
-  /// latency and what the caller delays it by.
+  /// Begin a node: the bytes move at the rate of the server;
+  /// the tier's latency and the caller's delay follow.
   void begin(ActorId a, trace::NodeId n, const TierUse& use);
-  /// An Event::Kind::tier: something may have ended.
+  /// Handle an Event::Kind::tier: some nodes may have ended.
   void advance(uint32_t server, uint32_t turn);
 
-  /// Fills the report's tiers.
+  /// Fill the report's tiers.
   void summarize() const;
 
  private:
   using Node = std::pair<ActorId, trace::NodeId>;  ///< of an actor
   struct Server {
     uint32_t tier;
-    int64_t stands_for = 0;  ///< equal ones
-    uint32_t turn = 0;       ///< of the last event that was asked for; earlier ones say nothing
+    int64_t stands_for = 0;  ///< number of equal servers
+    uint32_t turn = 0;       ///< of the last requested event; earlier events are obsolete
     Picoseconds busy = 0;
     ProcessorSharing<Node> sharing;
   };
-  /// Where an actor's ranks go for a tier: `weight` of them to each of the servers that this one stands for.
+  /// The servers of an actor's ranks for a tier: `weight` ranks on each of the servers that this one stands for.
   struct Place {
     uint32_t tier, server;
     uint64_t weight;

@@ -13,12 +13,12 @@ namespace chakra::sim {
 
 class TimelineWriter {
  public:
-  /// Fills the report's timeline. The run, whose actors must be known, must outlive it.
+  /// Fill the report's timeline. The run must outlive this object, and its actors must be known.
   explicit TimelineWriter(Run& run);
 
-  /// A node that has ended.
+  /// Add a node that has ended.
   void add(ActorId a, trace::NodeId n);
-  /// Flows between the slices. To be called once, at the end.
+  /// Add the flows between slices. Must be called once, at the end.
   void finish();
 
  private:
@@ -26,7 +26,7 @@ class TimelineWriter {
 
   Run& run_;
   result::Timeline& timeline_;
-  std::vector<std::vector<uint32_t>> slice_of_;                     ///< per actor and node; kNobody: none
+  std::vector<std::vector<uint32_t>> slice_of_;                     ///< per actor and node; kNobody: no slice
   std::vector<uint32_t> first_track_;                               ///< per actor
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> group_tracks_;  ///< of actors' queues for groups
 };

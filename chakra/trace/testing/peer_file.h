@@ -1,4 +1,4 @@
-// An .et file through libprotobuf, which knows nothing of our reader.
+// Reads an .et file through libprotobuf, independently of chakra's reader.
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>
@@ -11,7 +11,7 @@
 
 namespace chakra::testing {
 
-/// The messages of a file.
+/// Return the messages of a file.
 inline std::vector<std::string> messages_of(const std::string& bytes) {
   std::vector<std::string> messages;
   google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),

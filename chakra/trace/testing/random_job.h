@@ -1,6 +1,6 @@
 // Random jobs for tests: up to 16 ranks with overlapping groups, all collectives, all-to-all with splits, messages,
-// streams, requests and waits. All ranks follow one global order, so the job as it comes cannot deadlock. It is a
-// plain description that tests change as they like and build into traces; a broken description can also be built.
+// streams, requests and waits. All ranks follow one global order, so an unchanged job cannot deadlock. A job is a plain
+// description that tests can change at will and build into traces; a broken description can also be built.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace chakra::trace::testing {
 
 struct JobNode {
-  uint32_t key = 0;  ///< its own on the rank; the id is key + 1
+  uint32_t key = 0;  ///< unique on the rank; the id is key + 1
   NodeType type = NodeType::comp;
   std::vector<uint32_t> deps;  ///< keys
   int lane = -1;               ///< a stream; -1: none
@@ -41,7 +41,7 @@ struct RandomJob {
     for (const JobNode& n : ranks[rank]) key = std::max(key, n.key + 1);
     return key;
   }
-  /// Takes a node away; who waited for it waits for what it waited for.
+  /// Remove a node; nodes that waited for the node now wait for the node's dependencies.
   JobNode remove(size_t rank, size_t at) {
     JobNode gone = ranks[rank][at];
     ranks[rank].erase(ranks[rank].begin() + static_cast<ptrdiff_t>(at));
@@ -53,7 +53,7 @@ struct RandomJob {
       }
     return gone;
   }
-  /// Nodes as they stand wait each for the one before it.
+  /// Make each node wait for the node before, in the current order.
   void chain(size_t rank) {
     for (size_t i = 1; i < ranks[rank].size(); ++i) {
       auto& deps = ranks[rank][i].deps;
@@ -106,7 +106,7 @@ struct RandomJob {
   }
 };
 
-/// `least` to `most` ranks, `steps` communications, some compute between them.
+/// Return a job of `least` to `most` ranks, with `steps` communications and some compute between them.
 inline RandomJob random_job(Prng& random, size_t least = 2, size_t most = 16, size_t steps = 30) {
   RandomJob job;
   const size_t count = least + random.below(most - least + 1);

@@ -15,7 +15,7 @@ using ChakraGlobalMetadata = ChakraProtoMsg::GlobalMetadata;
 using ChakraAttr = ChakraProtoMsg::AttributeProto;
 
 inline constexpr bool DEFAULT_STRICT_TYPING = false;
-inline constexpr size_t DEFAULT_ETFEEDER_CACHE_SIZE = 1024;  ///< nodes that a feeder keeps parsed
+inline constexpr size_t DEFAULT_ETFEEDER_CACHE_SIZE = 1024;  ///< parsed nodes that a feeder caches
 inline constexpr bool RESOLVE_DATA_DEPS = true;
 inline constexpr bool RESOLVE_CTRL_DEPS = true;
 

@@ -1,5 +1,5 @@
-// FeederV3's account of a graph: a node is pending, taken (take_node) or finished (finish_node). It is free while it is
-// pending and all that it waits for, by data_deps and ctrl_deps, has finished.
+// FeederV3's state of a graph: a node is pending, taken (take_node) or finished (finish_node).
+// A pending node is free when all its dependencies, by data_deps and ctrl_deps, have finished.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ namespace Chakra::FeederV3 {
 
 class DependancyResolver;
 
-/// The graph by data_deps alone, by ctrl_deps alone, or by both. Sets are made when they are asked for.
+/// The graph by data_deps alone, by ctrl_deps alone, or by both. Sets are built on demand.
 class _DependancyLayer {
  public:
   enum class Kind : uint8_t { data, ctrl, enabled };
   _DependancyLayer(const DependancyResolver& resolver, Kind kind) : resolver_(&resolver), kind_(kind) {}
 
-  /// Cost: of the enabled layer O(free nodes), else O(nodes).
+  /// Cost: O(free nodes) for the enabled layer, else O(nodes).
   std::unordered_set<NodeId> get_dependancy_free_nodes() const;
   const std::unordered_set<NodeId>& get_ongoing_nodes() const;
-  /// Throw std::out_of_range for a node that has finished or is not in the file. Parents: those that have not finished.
+  /// Throw std::out_of_range for a node that has finished or is not in the file. Parents: only unfinished ones.
   std::unordered_set<NodeId> get_children(NodeId node) const;
   std::unordered_set<NodeId> get_parents(NodeId node) const;
 
@@ -48,7 +48,7 @@ class DependancyResolver {
   void push_back_node(const NodeId& node);
   void finish_node(const NodeId& node);
 
-  /// In no order: sort them where the order matters.
+  /// In no order: sort the nodes if the order matters.
   const std::unordered_set<NodeId>& get_dependancy_free_nodes() const { return free_; }
   const std::unordered_set<NodeId>& get_ongoing_nodes() const { return ongoing_; }
   const _DependancyLayer& get_data_dependancy() const { return data_; }
@@ -59,14 +59,14 @@ class DependancyResolver {
   friend class _DependancyLayer;
   friend class ETFeeder;
   void set_free(NodeId node);
-  /// The free node of the lowest id. Requires: there is one.
+  /// Return the free node of the lowest id. Requires a free node.
   NodeId lowest_free();
 
   std::shared_ptr<chakra::feeders::Index> index_;
-  std::vector<uint32_t> missing_;  ///< by row: what it waits for that has not finished
+  std::vector<uint32_t> missing_;  ///< by row: unfinished dependencies
   std::vector<bool> finished_;     ///< by row
   std::unordered_set<NodeId> free_, ongoing_;
-  std::vector<NodeId> heap_;  ///< of free_ by ascending id, some no longer free; kept once it is asked for
+  std::vector<NodeId> heap_;  ///< of free_ by ascending id, may have stale entries; kept after the first use
   bool ordered_ = false;
   _DependancyLayer data_{*this, _DependancyLayer::Kind::data}, ctrl_{*this, _DependancyLayer::Kind::ctrl},
       enabled_{*this, _DependancyLayer::Kind::enabled};

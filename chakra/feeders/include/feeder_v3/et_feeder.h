@@ -1,9 +1,9 @@
-// FeederV3, which ASTRA-sim has used since August 2025: the nodes of one .et file by their data_deps and ctrl_deps, all
-// that are free at once, and the caller says which are taken and finished. These headers and those of the first feeder
-// (../et_feeder.h) both name Chakra::ETFeeder: a source file includes one or the other.
+// FeederV3, which ASTRA-sim has used since August 2025: the nodes of one .et file by data_deps and ctrl_deps,
+// with all free nodes available at once; the caller takes and finishes nodes. These headers and those of the
+// first feeder (../et_feeder.h) both declare Chakra::ETFeeder: a source file must include only one of them.
 #pragma once
 
-// The original's header brings these in, and programs rely on it.
+// The original's header includes these, and programs rely on it.
 #include <fstream>     // IWYU pragma: keep
 #include <functional>  // IWYU pragma: keep
 #include <memory>
@@ -20,10 +20,10 @@ namespace FeederV3 {
 
 class ETFeeder {
  public:
-  /// Reads the file once and keeps 24 bytes per node and 4 per edge; a node's bytes are read again when they are asked
-  /// for. The file may be packed (gzip, zstd) or of another form: then the bytes stay in memory.
-  /// Throws std::runtime_error: the errors of io::open_nodes; a duplicate id (feed.id.duplicate), a dependency that is
-  /// not in the file (feed.dep.dangling), nodes that wait for each other (feed.dep.cycle).
+  /// Read the file once and keep 24 bytes per node and 4 per edge; the bytes of a node are read again on
+  /// demand. The file may be packed (gzip, zstd) or of another format: then all bytes stay in memory.
+  /// Throws std::runtime_error: the errors of io::open_nodes; a duplicate id (feed.id.duplicate), a
+  /// dependency that is not in the file (feed.dep.dangling), nodes that form a cycle (feed.dep.cycle).
   ETFeeder(const std::string& file_path);  // NOLINT: the original's is not explicit
   ~ETFeeder();
   ETFeeder(const ETFeeder&) = delete;
@@ -32,22 +32,22 @@ class ETFeeder {
   ChakraGlobalMetadata global_metadata;
 
   DependancyResolver& getDependancyResolver() { return resolver_; }
-  /// Any node of the file, whatever its state. Throws std::runtime_error for one that is not in the file.
+  /// Return any node of the file, in any state. Throws std::runtime_error for a node that is not in the file.
   std::shared_ptr<ETFeederNode> lookupNode(const NodeId& node_id);
 
-  /// There are free nodes.
+  /// Return whether there are free nodes.
   bool hasNodesToIssue();
-  /// Takes the free node of the lowest id; null while none is free.
+  /// Take the free node of the lowest id; return null if no node is free.
   std::shared_ptr<ETFeederNode> getNextIssuableNode();
   void pushBackIssuableNode(const NodeId& node_id);  ///< push_back_node
   void freeChildrenNodes(const NodeId& node_id);     ///< finish_node
 
-  /// The graph is that of the file. Throws std::runtime_error.
+  /// Not supported: the graph is that of the file. Throws std::runtime_error.
   void addNode(std::shared_ptr<ETFeederNode> node);
-  /// Nothing is removed.
+  /// Does nothing.
   void removeNode(const NodeId& node_id);
 
-  /// Counted from 0 in the order of construction.
+  /// Return the feeder's number, from 0 in the order of construction.
   const ETFeederId& feeder_id() const { return id_; }
 
  private:
@@ -57,7 +57,7 @@ class ETFeeder {
 
   std::shared_ptr<chakra::feeders::Index> index_;
   DependancyResolver resolver_;
-  std::vector<std::shared_ptr<const ChakraNode>> cache_;  ///< by row modulo its size
+  std::vector<std::shared_ptr<const ChakraNode>> cache_;  ///< by row modulo the cache size
   ETFeederId id_;
 };
 

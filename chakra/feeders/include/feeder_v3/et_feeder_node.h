@@ -1,5 +1,5 @@
-// A node as FeederV3 hands it out: attributes by name and type. The feeder must outlive its nodes. Not to be used by
-// two threads at once.
+// A node of FeederV3: attributes by name and type. The feeder must
+// outlive its nodes. A node must not be used by two threads at once.
 #pragma once
 
 #include <memory>
@@ -19,15 +19,15 @@ class ETFeederNode {
  public:
   ETFeederNode(ETFeeder& feeder, NodeId node_id) : feeder_(&feeder), node_id_(node_id) {}
 
-  // Attributes by name; of several with one name the first. Where there is none, the first form throws
-  // std::runtime_error, and the second one is false; what it points at lives as long as this node.
+  // Attributes by name; if several have the name, the first. If the attribute is missing, the first form throws
+  // std::runtime_error and the second returns false. The pointer of the second form is valid as long as this node.
   bool has_attr(const std::string& attr_name) const;
   ChakraAttr get_attr_msg(const std::string& attr_name) const;
   bool get_attr_msg(const std::string& attr_name, const ChakraAttr** attr) const;
   ChakraAttr::ValueCase get_attr_type(const ChakraAttr& attr) const { return attr.value_case(); }
 
-  /// As T: any integer or bool for an integer, any number for a floating-point number; `strict_type`: only what is
-  /// of type T. Throws std::bad_cast for what has another type, std::invalid_argument for a list or no value.
+  /// Convert to T: any integer or bool to an integer, any number to a floating-point number; `strict_type`:
+  /// type T only. Throws std::bad_cast for another type, std::invalid_argument for a list or no value.
   template <typename T>
   T get_attr(const ChakraAttr& attr, bool strict_type = DEFAULT_STRICT_TYPING) const;
   template <typename T>
@@ -35,7 +35,7 @@ class ETFeederNode {
     const ChakraAttr* attr = nullptr;
     return get_attr_msg(attr_name, &attr) ? get_attr<T>(*attr) : default_value;
   }
-  /// Throws std::runtime_error where there is none.
+  /// Throws std::runtime_error if the attribute is missing.
   template <typename T>
   T get_attr(const std::string& attr_name) const {
     return get_attr<T>(get_attr_msg(attr_name));
@@ -51,7 +51,7 @@ class ETFeederNode {
   T name(const T& default_value) const {      \
     return get_attr<T>(#name, default_value); \
   }
-  // The same with a default of their own.
+  // The same, with a default.
 #define CHAKRA_FEEDER_ATTR_OR_ZERO(name)      \
   template <typename T>                       \
   T name() const {                            \

@@ -1,4 +1,4 @@
-// Recorded values as arguments of a local operator, and what comes out of it. Inside the plugin.
+// Recorded values as arguments of a local operator, and the operator's outputs. Inside the plugin.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -14,16 +14,16 @@ namespace chakra_torch {
 
 using Values = std::vector<c10::IValue>;
 
-/// The recorded value of an argument: by name, or by position where the recording has no names. Null: not recorded.
+/// Return the recorded value of an argument: by name, or by position if the recording has no names. Null: not recorded.
 const chakra_torch_value* find_input(const chakra_torch_operator& op, std::string_view name, size_t position);
 
 c10::IValue to_argument(const chakra_torch_value& value, const c10::TypePtr& type, Storages& storages);
 
-/// By the local schema; what the recording does not have takes its default. Recorded arguments that the schema does not
-/// have are counted. Throws Unable.
+/// Bind arguments by the local schema; an argument that was not recorded takes its
+/// default. Count recorded arguments that the schema does not have. Throws Unable.
 Values bind(const c10::FunctionSchema& schema, const chakra_torch_operator& op, Storages& storages, uint32_t& unknown);
 
-/// Calls `f(tensor)` for each tensor in a value, lists included.
+/// Call `f(tensor)` for each tensor in a value, lists included.
 template <class F>
 void for_each_tensor(const c10::IValue& value, const F& f) {
   if (value.isTensor()) f(value.toTensor());
@@ -39,7 +39,7 @@ void for_each_tensor(const chakra_torch_value& value, const F& f) {
     for (int64_t i = 0; i < value.integer; ++i) for_each_tensor(value.items[i], f);
 }
 
-/// Keeps tensors under their recorded storages. Whether they have the recorded shapes; else `message` says which not.
+/// Keep tensors under their recorded storages. Return whether the shapes are the recorded ones; else set `message`.
 bool keep_outputs(const chakra_torch_operator& op, const Values& given, Storages& storages, std::string& message);
 
 }  // namespace chakra_torch

@@ -1,9 +1,9 @@
-// PyTorch's own recording of what runs in this process. Inside the plugin.
+// PyTorch's recording of the operators of this process. Inside the plugin.
 #pragma once
 
 namespace chakra_torch {
 
-/// Begins one to that file; null ends it. Null, or why not.
+/// Begin a recording to that file; null ends it. Return null or an error.
 const char* record(const char* file);
 
 }  // namespace chakra_torch

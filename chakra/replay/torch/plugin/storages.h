@@ -1,5 +1,5 @@
-// The memory of a replay's tensors, by the numbers that the plan gave to the lives of recorded storages. Inside the
-// plugin.
+// The memory of tensors in a run, by the plan's numbers
+// for the lives of recorded storages. Inside the plugin.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -14,21 +14,21 @@
 
 namespace chakra_torch {
 
-/// Why an operator cannot run, for people.
+/// Reason why an operator cannot run, as text for the user.
 struct Unable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 inline std::vector<int64_t> sizes_of(const chakra_torch_tensor& t) { return {t.sizes, t.sizes + t.dims}; }
 
-/// Of a recorded name of an element type. Throws Unable for one that this libtorch does not have.
+/// Return the element type of a recorded tensor. Throws Unable if this libtorch does not have the type.
 at::ScalarType element_type(const chakra_torch_tensor& recorded);
 
 class Storages {
  public:
-  /// The recorded tensor, over memory that is made and filled when it is not there.
+  /// Return the recorded tensor; create and fill its memory if missing.
   at::Tensor view(const chakra_torch_tensor& recorded);
-  /// What an operator gave for a recorded tensor: its memory is kept under the recorded storage, unless that is there.
+  /// Take an output for a recorded tensor: keep its memory under the recorded storage, unless that one exists already.
   void keep(const chakra_torch_tensor& recorded, at::Tensor given);
   bool has(uint32_t storage) const { return held_.count(storage) > 0; }
   void release(uint32_t storage) { held_.erase(storage); }
@@ -39,8 +39,8 @@ class Storages {
   };
   struct Held {
     c10::Storage storage;
-    int64_t shift_bytes = 0;                      ///< of what the recording calls 0
-    std::unordered_map<int64_t, Layout> layouts;  ///< by recorded tensor id: where it does not say strides
+    int64_t shift_bytes = 0;                      ///< position of the recorded offset 0
+    std::unordered_map<int64_t, Layout> layouts;  ///< by recorded tensor id: for tensors without recorded strides
   };
   std::vector<int64_t> strides_of(const chakra_torch_tensor& recorded, const std::vector<int64_t>& sizes) const;
 

@@ -1,5 +1,5 @@
 // Every kind is told by its beginning, and by its name only where nothing else tells.
-#include "chakra/kind/kind.h"
+#include "chakra/filetype/filetype.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "chakra/base/testing/testing.h"
 
-namespace chakra::kind {
+namespace chakra::filetype {
 namespace {
 
 using namespace std::string_view_literals;
@@ -101,4 +101,4 @@ TEST(Kinds, NoBeginningHarmsThem) {
 }
 
 }  // namespace
-}  // namespace chakra::kind
+}  // namespace chakra::filetype

@@ -1,4 +1,4 @@
-#include "chakra/kind/kind.h"
+#include "chakra/filetype/filetype.h"
 
 #include <fmt/core.h>
 
@@ -7,9 +7,9 @@
 #include <functional>
 #include <protozero/pbf_reader.hpp>
 
-#include "chakra/kind/words.h"
+#include "chakra/filetype/words.h"
 
-namespace chakra::kind {
+namespace chakra::filetype {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
@@ -199,4 +199,4 @@ std::string_view member(std::string_view head, std::string_view key) {
   return end == std::string_view::npos ? std::string_view() : head.substr(at + 1, end - at - 1);
 }
 
-}  // namespace chakra::kind
+}  // namespace chakra::filetype

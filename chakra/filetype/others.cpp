@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "chakra/kind/kind.h"
-#include "chakra/kind/words.h"
+#include "chakra/filetype/filetype.h"
+#include "chakra/filetype/words.h"
 
-namespace chakra::kind {
+namespace chakra::filetype {
 namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n";
@@ -200,4 +200,4 @@ constexpr Row kRows[] = {
 
 constinit const std::span<const Row> kOthers = kRows;
 
-}  // namespace chakra::kind
+}  // namespace chakra::filetype

@@ -1,13 +1,13 @@
-#include "chakra/kind/words.h"
+#include "chakra/filetype/words.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <span>
 
-#include "chakra/kind/kind.h"
+#include "chakra/filetype/filetype.h"
 
-namespace chakra::kind {
+namespace chakra::filetype {
 namespace {
 
 constexpr std::string_view kCategories[] = {"COLL\"",      "P2P\"",      "GROUP\"",   "PROXY\"",        "NET\"",
@@ -87,4 +87,4 @@ Words words_of(std::string_view head) {
   return words;
 }
 
-}  // namespace chakra::kind
+}  // namespace chakra::filetype
