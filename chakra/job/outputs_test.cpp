@@ -21,10 +21,17 @@ TEST(Outputs, AppearWhenTheyAreCommitted) {
   ASSERT_TRUE(add_text(outputs, folder.path("a.svg"), "picture"));
   ASSERT_TRUE(add_answer(outputs, folder.path("b.json"), answer_of(ViewedJob())));
   ASSERT_TRUE(add_answer(outputs, "-", answer_of(ViewedJob())));
-  ASSERT_TRUE(add_csv(outputs, folder.path("c"), {{"ranks", {"", {{"rank"}}, {}}}}));
+  answer::Series rank(answer::Info{"rank", answer::Type::whole, answer::Unit::id, "the rank"});
+  rank.add(int64_t{3});
+  std::vector<answer::Series> columns;
+  columns.push_back(std::move(rank));
+  answer::Builder to("test");
+  to.table("ranks", "the ranks", std::move(columns));
+  ASSERT_TRUE(add_csv(outputs, folder.path("c"), std::move(to).finish()));
   EXPECT_FALSE(is_file(folder.path("a.svg")));
   ASSERT_TRUE(outputs.commit());
   for (const char* name : {"a.svg", "b.json", "c.ranks.csv"}) EXPECT_TRUE(is_file(folder.path(name))) << name;
+  EXPECT_EQ(chakra::testing::must_read(folder.path("c.ranks.csv")), "rank\n3\n");
   EXPECT_FALSE(is_file("-"));
 }
 
