@@ -25,12 +25,12 @@ def link(command, private, raw, out, complete):
             shutil.rmtree(linked, ignore_errors=True)
             run(command, ["link", "--salvage", folder, "-o", linked], private, silent=True)
             warn("the recordings are damaged, by labels with quotes perhaps; damaged records were left out")
-        run(command, ["convert", linked, "-o", os.path.join(linked, "lines"), "--to", "jsonl"], private, silent=True)
         hider = Hider()
-        for manifest in sorted(manifests, key=lambda one: one["rank"]):
-            name = f"lines.{manifest['rank']}.jsonl"
-            hider.file(os.path.join(linked, name), os.path.join(hidden, name))
-        run(command, ["convert", os.path.join(hidden, "lines"), "-o", os.path.join(hidden, "trace"), "--to", "et"], private, silent=True)
+        for rank in sorted(manifest["rank"] for manifest in manifests):
+            trace, plain, lines = (os.path.join(hidden, f"{name}.{rank}.{end}") for name, end in (("trace", "et"), ("plain", "jsonl"), ("lines", "jsonl")))
+            run(command, ["convert", os.path.join(linked, f"trace.{rank}.et"), "-o", plain], private, silent=True)
+            hider.file(plain, lines)
+            run(command, ["convert", lines, "-o", trace], private, silent=True)
         for manifest in manifests:
             kept = output.shared_manifest(manifest)
             name = output.publish(os.path.join(hidden, f"trace.{manifest['rank']}.et"), os.path.join(out, f"trace.{manifest['rank']}.et"), False)

@@ -1,4 +1,5 @@
 """One block of a job that records some of its steps."""
+import contextlib
 import os
 import statistics
 import time
@@ -43,6 +44,7 @@ class Recorder:
         self.number, self.manual, self.cycle, self.profiler, self.observer = 0, False, 0, None, None
         self.clock, self.took, self.saved, self.lacks, self.began_with = Clock(), {}, [], [], None
         self.watch, self.failure = OptimizerWatch(self._optimizer_stepped), None
+        self.error = None  # of the recorder itself
 
     # ---- the block -------------------------------------------------------------------------------------------
 
@@ -80,6 +82,8 @@ class Recorder:
         self.failure = None if kind is None or (kind is SystemExit and error.code in (0, None)) else kind.__name__
         try:
             self._stop_profiler()
+            if self.error is not None:
+                raise self.error
             if not self.saved and self.failure is None:
                 asked = "" if self.ranges is None else f"; the steps {self._asked()} were asked for"
                 how = "step()" if self.manual else "optimizers"
@@ -123,15 +127,26 @@ class Recorder:
         recorded = self.profiler is not None and self._recorded(self.number)
         self.clock.end(recorded, self.profiler is None and self.number > 0)
         self.number += 1
-        if self.profiler is not None:
-            self.profiler.step()
-            end = self._range()[1]
-            if end is not None and self.number >= end:
-                self._stop_profiler()
-        self._begin_if_due()
+        try:
+            if self.profiler is not None:
+                self.profiler.step()
+                end = self._range()[1]
+                if end is not None and self.number >= end:
+                    self._stop_profiler()
+            self._begin_if_due()
+        except Exception as error:  # the job is worth more than its recording: raised where the block ends
+            self._fail(error)
         self.clock.begin()
 
+    def _fail(self, error):
+        note(f"the job goes on without a recording: {error}")
+        self.error, self.profiler = self.error or error, None
+        with contextlib.suppress(Exception):
+            torch_side.finish_observer(self.observer)
+
     def _range(self):
+        if self.error is not None:
+            return None
         if self.ranges is None:
             return (0, None)
         return self.ranges[self.cycle] if self.cycle < len(self.ranges) else None
@@ -177,8 +192,8 @@ class Recorder:
     def _exported(self, profiler):
         """The profiler has stopped: write its trace."""
         begun = time.perf_counter()
-        torch_side.finish_observer(self.observer)
         profiler.export_chrome_trace(self._raw("device"))
+        torch_side.finish_observer(self.observer)
         self.took["write"] = time.perf_counter() - begun
 
     def _stop_profiler(self):
@@ -186,6 +201,8 @@ class Recorder:
         if self.profiler is None:
             return
         profiler, span, self.profiler = self.profiler, self._range(), None
+        if torch_side.is_warming_up(profiler):
+            profiler.execution_trace_observer = profiler.own_observer = None  # else its end would start and stop it
         try:
             profiler.__exit__(None, None, None)
         finally:

@@ -3,11 +3,13 @@ import inspect
 import json
 import platform
 import sys
+import time
 
 from .errors import RecordError
 
 EXPERIMENTAL = {"enable_cuda_sync_events": "waits between streams of the device (linking infers them by rules)",
                 "profile_all_threads": "operators of threads that the profiled thread did not start"}
+PAUSE = 0.1  # seconds
 OPTIONS = {"record_shapes": True, "profile_memory": False, "with_stack": False, "with_flops": False, "with_modules": False}
 
 
@@ -102,12 +104,19 @@ def make_observer(path):
 
 
 def finish_observer(observer):
-    """Complete the host trace. The observer's method would also copy the sources of compiled kernels beside the trace."""
+    """Complete the host trace. The observer's method would also copy the sources of compiled kernels beside the trace.
+
+    Threads of Gloo and of autograd may still be inside of the observer's callback, and PyTorch frees the observer under them
+    (a segmentation fault with 2.6 on a busy machine): the pause lets them leave.
+    """
+    if not getattr(observer, "_registered", True):
+        return
+    observer.stop()
+    time.sleep(PAUSE)
     remove = getattr(sys.modules.get("torch.profiler.profiler"), "_remove_execution_trace_observer", None)
     if remove is None or not getattr(observer, "_registered", False):
         observer.unregister_callback()
         return
-    observer.stop()
     remove()
     observer._registered = False
 
@@ -159,3 +168,8 @@ def make_profiler(observer, first, begin, end, began, ready):
 
 def is_own(profiler):
     return getattr(profiler, "is_chakra_recorder", False)
+
+
+def is_warming_up(profiler):
+    from torch.profiler import ProfilerAction
+    return profiler.current_action == ProfilerAction.WARMUP

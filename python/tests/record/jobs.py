@@ -239,6 +239,35 @@ def job_inside_operator(out):
         facts["inside_operator"] = str(error)
 
 
+def job_hidden(out):
+    """Two recordings with level=1; the script fails in the second."""
+    net, optimizer = parallel()
+    try:
+        with record(out, steps=[range(1, 3), range(5, 9)], warmup=1, level=1):
+            for number in range(9):
+                with torch.profiler.record_function("hush"):
+                    step(net, optimizer)
+                if number == 6:
+                    raise KeyError("of the script")
+    except KeyError as error:
+        facts["hidden"] = str(error)
+
+
+def job_full(out):
+    """The file system is full at the first recording: the job goes on, and the block raises the error."""
+    net, optimizer = parallel()
+    original, steps = torch.profiler.profile.export_chrome_trace, 0
+    torch.profiler.profile.export_chrome_trace = lambda self, path: open(path, "w").close()
+    try:
+        with record(out, steps=[range(1, 3), range(4, 6)], warmup=1):
+            for _ in range(7):
+                step(net, optimizer)
+                steps += 1
+    except RecordError as error:
+        facts["full"] = [str(error), steps]
+    torch.profiler.profile.export_chrome_trace = original
+
+
 def job_early(out):
     net, optimizer = parallel()
     with warnings.catch_warnings(record=True) as caught:

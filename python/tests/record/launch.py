@@ -4,8 +4,10 @@ import socket
 import subprocess
 import sys
 
+import chakra_et.record
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-PACKAGES = os.path.dirname(os.path.dirname(HERE))
+PACKAGES = os.path.dirname(os.path.dirname(chakra_et.record.__file__))
 
 
 def free_port():
@@ -32,6 +34,6 @@ def ranks(words, world, seconds=150, prefix=(), **more):
     finally:
         for process in processes:
             process.kill()
-    failed = [f"rank {rank}: {text[-3000:]}" for rank, (process, text) in enumerate(zip(processes, printed)) if process.returncode]
+    failed = [f"rank {rank}, exit status {process.returncode}: {text[-3000:]}" for rank, (process, text) in enumerate(zip(processes, printed)) if process.returncode]
     assert not failed, "\n".join(failed)
     return printed

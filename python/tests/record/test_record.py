@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch")
 CHAKRA = find_command()
 VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
 TWO_RANKS = ["ddp", "made_inside", "manual", "two_optimizers", "scheduler", "whole", "fsdp", "pipeline", "compile", "loader", "forks", "exception",
-             "inside_operator", "early", "cycles", "blocks", "refusals"]
+             "inside_operator", "early", "cycles", "blocks", "hidden", "full", "refusals"]
 FOUR_RANKS = ["ddp", "pipeline", "groups"]
 STEPS = {"ddp": [3, 4, 5], "made_inside": [0, 1], "manual": [2, 3], "two_optimizers": [2, 3], "scheduler": [1, 2], "whole": [0, 1], "fsdp": [2, 3],
          "pipeline": [2, 3], "compile": [3, 4], "loader": [2, 3], "forks": [1, 2], "exception": [1, 2], "inside_operator": [1, 2], "early": [2, 3],
@@ -119,6 +119,26 @@ def test_exceptions_come_through(two):
     assert two[1]["inside_operator"] == "of backward"
     assert manifest(two[0] / "exception", 0)["failed"] == "KeyError"
     assert any("the block ended at step 4" in text for text in two[1]["early"])
+
+
+def test_hidden_recordings_lie_in_parts(two):
+    folder = two[0] / "hidden"
+    assert two[1]["hidden"] == "'of the script'"
+    for part, steps_wanted, complete in ((folder, [1, 2], True), (folder / "part1", [5, 6], False)):
+        assert {"trace.0.et", "trace.1.et", "manifest.0.json", "manifest.1.json"} <= set(os.listdir(part)) <= {
+            "trace.0.et", "trace.1.et", "manifest.0.json", "manifest.1.json", "part1"}
+        told = manifest(part, 1)
+        assert (told["steps"], told["complete"], told["failed"], told["level"]) == (steps_wanted, complete, not complete, 1)
+        assert not found_in(part, ["hush", "keyerror", socket.gethostname().lower()])
+        for rank in range(2):
+            assert "nothing found" in chakra("check", part / f"trace.{rank}.et")
+
+
+def test_a_failed_export_does_not_end_the_job(two):
+    text, count = two[1]["full"]
+    assert "0 bytes of the device trace" in text
+    assert count == 7
+    assert os.listdir(two[0] / "full") == []
 
 
 def test_a_step_is_counted_once(two):
