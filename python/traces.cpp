@@ -165,8 +165,7 @@ void add_enum(nb::module_& m, const char* name, const char* meaning, const Names
 }
 
 void add_trace(nb::module_& m) {
-  nb::class_<Edges>(m, "Edges",
-                    "Dependencies: the edges of row r are [begin[r], begin[r + 1]) of the other arrays.")
+  nb::class_<Edges>(m, "Edges", "Dependencies: the edges of row r are [begin[r], begin[r + 1]) of the other arrays.")
       .def("__len__", [](const Edges& edges) { return edges.trace.edge_on().size(); })
       .def_prop_ro(
           "begin",

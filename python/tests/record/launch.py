@@ -34,6 +34,7 @@ def ranks(words, world, seconds=150, prefix=(), **more):
     finally:
         for process in processes:
             process.kill()
-    failed = [f"rank {rank}, exit status {process.returncode}: {text[-3000:]}" for rank, (process, text) in enumerate(zip(processes, printed)) if process.returncode]
+    failed = [f"rank {rank}, exit status {process.returncode}: {text[-3000:]}"
+              for rank, (process, text) in enumerate(zip(processes, printed)) if process.returncode]
     assert not failed, "\n".join(failed)
     return printed
