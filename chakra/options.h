@@ -432,21 +432,21 @@ struct AnalyzeOptions {
 
 /// A timeline or a figure of a job: `chakra view`.
 struct ViewOptions {
-  /// The form, where the ending does not say it. {timeline,dot,graphml,svg,pdf,png}.
+  /// Output format, if the extension does not select it. {timeline,dot,graphml,svg,pdf,png}.
   std::string to = {};
-  /// Only this rank; a graph is drawn of one. 0 to 1073741824.
+  /// Only this rank; a graph shows one rank. 0 to 1073741824.
   std::optional<int64_t> rank = {};
   /// Only these ranks, for example 0:8 (the first eight) or 0,2,5
   std::string ranks = {};
-  /// Only nodes of a kind, and who waits for whom through the rest
+  /// Only nodes of a kind, with dependencies through hidden nodes
   Only only = Only::all;
-  /// Only what is near the node of this id
+  /// Only the neighbourhood of the node with this id
   std::optional<uint64_t> focus = {};
-  /// How many edges away from --focus. 0 to 1000000.
+  /// Largest distance from --focus, in edges. 0 to 1000000.
   int64_t hops = 2;
-  /// Draw a box for many nodes: by lane, by caller, repetitions as one
+  /// Draw one box for many nodes: by lane, caller and repetition
   bool group = false;
-  /// Draw at most N boxes with --group. 2 to 1000.
+  /// Largest number of boxes with --group. 2 to 1000.
   uint64_t boxes = 30;
 };
 

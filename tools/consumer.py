@@ -102,7 +102,7 @@ def main():
         expect(run("chakra", "info", trace, env=environment), "rank 0", "chakra info")
         expect(run("chakra_trace_link", "--help", env=environment), "--chakra-host-trace", "chakra_trace_link")
         report = run("chakra", "doctor", env=environment)
-        for line in ("ok    path", "ok    names", "ok    examples"):
+        for line in ("ok: path", "ok: names", "ok: examples"):
             expect(report, line, "chakra doctor")
     print("consumer: find_package, pkg-config, the command: all from a moved folder")
 

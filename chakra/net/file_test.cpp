@@ -106,7 +106,7 @@ TEST(File, SwitchesThatReduce) {
   wrong(grid + "reduction: {bandwidth: 5, latency: -1}\n", "net.file.value", "a latency of -1");
   wrong(grid + "reduction: {bandwidth: x}\n", "base.spec.type", "x");
   wrong(grid + "reduction: 5\n", "net.file.key", "a reduction must have the form");
-  wrong(grid + "reduction: {bandwidth: 5, switch: 8}\n", "net.file.key", "networks given as a graph");
+  wrong(grid + "reduction: {bandwidth: 5, switch: 8}\n", "net.file.key", "a network given as a graph");
   wrong("topology: [Ring]\nnpus_count: [2]\nbandwidth: [9]\nlatency: [9]\nreduction: {bandwidth: 5}\n",
         "net.file.value", "no dimension has a switch");
   wrong(tree + "reduction: [none]\n", "net.file.value", "1 entries in 'reduction'; expected one for all, or 2");

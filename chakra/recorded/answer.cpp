@@ -92,9 +92,8 @@ void add_measured(const std::string& prefix, const std::optional<JobReplay>& rep
   to.children(
       prefix + "ranks", "steps", ranks, [](const auto& rank) -> const auto& { return rank.steps; },
       kMeasuredSteps<kNs>);
-  if constexpr (!kNs)
-    to.table(prefix + "steps", "steps against their measurement, each with the rank of the largest error",
-             worst_steps(ranks), kWorstSteps, replay.has_value());
+  to.table(prefix + "steps", "steps against their measurement, each with the rank of the largest error",
+           worst_steps(ranks), kWorstSteps, replay.has_value());
 }
 
 template <class Row>

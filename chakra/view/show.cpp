@@ -265,7 +265,7 @@ class TableText {
       const std::optional<Shown> value = part.value(c, line);
       std::string text = value ? show(*value, column.key.starts_with('+')) : "-";
       if (value && column.words) text = column.words(text);
-      if (column.alike && line.count > 1) text += fmt::format(" (and {} more like this)", show_count(line.count - 1));
+      if (column.alike && line.count > 1) text += fmt::format(" (and {} identical)", show_count(line.count - 1));
       cells.emplace_back(std::move(text));
       const double number = value ? number_of(*value) : 0;
       if (!columns()[c].share.empty()) {

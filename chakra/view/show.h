@@ -41,7 +41,7 @@ struct ShowColumn {
       {};  ///< adds a column: the share of this other column in the row, or of this value; "*": of the sum
   Hide hide = Hide::never;
   bool bar = false;                                       ///< adds a column: a bar relative to the largest value
-  bool alike = false;                                     ///< place of " (and 3 alike)"
+  bool alike = false;                                     ///< place of " (and 3 identical)"
   std::string_view (*words)(std::string_view) = nullptr;  ///< converts a text
 };
 

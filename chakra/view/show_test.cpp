@@ -111,7 +111,7 @@ TEST(Show, TablesHaveSharesBarsAndARank) {
 TEST(Show, RowsThatAreAlikeAreOne) {
   const std::array<Show, 1> shows{{{.table = "things", .fold = "actor", .columns = kColumns}}};
   const std::string text = to_text(some(), {shows, ""});
-  EXPECT_NE(text.find("  send (and 1 alike)  2.000 ns"), std::string::npos) << text;
+  EXPECT_NE(text.find("  send (and 1 identical)  2.000 ns"), std::string::npos) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << text;
   // Where the column is missing, each row stands alone.
   const std::string apart = to_text(answer_of({{"a"}, {"a"}}, {}), {shows, ""});
