@@ -173,7 +173,7 @@ constexpr std::array<view::ShowColumn, 15> kShowKernels{{
     {.key = "{step_ns.value}[ +- {step_ns.error}|, undetermined]", .heading = "step ns"},
     {.key = "[{?overlap}overlap|add up]", .heading = "parts"},
     {.key = "[{judged.random}|not judged]", .heading = "random third"},
-    {.key = "judged.random_95", .heading = "its ninety-fifth percentile"},
+    {.key = "judged.random_95", .heading = "p95"},
     {.key = "judged.block", .heading = "blocks"},
     {.key = "{judged.worst} ({judged.worst_of})", .heading = "worst block"},
     {.key = "judged.extrapolated", .heading = "marked"},
@@ -198,8 +198,8 @@ constexpr std::string_view kHeldOutLine =
     "[Error on held-out sizes, each eighth predicted from the others: {held_out.error} over {held_out.points} points, "
     "worst {held_out.worst}|Error: unknown, too few sizes were measured to hold any out]";
 constexpr std::string_view kJudgedLine =
-    "\nError on the measurements of --judge: {judged.error} over {judged.points} points, ninety-five percent of "
-    "them at most {judged.most_of_95}, worst {judged.worst}";
+    "\nError on the measurements of --judge: {judged.error} over {judged.points} points, p95 {judged.most_of_95}, "
+    "worst {judged.worst}";
 constexpr std::string_view kPartsLine =
     "\n'x any': put together from parts, not measured across nodes. Inside a node they are as fitted there; between "
     "nodes, a rail carries {from_parts.rail_bytes_per_s}, and a step takes {from_parts.step_ns}, as in NCCL's model.";

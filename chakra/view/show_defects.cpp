@@ -74,10 +74,12 @@ class Inspector {
     report(key);
   }
   void look_at_text(std::string_view text) {
-    std::string literal;
+    std::string literal;  // a number outside of keys; "p95" is a word
+    char before = ' ';
     for (bool in_key = false; const char c : text) {
       if (c == '{' || c == '}') in_key = c == '{';
-      else if (!in_key && c >= '0' && c <= '9') literal = text;
+      else if (!in_key && c >= '0' && c <= '9' && !(before >= 'a' && before <= 'z')) literal = text;
+      if (c < '0' || c > '9') before = c;
     }
     if (!literal.empty()) report(literal);
     (void)filled(text, [&](std::string_view reference) -> std::optional<std::string> {
