@@ -94,7 +94,7 @@ def main(words=None):
 
 
 def own_steps(recorder):
-    """Let the step() of a profiler of the script end steps, too."""
+    """Let the step() of a profiler of the script also end steps."""
     from torch.profiler import profile
 
     from ._record.torch_side import is_own

@@ -11,9 +11,8 @@ import warnings
 
 import torch
 import torch.distributed as dist
-from torch import nn
-
 from chakra_et.record import RecordError, record
+from torch import nn
 
 RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])

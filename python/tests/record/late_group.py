@@ -3,7 +3,6 @@ import sys
 
 import torch
 import torch.distributed as dist
-
 from chakra_et.record import record
 
 with record(sys.argv[1]):

@@ -21,7 +21,7 @@ def environment(**more):
     return dict(os.environ, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo", **more)
 
 
-def ranks(words, world, seconds=150, prefix=(), **more):
+def ranks(words, world, seconds=400, prefix=(), **more):
     """What each rank printed, by rank; fails if a rank fails."""
     port = str(free_port())
     processes = [subprocess.Popen([*prefix, sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
@@ -34,6 +34,7 @@ def ranks(words, world, seconds=150, prefix=(), **more):
     finally:
         for process in processes:
             process.kill()
-    failed = [f"rank {rank}, exit status {process.returncode}: {text[-3000:]}" for rank, (process, text) in enumerate(zip(processes, printed)) if process.returncode]
+    failed = [f"rank {rank}, exit status {process.returncode}: {text[-3000:]}"
+              for rank, (process, text) in enumerate(zip(processes, printed)) if process.returncode]
     assert not failed, "\n".join(failed)
     return printed

@@ -12,10 +12,9 @@ import tempfile
 import time
 
 import torch
+from chakra_et.record import record
 from torch import nn
 from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, schedule
-
-from chakra_et.record import record
 
 PAIRS, WIDTH, BATCH = (int(word) for word in (sys.argv[1:] + ["10", "512", "64"][len(sys.argv) - 1:]))
 WARMUP, ACTIVE = 2, 8

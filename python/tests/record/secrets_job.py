@@ -8,9 +8,8 @@ import threading
 
 import torch
 import torch.distributed as dist
-from torch import nn
-
 from chakra_et.record import record
+from torch import nn
 
 S = sys.argv[2].split(",")
 RANK = int(os.environ["RANK"])
