@@ -93,6 +93,13 @@ def test_two_ranks_link_completely(two, tmp_path, name):
         assert socket.gethostname() not in (folder / f"manifest.{rank}.json").read_text(encoding="utf-8")
 
 
+def test_compiled_code_is_recorded(two):
+    with gzip.open(two[0] / "compile" / "device.0.json.gz", "rt", encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    assert '"CompiledFunctionBackward"' in text
+    assert '"AddmmBackward0"' not in text
+
+
 @pytest.mark.parametrize("name", FOUR_RANKS)
 def test_four_ranks_link_completely(four, tmp_path, name):
     linked(four[0] / name, tmp_path / "traces", 4)
