@@ -58,7 +58,7 @@ def choose_place(named, needed):
 
 
 def started(pid):
-    """When a process started, in ticks since the start of the system; None if the process does not exist."""
+    """When a process started, in ticks since the start of the system; None if it has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()

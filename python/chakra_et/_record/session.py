@@ -102,6 +102,7 @@ class Recorder:
         active = None
         if self.watch.handle is not None:
             self.watch.stop()
+        self._remove_raw()  # of a recording that failed
         if self.private is not None:
             try:
                 for part in self.private.leave():
@@ -169,12 +170,15 @@ class Recorder:
         folder = self.private.path if self.private else self.out
         return os.path.join(folder, f".{kind}.{os.getpid()}.json")
 
+    def _remove_raw(self):
+        for kind in ("host", "device"):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(self._raw(kind))
+
     def _begin(self, first, end):
         begun = time.perf_counter()
         self.took, self.clock.recorded = {}, []
-        for kind in ("host", "device"):
-            if os.path.exists(self._raw(kind)):
-                os.remove(self._raw(kind))
+        self._remove_raw()
         self.observer = torch_side.make_observer(self._raw("host"))
         try:
             self.profiler = torch_side.make_profiler(self.observer, first, self.number, end, self._began, self._exported)
@@ -210,9 +214,7 @@ class Recorder:
         if "write" in self.took:
             self._save(span)
         else:  # it was warming up
-            for kind in ("host", "device"):
-                if os.path.exists(self._raw(kind)):
-                    os.remove(self._raw(kind))
+            self._remove_raw()
         self.cycle += 1
 
     def _save(self, span):

@@ -138,11 +138,12 @@ def job_pipeline(out):
 
 
 def job_compile(out):
-    net, optimizer = parallel()
-    compiled = torch.compile(net, backend=os.environ.get("COMPILE_BACKEND", "aot_eager"))
+    compiled = torch.compile(model(), backend=os.environ.get("COMPILE_BACKEND", "aot_eager"))
+    net = nn.parallel.DistributedDataParallel(compiled)
+    optimizer = torch.optim.AdamW(net.parameters())
     with record(out, steps=range(3, 5), warmup=1):
         for _ in range(6):
-            step(compiled, optimizer)
+            step(net, optimizer)
 
 
 class Numbers(torch.utils.data.Dataset):

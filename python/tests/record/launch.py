@@ -21,7 +21,7 @@ def environment(**more):
     return dict(os.environ, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo", **more)
 
 
-def ranks(words, world, seconds=150, prefix=(), **more):
+def ranks(words, world, seconds=400, prefix=(), **more):
     """What each rank printed, by rank; fails if a rank fails."""
     port = str(free_port())
     processes = [subprocess.Popen([*prefix, sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
