@@ -154,9 +154,10 @@ def build_extension(build):
 def package_files(build):
     """name in the wheel -> (bytes, whether it is run), of the package chakra_et."""
     source, built = os.path.join(ROOT, "python", "chakra_et"), build_extension(build)
-    places = [os.path.join(source, name) for name in sorted(os.listdir(source)) if name.endswith((".py", ".typed"))]
-    places += [os.path.join(built, name) for name in ("_chakra.abi3.so", "_chakra.pyi")]
-    return {f"chakra_et/{os.path.basename(path)}": (read(path, "rb"), path.endswith(".so")) for path in places}
+    places = {os.path.relpath(os.path.join(folder, name), source): os.path.join(folder, name)
+              for folder, _, names in sorted(os.walk(source)) for name in sorted(names) if name.endswith((".py", ".typed", ".txt"))}
+    places |= {name: os.path.join(built, name) for name in ("_chakra.abi3.so", "_chakra.pyi")}
+    return {f"chakra_et/{name}": (read(path, "rb"), path.endswith(".so")) for name, path in places.items()}
 
 
 def download_backends(out, pythons=PYTHONS):

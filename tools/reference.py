@@ -183,7 +183,8 @@ def leaves(at, path=""):
     for name, below in at.get("properties", {}).items():
         yield from leaves(below, f"{path}.{name}")
     for mark in ("items", "additionalProperties"):
-        yield from leaves(at.get(mark, {}), path + ("[]" if mark == "items" else "{}"))
+        if mark in at:
+            yield from leaves(at[mark], path + ("[]" if mark == "items" else "{}"))
 
 
 def broken_promises(before, after):

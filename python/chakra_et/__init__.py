@@ -1,13 +1,17 @@
-"""Chakra execution traces: make a job, ask it, write it.
+"""Chakra execution traces: make a job, query the job, write the job.
 
     import chakra_et
     job = chakra_et.open("traces")                       # or link(), generate.step(), generate.serve(), Job.of()
     answer = job.simulate(network="network.yml")
     answer["makespan_ps"], answer.table("ranks")["finish_ps"]
 
-The verbs and their options are those of the command `chakra`. Times are whole picoseconds. Nothing starts a thread at import,
-and NumPy is imported by the first array.
+    with chakra_et.record("out/", steps=range(10, 13)):  # a PyTorch job; see chakra_et.record
+        train()
+
+The verbs and options are those of the command `chakra`. Times are integers in picoseconds. The import starts no thread; the first
+array imports NumPy, and the first recording imports PyTorch.
 """
+import importlib
 import os
 
 from . import _chakra
@@ -17,17 +21,23 @@ from ._verbs import Job, calibrate, generate, link
 
 __version__ = _chakra.version()
 __all__ = ["Answer", "Builder", "CommType", "EdgeKind", "Edges", "Error", "Finding", "Job", "NodeType", "Place", "Table", "Trace",
-           "calibrate", "generate", "link", "names", "open"]
+           "calibrate", "generate", "link", "names", "open", "record"]
+
+
+def __getattr__(name):
+    if name == "record":  # a module that can be called
+        return importlib.import_module(".record", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def open(path: str | os.PathLike) -> Job:
-    """A job: a prefix (PREFIX.<rank>.et), a folder, a container, one trace, or a job by classes (ranks.json).
+    """Open a prefix (PREFIX.<rank>.et), a folder, a container, one trace, or a job by classes (ranks.json).
 
-    Only its name is looked at; the first verb reads it. Errors: io.job.none and others of finding ranks.
+    Only names are inspected; the first verb reads the traces. Errors: io.job.none and other errors of finding ranks.
     """
     return Job(_chakra.open(os.fspath(path)))
 
 
 def names(kind: str) -> list[str]:
-    """The names that an option may take: names('devices'), names('models'); `chakra list` has the kinds. Errors: cli.usage."""
+    """Return the names that an option can take: names('devices'), names('models'). `chakra list` has the kinds. Errors: cli.usage."""
     return _chakra.names(kind)

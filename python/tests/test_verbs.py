@@ -8,7 +8,7 @@ import pytest
 from conftest import COMMAND, RECORDED
 
 # Texts cannot be made up: one for each option that takes one. The others follow from the signature.
-TEXTS = {
+TEXTS = {"to": "dot", 
     "network": "net.yml", "from_network": "net.yml", "system": "system.json", "memory": "memory.json", "groups": "groups.json",
     "ranks": "0:2", "expand": "2", "collectives": "allreduce: ring", "routing": "ecmp", "delay": ["*=1us", "0:*=2us"],
     "device": "H100-SXM", "stack": "kernels", "from_device": "A100-SXM-80GB", "tp": [1], "pp": [1], "dp": [4], "micro_batches": [4],
@@ -35,7 +35,7 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "simulate": (["sim"], ["linked"], {"network": "net2.yml"}),
     "what_if": (["whatif"], ["tiny"], {"from_network": "net.yml"}),
     "analyze": (["analyze"], ["linked"], {}),
-    "view": (["view"], ["linked", "-o", "drawn.json"], {}),
+    "view": (["view"], ["linked", "-o", "drawn.dot"], {"rank": 0}),
     "run": (["replay"], ["linked"], {"dry_run": True}),
     "diff": (["diff"], ["linked", "linked"], {}),
     "step": (["gen", "step"], ["--stats"], {"preset": "tiny"}),
@@ -128,4 +128,4 @@ def test_equals_the_command(verb, name, value):
 
 
 def test_most_are_answered():
-    assert len(ANSWERED) > 5 * len(REFUSED) > 0
+    assert len(ANSWERED) > 4 * len(REFUSED) > 0
