@@ -8,7 +8,7 @@ import pytest
 from conftest import COMMAND, RECORDED
 
 # Texts cannot be made up: one for each option that takes one. The others follow from the signature.
-TEXTS = {"to": "dot", 
+TEXTS = {"to": "dot",
     "network": "net.yml", "from_network": "net.yml", "system": "system.json", "memory": "memory.json", "groups": "groups.json",
     "ranks": "0:2", "expand": "2", "collectives": "allreduce: ring", "routing": "ecmp", "delay": ["*=1us", "0:*=2us"],
     "device": "H100-SXM", "stack": "kernels", "from_device": "A100-SXM-80GB", "tp": [1], "pp": [1], "dp": [4], "micro_batches": [4],
