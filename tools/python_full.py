@@ -50,7 +50,7 @@ def main():
             return 0
     variables = record_jobs.surroundings(environment, os.path.join(environment, "stubs"), PYTHONPATH=record_alone(),
                                          PYTHONDONTWRITEBYTECODE="1", CHAKRA_COMMAND=os.path.join(os.path.abspath(args.bin), "chakra"))
-    return subprocess.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", os.path.join(ROOT, "python", "tests", "record"), *more],
+    return subprocess.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", os.path.join(ROOT, "python", "tests_record"), *more],
                           env=variables, check=False).returncode
 
 
