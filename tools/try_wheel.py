@@ -102,7 +102,7 @@ def main():
         for command in readme_commands():
             run("bash", "-ec", command, cwd=where("empty"), env=environment)
         doctor = run("chakra", "doctor", cwd=where("empty"), env=environment)
-        problems += [f"chakra doctor does not say '{line}':\n{doctor}" for line in ("ok    path", "ok    names", "ok    examples") if line not in doctor]
+        problems += [f"chakra doctor does not say '{line}':\n{doctor}" for line in ("ok: path", "ok: names", "ok: examples") if line not in doctor]
         if "--chakra-host-trace" not in run("chakra_trace_link", "--help", cwd=where("empty"), env=environment):
             problems.append("chakra_trace_link is not the command by that name")
         plugins = run("chakra", "doctor", "--plugins", cwd=where("empty"), env=environment)
