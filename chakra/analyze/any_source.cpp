@@ -113,7 +113,7 @@ class SourceFinder {
       else if (!second || s.start_ns < second->start_ns) second = &s;
     }
     if (!first) return {trace::kNoRank, false};
-    // One that was sent after the receive had ended is no rival.
+    // A message that was sent after the receive had ended cannot be a rival.
     const bool rival = second && second->start_ns - first->start_ns < uncertain && second->start_ns <= end + uncertain;
     return {first->node.rank, !rival && first->start_ns <= end + uncertain};
   }

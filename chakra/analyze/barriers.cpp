@@ -14,7 +14,7 @@ using trace::RankIndex;
 using trace::Trace;
 
 constexpr double kNearer = 3;           ///< times nearer than the end of another group's barrier
-constexpr double kSameEndNs = 100'000;  ///< ends that are no farther apart cannot be told apart
+constexpr double kSameEndNs = 100'000;  ///< ends no farther apart than this count as simultaneous
 
 double end_ns(const Trace& t, const Clock& clock, NodeId n) {
   const double since_ps = static_cast<double>(t.start_ps[n]) + static_cast<double>(t.dur_ps[n]);

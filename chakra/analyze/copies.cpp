@@ -18,7 +18,7 @@ using trace::NodeId;
 using trace::Trace;
 using Kind = Table::Kind;
 
-/// By work::CopyRoute; empty for what is no copy.
+/// By work::CopyRoute; empty for operations other than copies.
 constexpr std::string_view kDirections[] = {
     "", "not known", "host to device", "device to host", "within a device", "device to device", "within the host"};
 

@@ -336,7 +336,7 @@ class JobAnalysis {
   std::vector<std::vector<trace::CommSpan>> spans_;  ///< by rank and row of Trace::comms
   int64_t zero_ns_ = 0;
   std::vector<char> unaligned_;  ///< per rank: nothing tells which of its collectives are which of the others
-  bool fine_ = false;            ///< some time is no whole microsecond
+  bool fine_ = false;            ///< some time is not a whole number of microseconds
   MessageClocks messages_;
   Meetings meetings_;
   std::vector<Line> clock_;  ///< per rank, against its reference's

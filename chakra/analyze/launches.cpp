@@ -32,7 +32,7 @@ Picoseconds delay_of(const LaunchCall& call, const DeviceOperation& operation) {
   return std::max<Picoseconds>(0, operation.start - call.end);
 }
 
-/// The rest of a graph has no launch of its own: only its first operation counts against the call.
+/// A graph has one launch: only the first operation of the graph counts against the call.
 void add(LaunchSums& sums, const LaunchCall& call, const DeviceOperation& operation, bool first) {
   sums.operation.add(operation.time());
   if (!first) return;

@@ -1,4 +1,4 @@
-// Operators by the shapes of their arguments: how often, how long, how fast, and what bounds them (TraceLens has such a
+// Operators by the shapes of their arguments: how often, how long, how fast, and the bottleneck (TraceLens has such a
 // table for each kind of operator).
 #include <fmt/core.h>
 
@@ -91,7 +91,7 @@ class ShapeTable {
   Rows rows_;
 };
 
-/// What bounds it, and which part of its time the device's peaks explain.
+/// Return the bottleneck of a row, and the part of its time that the device's peaks explain.
 std::pair<std::string, std::string> bound_of_row(const ShapeSums& sums, bool device_known) {
   if (sums.with_work <= 0) return {"unknown work", ""};
   if (!device_known) return {"unknown device", ""};

@@ -47,8 +47,8 @@ class StepFinder {
     out_.roles[n] |= roles;
   }
 
-  /// Drops steps that lie inside of another one on their thread: behind their beginning, that one has time of its own.
-  /// Neither the tree of callers nor the times of what was called tell it: operators may end late or on other threads.
+  /// Drop the steps nested in another step of the same thread: the outer step has a gap after the nested step begins.
+  /// The tree of callers and the times of callees do not show nesting: operators may end late or on other threads.
   void drop_nested() {
     std::vector<Picoseconds> last_own(t_.size(), 0);  // per step: when the last gap directly in it begins
     for (const NodeId n : t_.nodes())

@@ -31,8 +31,8 @@ TEST(Timing, DistancesOfDistributionsByHand) {
   EXPECT_DEATH(mean_shift_ps(Times{}, Times{1}), literal("!a.empty() && !b.empty()"));
 }
 
-/// What PARAM (et_replay/comm/profiler_trace_analysis.py) says of the same times: of an all-to-all with parts of its
-/// own the larger of what a member sends to and gets from others; of others factors of bytes / time; numpy's
+/// The values of PARAM (et_replay/comm/profiler_trace_analysis.py) for the same times: for an all-to-all with uneven
+/// parts, the larger of the bytes a member sends and receives; for other collectives, factors of bytes / time; numpy's
 /// percentiles.
 TEST(Timing, OfAnUnevenAllToAllIsOneRowWithTheBandwidthOfPARAM) {
   Job job(2);

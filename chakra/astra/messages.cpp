@@ -72,7 +72,7 @@ void await(Run& run, const Channel& channel, const Party& receiver) {
   const auto traffic = all.try_emplace(channel).first;
   if (traffic->second.arrived == 0) return traffic->second.receives.push_back(receiver);
   if (--traffic->second.arrived == 0) all.erase(traffic);
-  // At once, but as an event of its own: other things of this time come first, and a long row of them must not nest.
+  // At once, but as a separate event: other events of this time come first, and a long chain of them must not nest.
   const uint64_t number = run.messages.parties.put(receiver);
   run.clock.queue.push(run.now(), {.kind = Event::Kind::received, .rank = receiver.rank, .number = number});
 }

@@ -37,9 +37,9 @@ bool all_equal(const std::vector<Picoseconds>& values) {
   return std::all_of(values.begin(), values.end(), [&](Picoseconds v) { return v == values[0]; });
 }
 
-/// From when each place began to when it ends. A step begins on a rank when it has received the message of the
-/// step before and has waited for the endpoint. Returns whether all places are alike; then at[0] stands for them.
-/// Cost: O(steps), times places if they are not alike.
+/// Replace the time at which each place begins by the time at which it ends. A step begins on a rank when it has the
+/// message of the step before and has waited for the endpoint. Return whether all places are equivalent; then at[0]
+/// stands for all of them. Cost: O(steps), times places if they differ.
 bool run_ring(Run& run, const Stream& s, std::vector<Picoseconds>& at) {
   const Plan& p = s.plan();
   const uint32_t n = p.line.places;

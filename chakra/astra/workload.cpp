@@ -53,7 +53,7 @@ struct RecipeEqual {
   bool operator()(const Recipe& a, const Recipe& b) const { return a.same_key(b); }
 };
 
-/// A task per node; collectives that are alike share a recipe.
+/// Add a task for each node; identical collectives share a recipe.
 void add_tasks(const device::System& system, const Trace& t, Column<Task>& column, std::vector<Recipe>& recipes) {
   absl::flat_hash_map<Recipe, uint32_t, RecipeHash, RecipeEqual> known;
   column.resize(t.size());

@@ -31,7 +31,7 @@ constexpr double kEnd = 0.15;       ///< of a size's range in octaves, where a b
 constexpr double kCovered = 0.77;   ///< of kept-out shapes, that are off by no more than a table states
 /// The same of values that were not measured. It is more, since all shapes of a value are off together.
 constexpr double kCoveredOfValues = 0.8;
-constexpr uint64_t kFolds = 8;  ///< each of which is kept out in turn: nearly as many shapes stay as the table has
+constexpr uint64_t kFolds = 8;        ///< each fold is held out in turn: nearly as many shapes stay as the table has
 constexpr double kLeastSpread = 0.4;  ///< over the median: shapes that happen to be on their plane
 constexpr size_t kMostTried = 500, kMostKeptOut = 100;
 
@@ -121,8 +121,8 @@ Sum drawn_sum_at(const std::vector<Terms>& terms, const Parts& logs, bool overla
   return sum;
 }
 
-/// A step that is longer runs past the least sum, to where a part has vanished and nothing says how it comes back: so
-/// ended 6 of 3,328 fits to parts of the H100's products, up to a fifth above the least sum.
+/// A longer step runs past the least sum, to where a part has vanished and does not come back: 6 of 3,328 fits to parts
+/// of the H100's GEMMs ended there, up to a fifth above the least sum.
 constexpr double kLongestStep = 1;
 
 /// From `logs` towards `next`.
@@ -201,7 +201,7 @@ std::vector<Block> blocks_of(const KernelData& data) {
 
 using Offs = std::vector<std::pair<KernelTable::Prediction, double>>;
 
-/// What each shape is off by where its fold is kept out, with the constants that were fitted to all.
+/// Return the error of each shape when its fold is held out, with the constants that were fitted to all shapes.
 Offs fold_offs(const KernelData& data, const KernelConstants& constants) {
   std::vector<uint64_t> fold_of;
   Prng random(2);

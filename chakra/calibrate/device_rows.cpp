@@ -150,7 +150,7 @@ void add_cache_type(const Row& row, std::string_view column, Sample& sample) {
   else sample.skipped = fmt::format("a cache of element type {}", quote(cache));
 }
 
-/// One token a sequence, whose cache has `step` others and `isl` of its own.
+/// One token per sequence; the cache of the sequence holds `isl` tokens and `step` more.
 Result<Sample> aic_decode(const Row& row) {
   Sample sample;
   sample.kernel = "decode_attention";
@@ -376,7 +376,7 @@ Result<Sample> neusight(const Row& row) {
 
 // ---- Liger-Kernel -------------------------------------------------------------------------------------------------
 
-/// The forward passes of norms and lookups; PyTorch's own, and as variants Liger's and Hugging Face's RMS norm.
+/// Forward passes of norms and embedding lookups: PyTorch's, and as variants Liger's and Hugging Face's RMS norm.
 Result<Sample> liger(const Row& row) {
   Sample sample;
   const std::string name = row.text("kernel_name"), provider = row.text("kernel_provider");

@@ -1,4 +1,4 @@
-// Fits to laws that are known, and to public measurements of which a part is kept out.
+// Fits to known laws, and to public measurements with a part held out.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -44,7 +44,7 @@ TEST(Fit, FindsTheConstantsOfALaw) {
   EXPECT_LT(exact.errors.ops_time, 0.01);
 }
 
-// Where n never changes, operations and the first matrix grow alike: the tensors' times are then taken to be alike.
+// Where n never changes, operations and the first matrix grow in proportion: the fit takes equal times for all tensors.
 TEST(Fit, TensorsThatShapesDoNotTellApartAreAlike) {
   const device::Device a100 = device::device(*device::find("A100-SXM-80GB"));
   const FittedConstants fitted = fit_constants(made_gemms(a100, {2048}));
@@ -315,8 +315,8 @@ TEST(Measured, RecurrentLayersOfAnH100) {
   expect_judged("aic_gdn_h100.csv.gz", "", {{"gated_delta bf16", 0.24}});
 }
 
-/// Keeps out a third that no judgement saw: the share of it that is off by no more than stated, and the median of what
-/// is stated over the median of what shapes are off by.
+/// Hold out a third that no judgement saw. Return the share of the third that is off by no more than stated, and the
+/// median of the stated errors over the median of the errors.
 std::pair<double, double> stated_on_a_third(const device::Device& device, const KernelData& data) {
   KernelData rest{&device, data.name, data.type, {}}, third = rest;
   Prng random(7);

@@ -15,7 +15,7 @@ using net::CollectiveFit;
 using net::Members;
 using net::ProtocolFit;
 
-/// A fixed part below this share of the least measured time is not told apart from the rate.
+/// Below this share of the least measured time, a fixed part cannot be distinguished from the rate.
 constexpr double kTellsTheFixedPart = 0.05;
 
 /// What NCCL takes for the steps of an algorithm's protocol, in ns, and what of the links' rate the protocol leaves:

@@ -25,11 +25,11 @@ using net::ProtocolFit;
 
 constexpr size_t kMostProtocols = 4, kMostTurns = 12, kLeastRun = 2;
 constexpr size_t kMostSizes = 256;       ///< of one number of ranks that are looked at
-constexpr size_t kMostFolds = 8;         ///< of sizes that are kept out in turn
+constexpr size_t kMostFolds = 8;         ///< of sizes that are held out in turn
 constexpr double kNoCorrection = 0.002;  ///< protocols that are this good need none
 constexpr double kNearlyAsGood = 0.1;    ///< times that differ by less need no limit
-constexpr double kWorthAProtocol = 0.9;  ///< one more must make the error on kept-out sizes this much smaller
-/// An all-reduce with so much more bus bandwidth than any all-gather or reduce-scatter is no ring: switches reduce.
+constexpr double kWorthAProtocol = 0.9;  ///< one more must make the error on held-out sizes this much smaller
+/// An all-reduce with so much more bus bandwidth than any all-gather or reduce-scatter is not a ring: switches reduce.
 constexpr double kBeyondARing = 1.2;
 
 Features features(const CollectiveForm& form, const SizedTimes& of, double bytes) {
@@ -65,7 +65,7 @@ Cut cheapest_cut(size_t sizes, size_t protocols, bool may_miss, const RunCost& c
   return cut;
 }
 
-/// As straight lines would have it, each run a line of its own.
+/// Cut as straight lines would: one line for each run.
 Cut cut_by_lines(const SizedTimes& sizes, size_t protocols) {
   std::vector<Gram> sums(sizes.count() + 1);
   for (size_t i = 0; i < sizes.count(); ++i) {
@@ -333,8 +333,8 @@ double most_of_a_ring(const BySize& all) {
 
 namespace {
 
-/// A number of ranks with fewer sizes than can be judged is left out where others of the operation have enough: it
-/// would decide how many protocols are told apart, and nothing could be kept out.
+/// Leave out a number of ranks with too few sizes to judge, if others of the operation have enough: it would decide how
+/// many protocols are distinguished, and no size could be held out.
 // `calibrate.network.skipped` (warning): measurements that are not used, and why
 void leave_out_small(const CollectiveForm& form, std::vector<SizedTimes>& all, Findings& findings) {
   constexpr size_t kEnough = 3;

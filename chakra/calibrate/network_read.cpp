@@ -36,8 +36,8 @@ constexpr size_t kLogCells = 11;  ///< of a row of a log, or more
 constexpr std::pair<std::string_view, uint64_t> kElements[] = {
     {"int8", 1}, {"uint8", 1}, {"half", 2}, {"bfloat16", 2}, {"float", 4}, {"int32", 4}, {"double", 8}, {"int64", 8}};
 
-/// "AllReduce", "all_reduce_perf" -> "all_reduce"; empty where no form is for it. Longer names come first: "reduce" is
-/// part of others.
+/// "AllReduce", "all_reduce_perf" -> "all_reduce"; empty for an operation without a form. Longer names come first:
+/// "reduce" is part of others.
 std::string operation_in(std::string_view text) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"allreduce", "all_reduce"}, {"allgather", "all_gather"}, {"reducescatter", "reduce_scatter"},
@@ -68,7 +68,7 @@ Texts words(std::string_view line) {
 
 /// What a log says of the run that it is in. A file may hold several runs, one after the other.
 struct Run {
-  std::string test, operation;   ///< "all_reduce_perf", and what it measures; empty: not said, and no form for it
+  std::string test, operation;   ///< "all_reduce_perf", and the operation; empty: not given, or without a form
   std::set<std::string> header;  ///< its lines so far: "nThread", "Rank 0"
   std::set<std::string> hosts, groups;
   int64_t ranks = 0;

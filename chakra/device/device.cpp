@@ -10,7 +10,7 @@ namespace chakra::device {
 namespace {
 
 constexpr double kBusy = 0.5;  ///< the share of its peak from which on a device is at its power limit
-/// The share of the slowdown that products in 8 bits have: eight published steps of Megatron-Bridge and three of
+/// The share of the slowdown that GEMMs in 8 bits have: eight published steps of Megatron-Bridge and three of
 /// llm-foundry in 8 bits (docs/explanation/accuracy.md).
 constexpr double kHeatOf8Bits = 0.5;
 

@@ -4,7 +4,7 @@
 
 namespace chakra::device {
 
-// 10^12 operations/s:        f64    f32    tf32   f16     bf16    f8      f4    i8;       GB/s, GB
+// TFLOP/s (i8: TOP/s):       f64    f32    tf32   f16     bf16    f8      f4    i8;       GB/s, GB
 constexpr DeviceRow kDeviceRows[] = {
     {"P100-SXM2", {5.3, 10.6, 0, 21.2, 0, 0, 0, 0}, 732, 16, "P100-SXM2-16GB", "NVIDIA Tesla P100 data sheet, 2016"},
     {"P100-PCIe",
