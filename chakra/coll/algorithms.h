@@ -12,7 +12,7 @@ namespace chakra::coll {
 using trace::CommType;
 using Moves = std::vector<Move>;
 
-/// Saturate products and sums at 2^64 - 1.
+/// Multiply, or add, and saturate at 2^64 - 1.
 inline uint64_t times(uint64_t count, uint64_t bytes) {
   uint64_t product = 0;
   return __builtin_mul_overflow(count, bytes, &product) ? UINT64_MAX : product;

@@ -27,7 +27,7 @@ net::Fabric parsed(const std::string& text) {
   return *std::move(fabric);
 }
 
-/// The same machine, as each form of network file says it: nodes of eight, each GPU with a network card of its own.
+/// The same machine in each form of network file: nodes of eight GPUs, each GPU with a separate network card.
 std::string rails(int64_t nodes) {
   return fmt::format(
       "topology: Rails\nranks_per_node: 8\nnodes: {}\npods: 1\nspines: 8\nbandwidth: [450, 50, 50]\nlatency: [250, "

@@ -91,7 +91,7 @@ std::vector<uint32_t> nearest_next(const Place& place) {
 
 // ---- candidates --------------------------------------------------------------------------------------------
 
-/// What bounds a candidate before its plan is made.
+/// Lower bounds of the time of a candidate, before its plan is made.
 struct Bounds {
   double most_bytes_per_s = 0;
 

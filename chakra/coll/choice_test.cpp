@@ -93,7 +93,7 @@ TEST(Choice, IsTheLeastOfAllRows) {
   }
 }
 
-/// Seven links of a rank against two, and pairs with a link of their own against what goes round the ring.
+/// Seven links of a rank against two, and a direct link for each pair against traffic that goes round the ring.
 TEST(Choice, UsesTheLinksThereAre) {
   const std::vector<int64_t> ranks = first_ranks(8);
   const net::Fabric ring = fabric(TopologyKind::ring, 8), full = fabric(TopologyKind::fully_connected, 8);

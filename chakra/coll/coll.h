@@ -154,7 +154,7 @@ struct Move {
 struct Phase {
   enum class Kind : uint8_t { reduce_scatter, all_gather, exchange } kind = Kind::reduce_scatter;
   uint32_t dimension = 0;  ///< into Outline::grid
-  uint32_t passed = 0;  ///< bit d: dimension d has been summed already; a member has the blocks of its own place there
+  uint32_t passed = 0;     ///< bit d: dimension d is already summed; there a member has only the blocks of its place
   uint32_t lane = 0;
   uint32_t slice = 0;  ///< the unit of each block
   bool down = false;   ///< round the ring downwards
@@ -359,7 +359,7 @@ struct PricedPlan {
   std::vector<RoundCost> rounds;
   std::vector<double> arrive_ps;
   std::vector<Fare> fares;
-  std::vector<double> ends_ps;  ///< not alike: when each member ends if all begin at 0, without extra_ps
+  std::vector<double> ends_ps;  ///< if not `alike`: when each member ends if all begin at 0, without extra_ps
 };
 /// Price a plan. Each link is charged with all transfers of a round, under the fabric's routing (`adaptive`
 /// counts as `spread`): a transfer ends when the busiest link of its route has carried all. `most` limits the

@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kSame = 1e-9;
 
-/// A group on one switch of a network of dimensions whose links are alike: O(members) without a look at links.
+/// A group on one switch of a network of dimensions with identical links: O(members), without looking at links.
 std::optional<SwitchTraffic> on_one_switch(const Place& place, double units) {
   const net::Fabric& fabric = *place.fabric;
   if (fabric.graph || !fabric.odd_links.empty()) return std::nullopt;
@@ -172,7 +172,7 @@ std::optional<SwitchTraffic> switch_traffic(CommType type, const Place& place) {
   // Units of a part. Of an operation that only sums, or only sends results, the way that carries more counts for both.
   const double n = place.members(), port = type == CommType::all_reduce ? n + 1 : n;
   if (auto traffic = on_one_switch(place, port)) return traffic;
-  // A tree is set up once, whatever way messages take.
+  // A tree is set up once, whatever the routing policy.
   if (place.fabric->routing.kind == net::Routing::spread) return Walk(place, *place.fabric).traffic(port, n);
   net::Fabric spread = *place.fabric;
   spread.routing.kind = net::Routing::spread;

@@ -167,7 +167,7 @@ TEST(InNetwork, NeedsATreeOfSwitchesThatReduce) {
   EXPECT_TRUE(can("in_network", one, {0, 2}));
   EXPECT_FALSE(can("in_network", one, {1, 3}));
   EXPECT_FALSE(can("in_network", one, first_ranks(4)));
-  // Groups on either switch do not stand alike.
+  // The placements of groups on different switches differ.
   EXPECT_NE(one.placement(std::vector<int64_t>{0, 2}), one.placement(std::vector<int64_t>{1, 3}));
 }
 

@@ -16,7 +16,7 @@ struct NodeLeg {
   uint32_t dimension;
 };
 
-/// What a member puts in goes to the columns first, what it is to have comes from them last.
+/// The data that a member contributes goes to the columns first; the data that it receives comes from them last.
 std::vector<NodeLeg> node_way_of(CommType type) {
   if (type == CommType::all_gather)
     return {{Kind::exchange, kInNode}, {Kind::all_gather, kAlong}, {Kind::all_gather, kInNode}};

@@ -337,7 +337,7 @@ class Pricing {
     for (const auto& [targets, known] : known_.by_targets) {
       for (const Known::Load& load : known.loads) carried_.add(*place_.fabric, load.trunk, load.bytes * known.bytes);
       if (!known.turns || plan_.lanes == 1) continue;  // in one lane all wait for each round to end
-      // Between any two a link of their own: each shift has others.
+      // If each pair has a direct link, each shift uses other links.
       const bool own = known.turns->form == net::RowForm::pairs;
       for (uint32_t q = 0; q < (own ? targets.shifts : 1); ++q) {
         Symmetry::Crowd& sum = carried_.turned[{known.turns, own ? targets.by(q) : 0}];

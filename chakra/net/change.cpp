@@ -12,7 +12,7 @@
 namespace chakra::net {
 namespace {
 
-/// Links of a graph that are alike.
+/// Bandwidth and latency, which identical links of a graph have in common.
 using Likeness = std::pair<double, Picoseconds>;
 
 std::map<Likeness, int64_t> likenesses(const Graph& graph) {

@@ -41,7 +41,7 @@ double direct_rail(Members m) { return (m.nodes - 1) / m.nodes; }
 
 }  // namespace
 
-// A ring copies the part of its own once. nvls: in a tree of switches that reduce, each byte goes up once and comes
+// Each member of a ring copies its part once. nvls: in a tree of switches that reduce, each byte goes up once and comes
 // down once, in between it takes the trees over the nodes.
 const std::array<CollectiveForm, 8> kCollectiveForms{
     {{"all_reduce", "ring", twice_ring_steps, twice_ring_wire, own_share, twice_ring_node_steps, twice_ring_rail},

@@ -8,7 +8,7 @@
 namespace chakra::net {
 namespace {
 
-/// Of the fastest link's rate: slower links count alike, so that no sum of weights is 0.
+/// Of the fastest link's rate: slower links count as links of this rate, so that no sum of weights is 0.
 constexpr double kLeastRate = 1e-100;
 
 }  // namespace

@@ -122,7 +122,7 @@ TEST(Fluid, FlowsShareALink) {
   // Two at once take twice the time; those elsewhere do not notice.
   EXPECT_EQ(by_token(FluidNetwork(ring), {{0, {0, 1, 1000, 0}}, {0, {0, 1, 1000, 1}}, {0, {4, 5, 1000, 2}}}),
             (std::vector<Delivery>{{0, 2000, 3000}, {1, 2000, 3000}, {2, 1000, 2000}}));
-  // The second comes when half of the first is through: 500 + 1000, and 500 of its own alone.
+  // The second comes when half of the first is through: 500 + 1000, then its last 500 bytes alone.
   EXPECT_EQ(by_token(FluidNetwork(ring), {{0, {0, 1, 1000, 0}}, {500, {0, 1, 1000, 1}}}),
             (std::vector<Delivery>{{0, 1500, 2500}, {1, 2000, 3000}}));
   // 0 -> 2 and 1 -> 3 meet on 1 -> 2; 2 -> 3 carries 1 -> 3 and another, whose rate 1 -> 3 leaves.

@@ -191,7 +191,7 @@ std::vector<int64_t> Fabric::placement(std::span<const int64_t> ranks) const {
   }
   for_each_level(*this, [&](const Level& level) {
     const int64_t n = level.ranks, first = level.place_of(ranks[0]);
-    // On a line it matters who stands above whom; elsewhere all places are alike.
+    // On a line the order of the places matters; elsewhere all places are equivalent.
     const bool line = level.topology().form == RowForm::line;
     for (size_t i = 0; i < ranks.size(); ++i) {
       const int64_t apart = level.place_of(ranks[i]) - first;

@@ -44,7 +44,7 @@ Outcome carry(const Traffic& traffic, Network network) {
   return outcome;
 }
 
-/// Everyone sends to the rank 8 places on: all alike, many events at each time.
+/// Each rank sends to the rank 8 places on: identical messages, many events at each time.
 Traffic ring_shift() {
   Traffic t{{{{TopologyKind::ring, 64, kBytePerPs, 1000}}}, {}};
   for (int64_t r = 0; r < 64; ++r) t.messages.push_back({0, {r, (r + 8) % 64, 1 << 20, 0}});

@@ -85,7 +85,7 @@ std::map<LinkId, double> by_link(const Fabric& fabric, const std::vector<Use>& u
   return shares;
 }
 
-/// A connected graph with switches, some of which stand alike.
+/// A connected graph with switches, some of which are in equivalent places.
 Fabric random_graph(Prng& random) {
   const int64_t ranks = random.between(2, 7), switches = random.between(1, 6), devices = ranks + switches;
   std::set<std::pair<int64_t, int64_t>> joined;
@@ -369,7 +369,7 @@ TEST(Networks, AdaptiveMessagesAvoidEachOther) {
   const auto time = [&](const char* routing, auto network) {
     return static_cast<double>(last_arrival(network(with(fabric, routing)), messages)) / alone;
   };
-  // Each on a spine of its own; all on the first one; by the hash at least two on one.
+  // Each on a separate spine; all on the first spine; by the hash at least two on one.
   const auto check = [&](auto network) {
     EXPECT_NEAR(time("adaptive", network), 1, 0.02);
     EXPECT_NEAR(time("spread", network), 1, 0.02);

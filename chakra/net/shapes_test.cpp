@@ -209,7 +209,7 @@ TEST(FatTree, HasTheDistancesAndRoutesOfItsFormula) {
       if (from == to) continue;
       EXPECT_EQ(fabric.graph->by_link->paths(from, to), routes);
     }
-  // Groups that stand alike are priced once.
+  // Groups in equivalent places are priced once.
   const auto all = samples();
   for (auto [sample, end] = all.equal_range("FatTree"); sample != end; ++sample)
     EXPECT_TRUE(must_parse(sample->second).graph->places.has_value()) << sample->second;
@@ -279,7 +279,7 @@ TEST(Dragonfly, SpreadsTheCablesOfFewGroupsOverAllRouters) {
 }
 
 /// An all-to-all of 2,112 ranks: a cable between groups carries 64 x 64 pairs, and no link between routers carries much
-/// more. All ranks of a router are alike, so one of each is looked at.
+/// more. All ranks of a router are equivalent, so one of each is looked at.
 TEST(Dragonfly, CarriesAnAllToAllAtTheRateOfItsCables) {
   constexpr int64_t kRanks = 8, kRouters = 8;
   const Fabric fabric = must_parse(dragonfly(kRouters, kRanks, 8, 33));

@@ -10,7 +10,7 @@
 namespace chakra::net {
 namespace {
 
-/// Numbers of paths stay finite: beyond this they all count alike.
+/// Numbers of paths stay finite: all numbers beyond this limit count as equal.
 constexpr double kMostPaths = 1e200;
 
 /// Groups hops by a device, those of a device by trunk.

@@ -121,7 +121,7 @@ TEST(Valiant, CarriesWhatMinimalRoutesCannot) {
   const double ratio = round_time(with(small, "valiant"), everybody(72)) / round_time(small, everybody(72));
   EXPECT_GT(ratio, 1.6);
   EXPECT_LT(ratio, 2.2);
-  // In the other modes each message has 16 intermediates of its own.
+  // In the other modes each message has 16 separate intermediates.
   const Fabric hashed = with(small, "valiant,channels=16,seed=1");
   const Round next = shift(72, 8);
   const uint64_t bytes = 8 << 20;
