@@ -16,7 +16,7 @@ std::string backward_kernel(std::string forward) {
 
 }  // namespace
 
-/// Tokens that were gathered for a product are kept as they were before, if not asked otherwise.
+/// Keep tokens that were gathered for a GEMM as they were before the gathering, unless requested otherwise.
 Placements Compiler::kept_at(const Op& op, size_t input, const Placements& needed) const {
   Placements at = needed;
   const size_t tp = index(Axis::tp);

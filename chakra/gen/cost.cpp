@@ -72,7 +72,7 @@ std::string Compiler::product(const Op& op, const Placements& x, const std::arra
   return named_kernel("gemm", {sizes[order[0]], sizes[order[1]], sizes[order[2]]});
 }
 
-/// One of the products of a layer's experts. The tokens that have come to this rank choose among its experts only.
+/// One of the GEMMs of a layer's experts. The tokens that have come to this rank choose among its experts only.
 std::string Compiler::experts(const Op& op, const Placements& x) const {
   const Weight& matrix = op.weights[0];
   const Placements w = weight_at(matrix);

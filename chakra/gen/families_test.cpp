@@ -56,7 +56,7 @@ StepOptions options(Model model) {
   return o;
 }
 
-/// Forward and backward of two pictures, as torch.utils.flop_counter counts transformers' ViT and DiT's own class.
+/// Forward and backward of two images, as torch.utils.flop_counter counts transformers' ViT and DiT's own class.
 TEST(Families, HaveTheOperationsThatTorchCounts) {
   for (const auto& [name, count] : {std::pair("vit-b16", 210'303'516'672.0), {"dit-xl2", 1'423'437'004'800.0}}) {
     StepOptions o = options(known(name));
@@ -163,7 +163,7 @@ TEST(Families, OfAnyMeshCanBeCarriedOut) {
 
 constexpr int64_t kWidth = 32, kInner = 64;
 
-/// Products of forward for a picture of n patches of `numbers` numbers and one token more.
+/// FLOPs of the GEMMs of forward for an image of n patches of `numbers` numbers and one token more.
 double vit_forward(int64_t layers, double n, double numbers, double h, double inner, double classes) {
   const double t = n + 1;
   return 2 * n * numbers * h + real(layers) * (8 * t * h * h + 4 * t * t * h + 4 * t * h * inner) + 2 * h * classes;
@@ -221,7 +221,7 @@ TEST(Vision, CommunicationIsTheFormulas) {
 
 // ---- diffusion -------------------------------------------------------------------------------------------------
 
-/// Products of forward for a picture of n patches of `in` numbers, from which `out` come.
+/// FLOPs of the GEMMs of forward for an image of n patches of `in` numbers, which yield `out` numbers each.
 double dit_forward(int64_t layers, double n, double in, double out, double h, double inner) {
   const double layer = 12 * h * h + 8 * n * h * h + 4 * n * n * h + 4 * n * h * inner;
   return 2 * n * in * h + 2 * 256 * h + 2 * h * h + real(layers) * layer + 4 * h * h + 2 * n * h * out;
@@ -239,7 +239,7 @@ TEST(Diffusion, OperationsAreTheFormulas) {
     o.pp = pp;
     o.dp = 4;
     const StepStats s = stats_of(o);
-    // Every rank of a picture does its time; those with other tokens its modulation.
+    // Each rank of an image computes the embedding of time; ranks with other tokens also compute the modulation.
     const double surplus = time * real(tp * cp - 1) + modulation * real(cp - 1);
     EXPECT_DOUBLE_EQ(s.operations, all + surplus) << tp << cp << pp;
     double named = 0;
@@ -259,7 +259,7 @@ TEST(Diffusion, CommunicationIsTheFormulas) {
   EXPECT_EQ(s["tp ALL_GATHER"], std::pair(m * (7 * layers + 1), real(m) * (ls * (6 * n + 6 * vector) + 2 * vector)));
   EXPECT_EQ(s["tp REDUCE_SCATTER"],
             std::pair(m * (5 * layers + 1), real(m) * (ls * (4 * n + 6 * vector) + 2 * vector)));
-  // Once a step, what is not sharded: biases after sums, patches, time, labels, and the last product.
+  // Once a step, parameters that are not sharded: biases after sums, patches, time, labels, and the last GEMM.
   const double whole = ls * 2 * kWidth + 17 * kWidth + 257 * kWidth + 33 * kWidth + 11 * kWidth + 33 * 32;
   EXPECT_EQ(s["tp ALL_REDUCE"], std::pair(int64_t{1}, 4 * whole));
   o.sequence_parallel = false;
@@ -278,7 +278,7 @@ TEST(Diffusion, CommunicationIsTheFormulas) {
   EXPECT_EQ(s.size(), 5U);
 }
 
-/// Of a layer: inputs of norms and modulations, of products, queries, keys, values, what the activation takes; c, and
+/// Of a layer: inputs of norms and modulations, of GEMMs, queries, keys, values, what the activation takes; c, and
 /// what it modulates with.
 TEST(Diffusion, MemoryIsTheFormula) {
   StepOptions o = options(small_dit(4));

@@ -1,4 +1,4 @@
-// Products with 8-bit inputs: bytes, operations, communication and memory by formulas written out here.
+// GEMMs with 8-bit inputs: bytes, FLOPs, communication and memory by formulas written out here.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -58,7 +58,7 @@ Work work_of(const StepOptions& o, const Chosen& chosen, size_t cls = 0) {
 bool is_fp8(const Trace& t, NodeId n) { return t.dtype_of(n) == trace::DType::f8; }
 bool is_cast(const Trace& t, NodeId n) { return t.name_of(n).find(".cast") != std::string_view::npos; }
 
-/// Of a product of `rows` vectors: forward, gradient of the input, of the matrix. Read in 8 bits, written in 16.
+/// Bytes of a GEMM with `rows` vectors: forward, gradients of input and matrix. Inputs have 8 bits, outputs 16.
 double product_bytes(double rows, double in, double out) {
   return (rows * in + in * out + 2 * rows * out) + (rows * out + in * out + 2 * rows * in) +
          (rows * in + rows * out + 2 * in * out);

@@ -47,7 +47,7 @@ StepOptions four_layers() {
 }
 constexpr double kSbd = 2048.0 * 12288, kScores = 5.0 * 96 * 2048 / 12288;  // elements; bytes an element
 
-/// Count and bytes put in of what a class does, by group and type; messages in group "pp".
+/// Count and contributed bytes of a class's communication, by group and type; messages in group "pp".
 Sums sums(const Trace& t) {
   Sums result;
   for (const NodeId n : t.nodes()) {
@@ -190,7 +190,7 @@ TEST(Step, SchedulesAreThePublishedOnes) {
   EXPECT_EQ(schedule(job->classes[1]), "F1 F1 F3 B3 F3 B3 F1 B1 F1 B1 F3 B3 F3 B3 B1 B1 ");
 }
 
-/// Products of a forward pass of a dense decoder for a token of a sequence of s.
+/// FLOPs of the GEMMs of a dense decoder's forward pass for a token of a sequence of s.
 double forward_operations(const Model& m, double s) {
   double sum = 2 * real(m.hidden) * real(m.vocabulary);
   for (const uint8_t kind : m.layers) {

@@ -1,4 +1,4 @@
-// What forward keeps for backward, and what backward computes again instead.
+// Tensors that forward keeps for backward, and activation recomputation.
 #include <set>
 
 #include "chakra/base/real.h"
@@ -60,7 +60,7 @@ double Compiler::kept(Recompute recompute) const {
     if (op.mask && op.kind == OpKind::add) sum += elements(g_.tensors[op.output].dims, out, s_.mesh);
     if (op.kind == OpKind::attention && !s_.fused_attention && recompute == Recompute::none)
       sum += kept_scores(op, out);
-    // One kernel computes the scores again from its result. Without 8 bits that is what the next product keeps.
+    // One kernel recomputes the scores from its result. Without 8 bits, the next GEMM keeps that result.
     if (op.kind == OpKind::attention && s_.fused_attention && s_.fp8) keep(op.output, out, 0);
     if (!keeps_inputs(op)) continue;
     const std::vector<Placements> at = needs(op);

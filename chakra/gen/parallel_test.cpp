@@ -187,8 +187,8 @@ TEST(Context, LatentAttentionSendsWholeKeys) {
   EXPECT_EQ(sums(o)["cp SEND"], std::pair(int64_t{4 * 9}, 4 * 9 * part));
 }
 
-// Scores are written and read by each kernel: forward by the product, softmax (twice), dropout (twice) and the second
-// product; backward by two products, dropout (twice), softmax (three times) and two products. The mask has a byte.
+// Scores are written and read by each kernel: in forward by the GEMM, softmax (twice), dropout (twice) and the second
+// GEMM; in backward by two GEMMs, dropout (twice), softmax (three times) and two GEMMs. The mask has a byte.
 TEST(Attention, InKernelsMovesItsScores) {
   StepOptions o = options(dense_model(1));
   o.micro_batches = 1;

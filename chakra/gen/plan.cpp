@@ -222,7 +222,7 @@ int64_t Plan::holder(int64_t piece, int64_t chunk) const {
   return other;
 }
 
-/// A layer, or one of multi-token prediction, whose experts are not chosen alike.
+/// A layer, or one of multi-token prediction, whose experts are chosen with unequal frequencies.
 std::shared_ptr<const Unit> Plan::skewed(BlockRow::Place kind, const Block& block, int64_t layer, int64_t place) const {
   Spread spread = spread_of(o, mesh, kind);
   spread.choices = choices_by_place(*block.experts, choices(o, *block.experts), o.ep, {o.expert_skew, o.seed}, layer);

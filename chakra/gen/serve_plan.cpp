@@ -342,7 +342,7 @@ Result<Side> side(const ServePlan& plan, const ServeMesh& m, std::string prefix)
   return result;
 }
 
-/// Sequences of a replica that prefills, where it has ranks of its own.
+/// Sequences of a replica for prefill, where prefill has separate ranks.
 Result<int64_t> prefilled(const ServeOptions& o, const Lengths& contexts) {
   const int64_t all = o.batch * o.mesh.dp;
   CHAKRA_TRY(divides("batch x dp", all, "prefill-dp", o.prefill.dp));

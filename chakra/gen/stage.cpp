@@ -74,7 +74,7 @@ class Stage {
 
   // ---- passes --------------------------------------------------------------------------------------------------
 
-  /// The matrices of products with 8-bit inputs: two copies for the whole step, one of them transposed. Where ranks
+  /// Cast the matrices of GEMMs with 8-bit inputs: two copies for the whole step, one of them transposed. Where ranks
   /// share parameters out, one after each gathering.
   void cast_weights(Placed& placed, Pass pass) {
     const double elements = placed.part.parameters.fp8, element = real(o_.bytes_per_element);

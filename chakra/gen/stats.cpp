@@ -21,7 +21,7 @@ using trace::Trace;
 
 constexpr double kTableOptimizerBytes = 4;  // of Adagrad: a number for each row of a table
 
-/// Of a collective with `bytes` put in: the larger of in and out, and what a rank sends with a ring.
+/// Of a collective with `bytes` contributed: the larger of in and out, and the bytes that a rank sends with a ring.
 std::pair<double, double> buffer_and_wire(CommType type, double bytes, double ranks) {
   switch (type) {
     case CommType::all_reduce: return {bytes, 2 * bytes * (ranks - 1) / ranks};
@@ -116,7 +116,7 @@ Chunks chunks_of(const Plan& plan, int64_t stage, int64_t place) {
   return chunks;
 }
 
-/// Of the all-to-alls with parts of their own that the member `place` takes part in.
+/// Of the all-to-alls with uneven parts in which the member `place` takes part.
 Moved uneven(const Plan& plan, const Chunks& chunks, int64_t stage, int64_t place) {
   Moved sum;
   if (plan.places() == 1) return sum;

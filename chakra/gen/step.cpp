@@ -26,7 +26,7 @@ std::vector<uint32_t> add_groups(const Plan& plan, const Slot& slot, ClassJob& j
   return of;
 }
 
-/// Operations of a rank that the model needs: without what is computed again.
+/// FLOPs of a rank that the model needs: without activation recomputation.
 double model_operations(const trace::Trace& t) {
   std::vector<bool> again(t.strings.size());
   for (size_t s = 0; s < again.size(); ++s) again[s] = contains(t.strings[StringId(s)], ".again");

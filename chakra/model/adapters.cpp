@@ -1,4 +1,4 @@
-// LoRA (Hu et al., arXiv 2106.09685): beside a product of frozen weights two small ones, which alone are trained.
+// LoRA (Hu et al., arXiv 2106.09685): beside a GEMM with frozen weights two small ones, which alone are trained.
 #include "chakra/base/real.h"
 #include "chakra/model/blocks.h"
 
@@ -33,7 +33,7 @@ class Adapting {
     return to_.tensors.size() - 1;
   }
 
-  /// y = x W + (x A) B, where the sum has the tensor that the product had.
+  /// y = x W + (x A) B, where the sum takes the place of the tensor that the GEMM had written.
   void adapt(Op base) {
     const size_t x = base.inputs[0], y = base.output;
     const Extent in = base.weights[0].dims[0], out = base.weights[0].dims[1], few{Dim::none, real(lora_.rank)};

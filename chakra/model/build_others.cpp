@@ -4,7 +4,7 @@
 namespace chakra::model::build {
 namespace {
 
-/// A transformer of pictures: multi-head attention with biases that looks both ways.
+/// A transformer for images: bidirectional multi-head attention with biases.
 Model of_pictures(int64_t hidden, Family family, const Patches& patches) {
   Model m;
   m.family = family;
@@ -23,7 +23,7 @@ int64_t patches_of(Keys& k, std::string_view key, int64_t picture, int64_t patch
   return std::max<int64_t>(picture / patch, 1);  // without the rest
 }
 
-/// Too large a product is as one that check_model() refuses.
+/// Multiply. Limit the result to a number that check_model() refuses.
 int64_t product(int64_t a, int64_t b) { return std::min(a * b, int64_t{1} << 29); }
 
 }  // namespace

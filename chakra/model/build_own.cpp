@@ -1,4 +1,4 @@
-// A model in keys of our own: the members of Model by name.
+// A model in chakra's keys: the members of Model by name.
 #include "chakra/model/build.h"
 
 namespace chakra::model::build {

@@ -14,14 +14,14 @@ constexpr int64_t kMostWidth = int64_t{1} << 28, kMostHeads = 1 << 20, kMostRows
 /// Sums of elements stay far below 2^63, so that bytes and operations of them fit as well.
 constexpr double kMostElements = 1e17;
 
-/// A product of `in` numbers with a matrix, `out` numbers.
+/// Parameters of a matrix from `in` to `out` numbers, and of its bias.
 int64_t linear(int64_t in, int64_t out, bool bias) { return in * out + (bias ? out : 0); }
 int64_t mlp(int64_t hidden, const Mlp& m) {
   return (m.gated ? 2 : 1) * linear(hidden, m.width, m.bias) + linear(m.width, hidden, m.bias);
 }
 int64_t norm(const Model& m, int64_t width) { return width * ((m.norm_weight ? 1 : 0) + (m.norm_bias ? 1 : 0)); }
 
-/// As layer_parameters().total() of all layers, and no less than any sum or product on the way.
+/// As layer_parameters().total() of all layers, and no less than any intermediate result.
 double upper_bound(const Model& m) {
   double most = 0;
   const auto real = [](int64_t n) { return static_cast<double>(n); };
@@ -105,7 +105,7 @@ LayerParameters layer_parameters(const Model& model, const Block& block) {
 
 namespace {
 
-/// Products with biases, one after the other.
+/// Parameters of fully connected layers with biases, one after the other.
 int64_t chain(int64_t in, std::span<const int64_t> widths) {
   int64_t sum = 0;
   for (const int64_t width : widths) sum += linear(std::exchange(in, width), width, true);

@@ -160,7 +160,7 @@ struct OuterParameters {
 };
 OuterParameters outer_parameters(const Model& model);
 /// Return, for a recommender, the numbers of an example that go into the last
-/// MLP: the numbers of the first MLP, and the product of each pair of vectors.
+/// MLP: the numbers of the first MLP, and the dot product of each pair of vectors.
 int64_t interaction_width(const Model& model);
 
 /// Return the elements of all parameters; tied embeddings count

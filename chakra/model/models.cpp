@@ -80,7 +80,7 @@ Attention latent(int64_t heads, int64_t q_rank) {
   return a;
 }
 
-/// Dosovitskiy et al. 2021: pictures of 224 x 224 with three colours, 1,000 classes.
+/// Dosovitskiy et al. 2021: images of 224 x 224 with three colours, 1,000 classes.
 Model vit(std::string_view name, int64_t layers, int64_t hidden, int64_t heads, int64_t patch) {
   const int64_t side = 224 / patch, tokens = side * side + 1;
   Model m = with_biases(name, {layers, hidden, heads, heads, hidden / heads, 4 * hidden, tokens, 1000});
@@ -104,7 +104,7 @@ Model dit(std::string_view name, int64_t layers, int64_t hidden, int64_t heads, 
   return m;
 }
 
-/// As the simulations of the Chakra paper have them: products only.
+/// As in the simulations of the Chakra paper: GEMMs only.
 Model mlp(std::string_view name, int64_t layers, int64_t width) {
   Model m = without_tokens(std::string(name), Family::mlp, width);
   for (int64_t i = 0; i < layers; ++i) {

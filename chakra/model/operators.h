@@ -61,7 +61,7 @@ enum class OpKind : uint8_t {
   append,    ///< inputs one after the other, and a learned token
   select,    ///< one token of a sequence
   modulate,  ///< inputs: tokens; numbers of the example that scale and shift the tokens
-  interact,  ///< products of each pair of vectors; inputs: one; the others
+  interact,  ///< dot products of each pair of vectors; inputs: one; the others
   reduce,    ///< one number of the last dimension
   loss,      ///< inputs: the output; numbers about the output
   dispatch,  ///< tokens to the chosen experts; inputs: tokens; router's choice
@@ -84,7 +84,7 @@ struct Op {
   std::vector<Weight> weights;
   double keys = 0;       ///< attention: keys that multiply a query, on average; interact: vectors
   double widths = 0;     ///< attention: elements of a key and of a value; interact: of a vector
-  double reads = 1;      ///< passes over the inputs; lookup: rows that are summed; modulate: part of the second input
+  double reads = 1;      ///< passes over the inputs; embedding lookup: rows to sum; modulate: part of the second input
   bool precise = false;  ///< matmul: inputs never have 8 bits
   bool mask = false;     ///< a byte per element of the output is kept for backward (dropout)
   /// Attention with a cache: the keys and values to read, instead of

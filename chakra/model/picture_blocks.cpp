@@ -1,10 +1,10 @@
-// Blocks of models of pictures.
+// Blocks of image models.
 #include "chakra/model/blocks.h"
 #include "chakra/model/writer.h"
 
 namespace chakra::model::block {
 
-/// A product with each patch is the convolution with a stride of its size.
+/// A GEMM with each patch is equivalent to a convolution whose stride is the size of a patch.
 Graph patches(const Model& model, const Block&, const Batch& batch) {
   Writer w(model, batch);
   const size_t picture = w.patches();
