@@ -51,7 +51,7 @@ class ActorMaker {
     for (const uint32_t r : stands_for_) out_.class_of.push_back(job_.ranks[r].cls);
   }
 
-  /// Groups of the same actors in the same order that stand alike are one.
+  /// Join groups of the same actors in the same order and in equivalent places.
   void join_groups() {
     Numbering numbers;
     group_of_.resize(ties_.groups.size());

@@ -139,7 +139,7 @@ TEST(Choice, IsWithinFivePercentOfTheBestRow) {
                  100 * gap.most);
 }
 
-/// Seven links of a rank against two, and pairs with a link of their own against what goes round the ring, as flows.
+/// Seven links of a rank against two, and a direct link for each pair against traffic round the ring, as flows.
 TEST(Choice, UsesTheLinksThereAre) {
   const std::vector<int64_t> ranks = first_ranks(8);
   const auto time = [&](TopologyKind kind, const coll::Operation& op) {

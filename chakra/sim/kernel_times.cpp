@@ -15,7 +15,7 @@ namespace {
 ///
 /// Backward does 2.5 times the operations of forward at 0.80 of its rate: FlashAttention 2 on the A100 230 and 190
 /// TFLOP/s (T. Dao, 2023), FlashAttention 3 on the H100 740 and 580 (J. Shah et al., 2024). The trace counts twice
-/// forward's, since what is computed again is no work of the model.
+/// forward's, since activation recomputation is not work of the model.
 struct Variant {
   std::string_view name;
   double time;  ///< of an operation that the trace counts, over forward's
@@ -27,8 +27,8 @@ constexpr std::array<Variant, 5> kVariants{{{"attention.backward", kBackwardTime
                                             {"latent_attention.part", 1},
                                             {"experts.backward", 1}}};
 
-/// A product that was measured in a slower element type keeps the share of the peak that it reaches there. One that was
-/// measured in a faster type takes more by what the class of products takes for the difference: what does not depend on
+/// A GEMM that was measured in a slower element type keeps the share of the peak that it reaches there. One that was
+/// measured in a faster type takes more by the difference that the class of GEMMs has: what does not depend on
 /// the type (waves, launch) stays as it was. Another kernel takes more by its wider elements at the memory's bandwidth.
 constexpr double kTypeError = 0.25;
 

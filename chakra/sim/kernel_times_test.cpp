@@ -183,7 +183,7 @@ TEST(KernelTimes, OfAnotherElementTypeAddItsBytes) {  // 4 bytes an element inst
   EXPECT_EQ(priced.how, (How{"table", "extrapolated"}));
 }
 
-/// A product in 32 bits, measured in 16: what is beyond the roofline there stays, the rest is the class's.
+/// A GEMM in 32 bits, measured in 16: what is beyond the roofline there stays, the rest is the class's.
 TEST(KernelTimes, OfASlowerElementTypeAddItsClass) {
   device::System system;
   system.target = device::find_or_load("A100-SXM-80GB").value();

@@ -100,11 +100,11 @@ class Refiner {
     return of_rank;
   }
 
-  /// Of members that run the same trace and begin alike: numbers that differ where they end at other times.
+  /// Of members that run the same trace and begin at equal times: numbers that differ where they end at other times.
   const std::vector<uint32_t>& roles(const Members& group, uint32_t cls, uint32_t port) {
     bool rooted = false;
     for (const Comm* call : ties_.ports[cls][port].calls) rooted |= call->root >= 0;
-    // A root is a rank: groups that stand alike may have theirs at other places.
+    // A root is a rank: groups in equivalent places may have their roots at different places.
     const auto key = std::tuple(group.shape, cls, port, rooted ? group.name : std::string());
     const auto [found, added] = roles_.try_emplace(key);
     if (!added) return found->second;

@@ -114,7 +114,7 @@ class Carrier {
     tables[time.table].add({after, time.extrapolated ? after : 0, time.unaligned ? after : 0});
   }
 
-  /// A measured node on a device with measured kernels, unless it was recorded there. False where they say nothing.
+  /// Price a measured node on a device with measured kernels, unless it was recorded there. False without a prediction.
   bool choose_kernel(NodeId n, Scaling& how, double& factor, double& error) {
     const auto here = kernels_.on(to_, n);
     const Device* from = from_of(n);
@@ -201,7 +201,7 @@ class Carrier {
   std::map<int64_t, std::optional<Device>> from_;  ///< by the device's number in the recording
 };
 
-/// The time that counts for a share: what a prediction replaced says nothing.
+/// Return the time that counts for a share: the predicted time if there is a prediction, else the recorded time.
 Picoseconds counted(const ScaledTime& row) { return is_predicted(row.how) ? row.after_ps : row.before_ps; }
 
 Picoseconds time_of(const std::vector<ScaledTime>& rows) {

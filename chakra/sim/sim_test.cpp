@@ -300,7 +300,7 @@ TEST(Native, RandomJobsAddUpAndRepeat) {
 
 // ---- folding ---------------------------------------------------------------------------------------------
 
-/// A random job of ranks that are much alike, on a random network: the same program for all, or for all but a
+/// A random job of similar ranks, on a random network: the same program for all, or for all but a
 /// few; groups that are the rows and columns of a grid; messages round rings.
 SimInput alike(Prng& random) {
   const size_t inner = 1 + random.below(4), outer = 1 + random.below(4), ranks = inner * outer;
@@ -447,8 +447,8 @@ TEST(Shared, ACollectiveAloneCostsWhatTheClosedFormSays) {
       }
 }
 
-/// Where every pair has a link of its own, nothing contends but lanes of one member on one link: played out as
-/// messages, every algorithm's plan takes what the recurrence over its rounds says.
+/// Where every pair has a direct link, only lanes of one member contend for a link: played out as
+/// messages, the plan of every algorithm takes the time that the recurrence over its rounds yields.
 TEST(Shared, EveryAlgorithmAloneCostsWhatTheClosedFormSays) {
   Prng random(3);
   int compared = 0;

@@ -1,4 +1,4 @@
-// Tiers of storage: closed forms, an oracle of its own for ranks that come and go, folding, what is refused.
+// Tiers of storage: closed forms, an independent oracle for ranks that come and go, folding, and errors.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ NodeId io(Job& job, size_t rank, const Io& io, std::vector<NodeId> deps = {}) {
   return n;
 }
 
-/// On a stream of its own.
+/// Move a node to a separate stream.
 NodeId on_stream(Job& job, size_t rank, NodeId n, int64_t stream) {
   trace::Builder& b = job.builders[rank];
   b.trace.lane.edit(n) = b.lane({trace::Lane::Kind::stream, 0, stream});
@@ -330,7 +330,7 @@ TEST(ProcessorSharing, LongTimesStopAtTheLongest) {
 
 // ---- folding ---------------------------------------------------------------------------------------------------
 
-/// A random job of ranks that are much alike, with tiers of all scopes.
+/// A random job of similar ranks, with tiers of all scopes.
 SimInput alike(Prng& random) {
   const size_t inner = 1 + random.below(4), outer = 1 + random.below(4), ranks = inner * outer;
   const size_t odd_rank = random.chance(0.3) ? random.below(ranks) : SIZE_MAX;

@@ -1,4 +1,4 @@
-// The answer where a job cannot finish: who waits for whom.
+// The answer for a job that cannot finish: which ranks are blocked on which.
 #include "chakra/answer/rows.h"
 #include "chakra/sim/stuck.h"
 

@@ -13,8 +13,8 @@ namespace {
 
 using trace::Trace;
 
-/// Of a communication node that has a measured time of its own: that time. Of several members of a collective the
-/// shortest, since who comes last waits least.
+/// The measured times of communication nodes. The members of a collective take the shortest of their times, since the
+/// last member to come waits least.
 class OwnTimes {
  public:
   OwnTimes(const sim::SimInput& input, sim::Transfers& transfers) : job_(input.job), transfers_(transfers) {
@@ -65,7 +65,7 @@ void forget_splits(sim::SimInput& input, std::vector<char>& smaller) {
   }
 }
 
-/// No rank waits for those that are not there: groups are those of their ranks that the job has.
+/// Leave out missing ranks, so that no rank waits for them: groups keep those of their ranks that the job has.
 // `whatif.rank.missing` (finding): ranks of groups have no trace; no rank waits for them
 void leave_out_missing(sim::SimInput& input, Findings& findings) {
   input.matching = match::match(input.job, input.groups);

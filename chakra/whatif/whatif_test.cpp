@@ -224,7 +224,7 @@ TEST(Rules, ARemovedCollectiveHoldsNobodyUp) {
   EXPECT_EQ(report->ranks[1].finish_ps, 9 * kPsPerUs);
 }
 
-/// Both ranks compute 10 us, reduce for 20, the last 5 of them a piece of its own, and compute 30.
+/// Both ranks compute 10 us, reduce for 20, the last 5 of them as a separate piece, and compute 30.
 sim::SimInput cut_collective() {
   const auto rank = [](int64_t number) {
     sim::testing::Rank r(number);

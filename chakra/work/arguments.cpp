@@ -15,7 +15,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Calls visit with each element of a list, quotes taken off; a tuple is a list. False where it is no list.
+/// Call visit with each element of a list, quotes taken off; a tuple is a list. Return false for other values.
 template <class Visit>
 bool for_each_item(std::string_view list, const Visit& visit) {
   list = trimmed(list);
@@ -44,7 +44,7 @@ bool for_each_item(std::string_view list, const Visit& visit) {
   return true;
 }
 
-/// False where it is no list of sizes.
+/// Return false if the text is not a list of sizes.
 bool parse_shape(std::string_view text, TensorShape& shape) {
   bool good = true;
   const bool list = for_each_item(text, [&](std::string_view item) {

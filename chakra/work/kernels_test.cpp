@@ -38,7 +38,7 @@ TEST(Kernels, WorkOfServingKernels) {
   EXPECT_EQ(sum_of(elements("decode_attention", {3, 64, 2, 1, 8, 16})), 3 * (2 * 2 * 8 + 2 * 16 * 8));
   EXPECT_EQ(ops("latent_attention", {3, 16, 2}), 3 * 16 * 2 * (16 / 2) * (192 + 128) * 2);
   EXPECT_EQ(ops("latent_decode", {3, 16, 2}), 3 * 16 * 2 * (576 + 512) * 2);
-  // 4 of 8 ranks' 64 choices each, three products of 32 x 16; all of this rank's 2 experts are read.
+  // 4 of 8 ranks' 64 choices each, three GEMMs of 32 x 16; all of this rank's 2 experts are read.
   EXPECT_EQ(ops("experts", {512, 32, 16, 8, 4, 4}), 512 * 3 * 32 * 16 * 2);
   EXPECT_NEAR(elements("experts", {512, 32, 16, 8, 4, 4})[2], 2 * 3 * 32 * 16, 1e-6);
   // One token that takes one of 8 experts reads one of them: a quarter of one on each of 4 ranks.

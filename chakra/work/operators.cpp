@@ -74,7 +74,7 @@ bool broadcast(std::span<const std::span<const uint64_t>> shapes, Count& element
   return true;
 }
 
-// ---- products of matrices --------------------------------------------------------------------------------
+// ---- matrix multiplications ------------------------------------------------------------------------------
 
 /// [..., m, k] times [..., k, n], arguments A and B; those before are added to it.
 template <size_t A, size_t B>
@@ -107,7 +107,7 @@ bool linear(const WorkRow&, std::string_view, const Arguments& arguments, Work& 
   return true;
 }
 
-/// Groups of rows [M, k] times [G, k, n] (each row belongs to one group), or as plain products.
+/// Groups of rows [M, k] times [G, k, n] (each row belongs to one group), or as plain matrix multiplications.
 bool grouped_product(const WorkRow& row, std::string_view name, const Arguments& arguments, Work& work) {
   const TensorShape *a = arguments.input(0), *b = arguments.input(1);
   if (!a || !b || a->rank() != 2 || b->rank() != 3) return matrix_product<0, 1>(row, name, arguments, work);
@@ -566,9 +566,9 @@ bool triton(const WorkRow& row, std::string_view, const Arguments& a, Work& work
   return true;
 }
 
-/// fbgemm's lookup: rows of many tables, one after the other in one tensor. total_D (7), the sum of the tables' row
-/// lengths, indices (11) and offsets (12, tables times batch + 1); D_offsets (6, tables + 1). Where total_D is not
-/// recorded, the optimizer's state of a number for each row (20) tells how long rows are.
+/// fbgemm's embedding lookup: rows of many tables, one after the other in one tensor. total_D (7), the sum of the
+/// tables' row lengths, indices (11) and offsets (12, tables times batch + 1); D_offsets (6, tables + 1). Where total_D
+/// is not recorded, the optimizer's state of a number for each row (20) tells how long rows are.
 bool fbgemm_lookup(const WorkRow&, std::string_view name, const Arguments& a, Work& work) {
   const TensorShape *index = a.input(11), *offsets = a.input(12), *d_offsets = a.input(6);
   const TensorShape* weights = nullptr;

@@ -59,7 +59,7 @@ inline bool work_of(const WorkRow& row, std::string_view name, const Arguments& 
   return !arguments.impossible && row.formula(row, name, arguments, work);
 }
 
-/// Return the element type of the arithmetic: products of matrices of floats may run in tf32, which only the name of
+/// Return the element type of the arithmetic: matrix multiplications of floats may run in tf32, which only the name of
 /// the kernel shows. `type`: of the operator's tensors.
 trace::DType computed_in(WorkKind kind, trace::DType type, std::string_view kernel);
 

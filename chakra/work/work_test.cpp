@@ -85,7 +85,7 @@ TEST(Work, OfConvolutions) {
 }
 
 TEST(Work, OfAttention) {
-  // Two products of 5 by 7 positions and 8 numbers, of 2 * 3 heads; backwards five.
+  // Two GEMMs of 5 by 7 positions and 8 numbers, of 2 * 3 heads; backwards five.
   const std::string q = "[2, 3, 5, 8]", k = "[2, 3, 7, 8]";
   const std::string types = R"(["c10::Half", "c10::Half", "c10::Half", "Scalar", "Scalar"])";
   const uint64_t product = 2 * 2 * 3 * 5 * 7 * 8;

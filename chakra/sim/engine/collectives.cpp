@@ -46,7 +46,7 @@ Result<void> Collectives::arrive(ActorId a, NodeId n) {
   return {};
 }
 
-/// A member that waits for nobody ends at a time of its own.
+/// End a member that waits for no other member, at an individual time.
 void Collectives::leave(uint32_t id, uint32_t member, Picoseconds time) {
   const match::Collective& c = run_.job.matching.collectives[id];
   run_.agenda.end_at(c.members[member].rank, c.members[member].node, time);
@@ -141,7 +141,7 @@ Result<void> Collectives::price(uint32_t id, ActorId a, NodeId n) {
       end_member(id, m, add_saturated(now, times(after[places.first_place[m]], factor)));
     return {};
   }
-  // Where every cost is `factor` of its own, the arrivals are 1 / factor as far apart beside the costs.
+  // If every cost is multiplied by `factor`, the arrivals are 1 / factor as far apart beside the costs.
   ends_.resize(group.ranks.size());
   for (size_t p = 0; p < ends_.size(); ++p)
     ends_[p] = times(state.arrival[places.member_at[p]] - state.first, 1 / factor);

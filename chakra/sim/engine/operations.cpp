@@ -19,7 +19,7 @@ coll::Operation Operations::of(const match::Collective& c, ActorId a, NodeId n) 
   return op;
 }
 
-/// What in_split says, in elements, of what the member puts in.
+/// Read the shares of each member's input from in_split, in elements.
 void Operations::find_shares(const match::Collective& c) {
   const GroupPlaces& places = job_.places[c.group];
   const size_t n = places.member_at.size();
