@@ -1,4 +1,4 @@
-// What ranks put in, and what must come out.
+// The input of ranks, and the required output.
 #include "chakra/replay/data.h"
 
 #include <fmt/core.h>

@@ -18,7 +18,7 @@ constexpr uint64_t kMostLooks = 200'000'000;  ///< at nodes, to find out about o
 
 uint64_t digest(uint64_t a, uint64_t b) { return Prng(a * 0x9e3779b97f4a7c15 ^ b).next(); }
 
-/// What the members must agree on beside the type; of all-to-alls with parts of their own nothing.
+/// Return a digest of the values on which members must agree; of all-to-alls with uneven parts, without a size.
 uint64_t size_digest(const Operation& op) {
   return digest(digest(op.index, static_cast<uint64_t>(op.type)), digest(op.root, whole_bytes(op)));
 }
@@ -66,7 +66,7 @@ void find_orders(const RankPlan& plan, std::vector<Party>& parties, std::vector<
   for (size_t p = 0; p < parties.size(); ++p) {
     std::sort(nodes[p].begin(), nodes[p].end(),
               [&](NodeId a, NodeId b) { return plan.step(a).operation.index < plan.step(b).operation.index; });
-    // A group without lanes has a queue of its own, which runs them in this order.
+    // A group without lanes has a separate queue, which runs the operations in this order.
     const bool own_queue = parties[p].is_group && std::all_of(nodes[p].begin(), nodes[p].end(),
                                                               [&](NodeId n) { return t.lane[n] == trace::kNoLane; });
     if (own_queue || nodes[p].size() == 1) parties[p].in_order = true;

@@ -136,8 +136,8 @@ class Rendezvous::State {
   Result<std::vector<std::string>> exchange(std::string_view mine) {
     const std::string key = fmt::format("{}{}", kExchange, exchanges_++);
     meet(key, static_cast<uint32_t>(world_.ranks), mine, true);
-    // Others may compute for long. A rank that says nothing when it is asked, two times in a row, is stopped: this is
-    // known when the timeout is over.
+    // Others may compute for long. A rank that does not answer two times in a row is stopped: this is known when the
+    // timeout is over.
     const auto pause = std::max<Clock::duration>(kBetweenLooks, world_.timeout / 2 - answers_within(world_.timeout));
     const auto begin = Clock::now();
     auto next = begin + pause;     // time to ask

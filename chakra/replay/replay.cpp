@@ -48,7 +48,7 @@ Failure no_resources() {
               "higher limit (ulimit -u)");
 }
 
-/// Calls act(0) to act(count - 1), each in a thread of its own; none of them before there are all threads.
+/// Call act(0) to act(count - 1), each in a separate thread; none of them before all threads exist.
 template <class Act>
 Result<void> as_threads(size_t count, const Act& act) {
   std::promise<bool> all_there;

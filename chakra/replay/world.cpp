@@ -51,7 +51,7 @@ int64_t parent_of(int64_t process) {
   return parse_decimal(std::string_view(*stat).substr(first, stat->find(' ', first) - first), parent) ? parent : 0;
 }
 
-/// MPICH's Hydra starts each rank in a session of its own, by one process on each machine: where that has started all
+/// MPICH's Hydra starts each rank in a separate session, by one process on each machine: where that has started all
 /// ranks, they meet at a socket with its number.
 std::string mpich_rendezvous() {
   const char *here = std::getenv("MPI_LOCALNRANKS"), *all = std::getenv("PMI_SIZE");

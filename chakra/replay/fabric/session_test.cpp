@@ -129,7 +129,7 @@ Program random_program(Prng& random, int64_t ranks, int operations) {
   return program;
 }
 
-/// Runs `body` for each rank in a thread, with a session of its own; returns what each said.
+/// Run `body` for each rank in a thread, with a separate session; return the result of each rank.
 using Body = std::function<Result<void>(int64_t rank, Session& session)>;
 std::vector<Result<void>> run_ranks(int64_t ranks, const Settings& settings, const Body& body) {
   auto server = Server::start_private(ranks);
@@ -153,7 +153,7 @@ std::vector<Result<void>> run_ranks(int64_t ranks, const Settings& settings, con
   return said;
 }
 
-/// Starts the rank's operations in an order of its own, at most `most` at a time, until all have ended.
+/// Start the rank's operations in a random order, at most `most` at a time, until all have ended.
 Result<void> run_program(Program& program, int64_t rank, Session& session, size_t most, Prng random) {
   std::vector<Ticket> waiting, ended;
   for (Ticket t = 0; t < program.size(); ++t)

@@ -52,7 +52,7 @@ Units::Units(const Operation& operation, const UnitLayout& layout) : operation_(
          {block(j), of_member});
 }
 
-/// The output itself where all of it are units, or the input that is only sent; else memory of its own.
+/// Work in the output if all of it are units, or in the input if that is only sent; else in separate memory.
 void Units::work_in(uint64_t bytes) {
   const std::span<std::byte> out = operation_.out;
   const bool whole = per_member_ == 0 || gathers();

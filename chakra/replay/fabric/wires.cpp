@@ -9,7 +9,7 @@
 
 namespace chakra::replay::fabric {
 
-// Each has a file of its own, named after the wire.
+// Each is defined in a separate file, named after the wire.
 using OpenWire = Result<std::unique_ptr<Wire>>(const World& world, Rendezvous& rendezvous, const WireOptions& options,
                                                Receiver& receiver);
 OpenWire open_sockets, open_libfabric;

@@ -279,7 +279,7 @@ class MpiSession final : public Session {
   };
   struct Channel {
     uint32_t number = 0;   ///< among those from and to the same ranks
-    uint64_t numbers = 1;  ///< of messages that a tag can tell apart
+    uint64_t numbers = 1;  ///< of messages that a tag can distinguish
   };
 
   Result<void> start_message(const Operation& op, Ticket ticket) {

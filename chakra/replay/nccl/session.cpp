@@ -1,6 +1,6 @@
-// The back end `nccl`: NCCL's operations in the memory of a GPU for each rank. Each group, and the messages from one
-// rank to another with a tag, have a communicator and a stream of their own, in which all members must put operations
-// in the same order: where their traces do not say so, they meet at the rendezvous first. NCCL has no all-to-all,
+// The back end `nccl`: NCCL's operations in the memory of a GPU for each rank. Each group has a separate communicator
+// and stream, and so have the messages from one rank to another with a tag. All members must enqueue operations in the
+// same order: where their traces do not determine it, they meet at the rendezvous first. NCCL has no all-to-all,
 // gather and scatter: they are groups of sends and receives. A barrier is an all-reduce of a byte.
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-// A stand-in for a BLAS, for tests: three loops that count what they do. With CHAKRA_TEST_BLAS=wrong its products are
+// A stand-in for a BLAS, for tests: three loops that count what they do. With CHAKRA_TEST_BLAS=wrong its results are
 // wrong.
 #include <atomic>
 #include <cstddef>

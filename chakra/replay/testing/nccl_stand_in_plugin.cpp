@@ -1,7 +1,7 @@
 // A stand-in for NCCL and CUDA's driver, for tests: the same functions, in host memory, between threads of a process.
-// Streams are threads of their own, so that what is put into them runs later and in order. Operations of a communicator
-// meet by their number in it, as NCCL's do: members that put in different ones, or other counts, types or roots, get an
-// error. It has an arithmetic of its own, so that it can be wrong where the house is right.
+// Streams are separate threads, so that enqueued operations run later and in order. Operations of a communicator
+// meet by their number in it, as NCCL's do: members whose operations, counts, types or roots differ get an
+// error. The arithmetic is independent of the house's, so that it can be wrong where the house is right.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -15,7 +15,7 @@ namespace {
 using Interface = chakra_torch_interface_table;
 
 Result<const Interface*> open_plugin(const Settings& settings) {
-  // `replay.torch.plugin` (2): the plugin of --compute torch is not there, or is not of this version.
+  // `replay.torch.plugin` (2): the plugin of --compute torch is missing, or is of another version.
   constexpr std::string_view kTag = "replay.torch.plugin";
   std::string why;
   const std::string given = setting(settings, "plugin");

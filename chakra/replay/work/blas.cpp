@@ -15,7 +15,7 @@ constexpr std::array<const char*, 3> kLibraries{"libopenblas.so.0", "libblas.so.
 constexpr std::array<const char*, 3> kThreadSetters{"openblas_set_num_threads", "MKL_Set_Num_Threads",
                                                     "bli_thread_set_num_threads"};
 
-/// Products of small whole numbers are exact. Integers of another width, or another order, give others.
+/// GEMMs of small whole numbers are exact. Integers of another width, or another order, give other results.
 bool multiplies(const Blas& blas) {
   constexpr int kM = 3, kN = 5, kK = 7;
   std::array<float, kM * kK> a{};

@@ -1,4 +1,4 @@
-// Computation by the work of nodes: matrix products with their operations, then copies with their bytes.
+// Computation by the work of nodes: GEMMs for their operations, then copies for their bytes.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ uint64_t scaled(uint64_t amount, double scale) {
   return more >= 0x1p63 ? UINT64_MAX / 2 : static_cast<uint64_t>(more);
 }
 
-/// Two factors and the product.
+/// Two factors and the result.
 struct Matrices {
   std::unique_ptr<float[]> a, b, c;
 };

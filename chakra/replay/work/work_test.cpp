@@ -1,4 +1,4 @@
-// Work of nodes: products add up to operations, copies to bytes, and a replay does what its trace says.
+// Work of nodes: GEMMs add up to operations, copies to bytes, and a replay does the work of its trace.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -65,7 +65,7 @@ JobOptions by_work(const std::string& library = find_plugin("blas_stand_in")) {
   return options;
 }
 
-/// A rank that multiplies, copies, does both, waits, and says nothing; each with a time of a second.
+/// A rank with nodes that multiply, copy, do both, wait, and have no work; each with a time of a second.
 Job working_job() {
   Job job(2);
   for (size_t r = 0; r < 2; ++r) {

@@ -44,7 +44,7 @@ at::Tensor pattern() {
 }
 
 /// Recordings have no values. Whole numbers are 1, since they divide, and ranges are kept when they index. Others are
-/// small and not negative; those of a matrix are such that a product with it keeps the size of what is multiplied.
+/// small and not negative; those of a matrix are such that a multiplication by it keeps the size of the numbers.
 void fill(at::Tensor flat, const chakra_torch_tensor& recorded) {
   if (!at::isFloatingType(flat.scalar_type())) {
     flat.fill_(1);
