@@ -61,7 +61,7 @@ std::optional<Communication> order_ranks(const trace::TraceSet& job, const match
   return any ? std::nullopt : std::optional(std::move(comms));
 }
 
-/// Says of a circle who waits for whom, and which node is at fault.
+/// Reports a cycle: which rank is blocked on which, and the node at fault.
 class Reporter {
  public:
   Reporter(const trace::TraceSet& job, const match::Matching& matching) : job_(job), matching_(matching) {}
@@ -160,7 +160,7 @@ class Reporter {
 }  // namespace
 
 // `check.dep.cycle` (error): a node that waits for itself.
-// `check.deadlock` (error): ranks that wait for each other in a circle.
+// `check.deadlock` (error): ranks that are blocked on each other in a cycle.
 // `check.deadlock.size` (warning): a job too large to look for circles.
 void no_deadlock(const trace::TraceSet& job, const match::Matching& matching, Findings& findings) {
   const std::optional<Communication> comms = order_ranks(job, matching, findings);

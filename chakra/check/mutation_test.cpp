@@ -422,7 +422,7 @@ std::optional<Expected> renumber(RandomJob& job, Prng& random) {
   const auto s = pick(job, random, [](const JobNode& n) { return n.is_coll() && n.sequence >= 0; });
   if (!s) return std::nullopt;
   JobNode& n = job.ranks[s->rank][s->at];
-  // With nothing in common, numbers say nothing.
+  // Without a call in common, a wrong number cannot be detected.
   if (calls_of(job, s->rank, n.group).size() < 2) return std::nullopt;
   n.sequence = random.chance(0.5) ? 500 + n.sequence : n.sequence + 1;
   return on_collective(job, *s, {"match.collective.number", "match.collective.count"});

@@ -323,8 +323,8 @@ class Filler {
     if (to.size == 0) to.size = static_cast<int64_t>(from.ranks.size());
   }
 
-  /// Groups that grew have the dump's numbers if one place was found for all of theirs, else they count from the
-  /// beginning.
+  /// Number the collectives of groups that grew: as in the dump if the only place found numbers all of them, else from
+  /// the beginning.
   void number(const std::set<StringId>& grown, const std::map<NodeId, int64_t>& numbers) {
     std::map<StringId, std::vector<NodeId>> of_group;
     for (const Recorded& recorded : recorded_) of_group[t_.comm(recorded.node)->group].push_back(recorded.node);

@@ -13,7 +13,7 @@ namespace {
 struct OperationRow {
   std::string_view name, family;
   bool in = false, out = false;
-  bool swaps = false;  ///< what all put in is what all get out
+  bool swaps = false;  ///< the inputs of all members together are the outputs of all members
 };
 /// By PyTorch's names of them; one that is missing here is compared by its name alone.
 constexpr OperationRow kOperations[] = {

@@ -81,7 +81,7 @@ class Copier {
 }  // namespace
 
 // `flight.json.empty` (1): an empty file.
-// `flight.json.syntax` (1): a dump that is no JSON.
+// `flight.json.syntax` (1): a dump that is not JSON.
 // `flight.json.truncated` (1): JSON that ends before it is complete.
 // `flight.json.encoding` (1): JSON with bytes that are not UTF-8, or a control character in a text.
 Result<Document> read_json(std::string bytes, const std::string& file) {

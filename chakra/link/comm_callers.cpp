@@ -1,4 +1,4 @@
-// What a communication kernel moves that has no record of its own: the operator that launched it says it, where the
+// The size of a communication kernel without a record. It comes from the operator that launched the kernel, where the
 // table of kernels (pytorch/comm_kernels.h) names that operator.
 #include <absl/container/flat_hash_map.h>
 

@@ -204,7 +204,7 @@ void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, st
     for (const TensorRef& tensor : moved)
       comm.in_bytes += static_cast<uint64_t>(tensor.elements) * static_cast<uint64_t>(tensor.element_bytes);
   }
-  // What this rank puts in; a receiver puts in nothing, its size is what it gets.
+  // The bytes that this rank contributes. A receiver contributes none: its size is the bytes that it receives.
   comm.bytes = kind.type == NodeType::recv && comm.out_bytes > 0 ? comm.out_bytes : comm.in_bytes;
 }
 

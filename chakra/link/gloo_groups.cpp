@@ -2,11 +2,11 @@
 // Reads: host_comms, the groups of both traces, the functional operators around calls, tensors of calls, threads of
 // records. Fills: HostComm::group.
 //
-// A call of c10d has its group as "<Object>". What tells it: the name or the ranks that a functional operator
-// around the call was given; and the threads of the backend, of which every group has two of its own, made with
-// the group, so that by ascending number they are the groups' in the order in which the groups were made. Where
+// A call of c10d has its group as "<Object>". Two sources identify the group: the name or the ranks that a functional
+// operator around the call was given, and the threads of the backend. Each group has two threads, which are made with
+// the group, so that in ascending order of number the threads follow the order in which the groups were made. Where
 // fewer threads than two for each group appear, the arrangement counts in which threads of one group have the
-// closest numbers, and which fits the sizes of groups that tensors tell. Where several arrangements are equally good,
+// closest numbers, and which fits the sizes of groups that tensors show. Where several arrangements are equally good,
 // they are handed on, with a name for each thread: the ranks together may tell (match/choices.cpp).
 #include <fmt/core.h>
 

@@ -213,8 +213,8 @@ TEST(Gloo, PartsOfOneCallAreOneCollective) {
   EXPECT_EQ(linked.trace.comms[0].out_bytes, 8u);
 }
 
-/// A reduce-scatter in two parts, a reduce whose tensor has its memory, and a scatter of a rank that puts in nothing;
-/// alone, or with a Kineto trace without record-function ids (PyTorch 2.2).
+/// A reduce-scatter in two parts, a reduce whose tensor has its memory, and a scatter of a rank that contributes no
+/// data; alone, or with a Kineto trace without record-function ids (PyTorch 2.2).
 TEST(Gloo, CallsShareMemoryAndPutInNothing) {
   struct Row {
     std::string_view name, values, shapes, types;

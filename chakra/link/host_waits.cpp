@@ -30,7 +30,7 @@ class HostWaits : ChainEditor {
   // ---- threads and the device ------------------------------------------------------------------------
 
   /// A thread that goes on after a long idle time was woken by the thread that last went idle meanwhile
-  /// and is still idle then: a fork to a worker and the join back look alike.
+  /// and is still idle then: a fork to a worker and the join back look identical.
   void find_handoffs() {
     struct Idle {
       int64_t begin, end;
@@ -88,7 +88,7 @@ class HostWaits : ChainEditor {
       }
   }
 
-  /// The last item of a thread that is no idle time and had ended at `time`.
+  /// Return the last item of a thread that is not idle time and had ended at `time`.
   uint32_t last_working(uint32_t thread, int64_t time) {
     const auto& chain = l_.graph.chains[thread];
     auto at =

@@ -1,6 +1,6 @@
 // Which call of c10d asked for which record of a backend that communicates on CPU threads.
 // Reads: names, record-function ids, times, threads and tensors. Fills: Linking::host_comms, carries_out, beside; moves
-// records of messages, which last on beside the thread that asked for them, to threads of their own.
+// records of messages, which last on beside the thread that asked for them, to separate threads.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -318,8 +318,8 @@ class CommPairing {
     }
   }
 
-  /// A message's record lasts from the call to the end of the wait for it, while its thread goes on: as many threads of
-  /// their own as run at a time.
+  /// A message's record lasts from the call to the end of the wait for it, while its thread goes on. Move the records
+  /// to as many separate threads as records run at a time.
   void move_messages() {
     Profile& p = l_.profile();
     struct Lane {

@@ -286,8 +286,8 @@ struct StepWindow {
   int64_t begin, end, number;
 };
 
-/// The ProfilerSteps by their beginning. A program may give an annotation of its own such a name: one inside of another
-/// is not a step.
+/// Find the ProfilerSteps, by their beginning. A program may give one of its annotations such a name: an annotation
+/// inside of another is not a step.
 std::vector<StepWindow> find_steps(const Linking& l) {
   std::vector<StepWindow> all, steps;
   for (const CpuOp& op : l.profile().ops)

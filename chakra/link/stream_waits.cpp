@@ -51,7 +51,7 @@ void StreamWaits::look_at(uint32_t call) {
     if (launched && !launches) return;
   }
   // The stream that waits is the thread's current one: where it launches next, or last launched
-  // something that is no communication.
+  // an operation other than communication.
   const uint32_t current = after != kNone ? after : last_compute_launch(c.lane, c.start_ns);
   if (current == kNone) return;
   const uint32_t to = stream_of(order_.op_of(current));

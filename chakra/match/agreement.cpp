@@ -27,9 +27,9 @@ std::string and_more(size_t count) {
   return count == 0 ? std::string() : fmt::format(" (and {} more after it)", count);
 }
 
-/// Whether members of a collective may put in different numbers of bytes: of a scatter only the root puts in anything;
-/// parts of an all-to-all have sizes of their own, which are listed or show where more comes out than was put in
-/// (compare_splits() looks at what they add up to).
+/// Return whether members of a collective may contribute different numbers of bytes. In a scatter only the root sends
+/// data. The parts of an all-to-all may be uneven: they are listed, or more bytes come out than went in
+/// (compare_splits() looks at the sums of the parts).
 bool may_differ(const Comm& a, const Comm& b) {
   if (!a.in_split.empty() || !b.in_split.empty()) return true;
   if (a.type == CommType::scatter && b.type == CommType::scatter) return a.bytes == 0 || b.bytes == 0;

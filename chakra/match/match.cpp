@@ -309,7 +309,7 @@ class Matcher {
         agreement_.find("match.collective.type_unknown", Severity::warning, ref,
                         fmt::format("collective {} of group {} has no type", c.index, quote(group.name)),
                         {{"group", group.name}, {"index", int64_t{c.index}}});
-      // Of a scatter, only the root puts in anything.
+      // In a scatter, only the root sends data.
       sizeless_ += mine.bytes == 0 && mine.type != CommType::barrier && mine.type != CommType::scatter;
       splits |= !mine.in_split.empty() || !mine.out_split.empty();
       if (c.type == CommType::unknown) c.type = mine.type;

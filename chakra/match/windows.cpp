@@ -260,7 +260,7 @@ class Aligner {
                   : start < ns_of(m.rank, static_cast<double>(window.end_ns)) - kInsideNs;
   }
 
-  /// Messages have no numbers: of ranks that recorded other steps they cannot be told apart.
+  /// Messages have no numbers: if ranks recorded different steps, their messages cannot be distinguished.
   void compare_steps_of_messages() {
     std::map<int64_t, std::pair<int64_t, int64_t>> steps;  // rank -> first and last step of its messages
     const auto any_messages = [](const Trace& t) {

@@ -39,7 +39,7 @@ constexpr CategoryRow kCategories[] = {
     {"gpu_memset", Category::memset},
     {"cuda_sync", Category::sync},
     {"python_function", Category::python},
-    // Their records stand for no work of their own.
+    // The records of these categories do not stand for separate work.
     {"gpu_user_annotation", Category::ignored},
     {"overhead", Category::ignored},
     {"cpu_instant_event", Category::ignored},
@@ -93,7 +93,7 @@ class Lanes {
 
   uint32_t thread(std::string_view pid, std::string_view tid) {
     if (!profile_.threads.empty() && pid == last_pid_ && tid == last_tid_) return last_thread_;
-    // Names instead of numbers ("PyTorch Profiler") get negative numbers of their own.
+    // Names instead of numbers ("PyTorch Profiler") get separate, negative numbers.
     const auto number = [&](std::string_view text) {
       int64_t value = 0;
       if (parse_integer(text, value)) return value;

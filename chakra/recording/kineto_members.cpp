@@ -8,8 +8,8 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-/// The value of deviceProperties. Entries without a number or with an empty name, as some ROCm versions write it, say
-/// nothing.
+/// Read the value of deviceProperties. Skip entries without a number or with an empty name, which some ROCm versions
+/// write.
 DeviceNames read_device_names(ondemand::document& value) {
   DeviceNames names;
   ondemand::array list;
