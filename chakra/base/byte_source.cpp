@@ -26,7 +26,7 @@ bool is_device(const struct stat& status) {
 
 uint64_t padding(uint64_t size) { return (kTarBlock - size % kTarBlock) % kTarBlock; }
 
-/// The only file of a tar archive; what is no archive as it is.
+/// The only file of a tar archive, or the unchanged input if it is not an archive.
 class TarReader {
  public:
   Unpacker in;

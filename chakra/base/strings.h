@@ -81,7 +81,7 @@ struct TextHash {
 
 using StringId = uint32_t;
 
-/// Interned strings. Id 0 is always "". Lookups and insertions are O(length),
+/// Interned strings. Id 0 is always "". String lookups and insertions are O(length),
 /// amortised. Copies share their strings until one copy adds a string.
 class StringPool {
  public:

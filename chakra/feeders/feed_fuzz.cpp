@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (;;) {
     const auto next = feeder.next();
     if (!next) {
-      // Control edges may form a cycle of their own.
+      // Control edges alone may form a cycle.
       if (whole && size % 2 == 1) __builtin_trap();
       return 0;
     }

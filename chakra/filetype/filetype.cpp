@@ -67,7 +67,7 @@ bool is_eg(std::string_view head, Words) {
   });
 }
 
-/// A message, at the beginning of it version or an attribute, and nothing but fields in it ("{\n" is no message).
+/// A message that begins with the version or an attribute and has only fields in it ("{\n" is not a message).
 bool is_et(std::string_view head, Words) {
   constexpr uint32_t kMostField = 1000;
   return guarded([&] {

@@ -46,7 +46,7 @@ bool same_attrs(const Trace& a, const Trace& b, NodeId n) {
   return at == left.end() && other == right.end();
 }
 
-/// The first column that is an attribute of its own and differs; "" if none does.
+/// Return the first column that is a separate attribute and differs; "" if none does.
 std::string_view different_attribute_column(const Trace& a, const Trace& b, NodeId n) {
   std::string_view first;
   trace::each_column([&](const auto& row) {

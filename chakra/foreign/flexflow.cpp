@@ -23,7 +23,7 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::TraceSet;
 
-/// A box of the picture: a computation on `src` (= `dst`), or a transfer from `src` to `dst`.
+/// A node of the Graphviz file: a computation on `src` (= `dst`), or a transfer from `src` to `dst`.
 struct Task {
   uint64_t number = 0;  ///< behind "node"
   bool transfer = false;
@@ -84,7 +84,7 @@ class FlexFlowParser {
     return fail(Code::bad_input, "foreign.flexflow.label", std::move(what), {file_, static_cast<int64_t>(at)});
   }
 
-  /// The next byte that is no blank, or 0 at the end.
+  /// Return the next byte that is not blank, or 0 at the end.
   char peek() {
     while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';

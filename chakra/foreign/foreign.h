@@ -56,7 +56,7 @@ const FormRow* form_of(std::string_view bytes);
 
 /// Read a file, packed or not, as the form of that name ("": recognized by its contents). `findings` lists
 /// omissions and assumptions. Ranks ascending, ids from 0 (or as numbered in the file) in each rank.
-/// Errors: foreign.form (no such form, or none recognised), foreign.<form>.*, those of ByteSource.
+/// Errors: foreign.form (unknown form, or unrecognized file), foreign.<form>.*, those of ByteSource.
 /// Cost: O(file) per rank.
 Result<trace::TraceSet> read(std::string_view form, const std::string& path, const Options& options,
                              Findings& findings);

@@ -1,5 +1,5 @@
-// The two JSON forms on samples whose graph is known, on mlcommons/chakra's own, and cut anywhere; and what tells forms
-// apart.
+// The two JSON forms on samples with a known graph, on mlcommons/chakra's own, and cut anywhere; and the recognition of
+// each form.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -132,7 +132,7 @@ class Edges {
   NodeId parent_of(NodeId n) const {
     return linked_.nodes[n].has_parent ? row(linked_.nodes[n].parent) : trace::kNoNode;
   }
-  /// False where the node is not there, or its start is not before.
+  /// Return false if the node is missing, or does not start before.
   bool earlier(NodeId n, uint64_t id, uint8_t kind) {
     const NodeId on = row(id);
     if (on == trace::kNoNode || on == n || !linked_.nodes[on].has_ts || !linked_.nodes[n].has_ts ||

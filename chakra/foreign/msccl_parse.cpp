@@ -65,7 +65,7 @@ class Parser {
     if (algo.attribute("maxBytes")) {
       CHAKRA_ASSIGN(out_.max_bytes, integer(algo, "maxBytes", 0, INT64_MAX));
     }
-    // Each GPU has an element of its own: as many as there are, whatever is claimed.
+    // Each GPU has a separate element: the number of elements must be ngpus.
     const auto there = std::distance(algo.begin(), algo.end());
     if (there != gpus)
       return bad("foreign.msccl.element", fmt::format("ngpus is {}, but <algo> has {} elements", gpus, there), algo);

@@ -1,4 +1,4 @@
-// MSCCL algorithms as plans of collectives. Each send is a round of its own, and each connection of two GPUs on a
+// MSCCL algorithms as plans of collectives. Each send is a separate round, and each connection of two GPUs on a
 // channel a lane. A send waits for the steps before it in its thread block and for the step that it names: for
 // what these have sent, received, or waited for themselves.
 #include <absl/container/flat_hash_map.h>

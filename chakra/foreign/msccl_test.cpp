@@ -134,7 +134,7 @@ Algorithm direct_all_to_all(int n) {
   }
   return a;
 }
-/// Everybody sends to everybody's scratch; a block of its own adds it up, held back by waits.
+/// Each rank sends to the scratch of every other rank; a separate block adds the scratch up, held back by waits.
 Algorithm scratch_all_reduce(int n) {
   Algorithm a{"allreduce", n, n, true, {}};
   for (int r = 0; r < n; ++r) {

@@ -69,7 +69,7 @@ Result<void> read_groups(std::string_view json, const std::string& file, Trace& 
 /// The metadata about the nodes that follow.
 struct Announced {
   int64_t nodes = -1;  ///< how many; -1: it does not say
-  int64_t pid = 0;     ///< of those that have none of their own
+  int64_t pid = 0;     ///< of nodes without a pid
 };
 
 Result<Announced> read_metadata(const MetadataRecord& record, const std::string& file, Trace& trace) {
@@ -151,7 +151,7 @@ class NodeReader {
     return {};
   }
 
-  /// The attributes are exact; the fields of the schema, in microseconds, stand in for those that are not there.
+  /// The attributes are exact; the fields of the schema, in microseconds, stand in for missing attributes.
   Result<void> add_times(const NodeRecord& record) {
     if (!node_.start_ns && record.start_micros > 0) {
       CHAKRA_ASSIGN(node_.start_ns, ns_from_us(record.start_micros));

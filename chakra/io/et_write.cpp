@@ -197,7 +197,7 @@ class Writer {
     }
   }
 
-  /// Of a column that is an attribute of its own.
+  /// Write a column that is a separate attribute.
   template <class T>
   void put_column(AttrWriter& attrs, const trace::ColumnRow<T>& row, NodeId n) {
     if (!row.is_attribute()) return;

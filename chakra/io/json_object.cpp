@@ -34,7 +34,7 @@ void ObjectReader::start() {
   lists_.clear();
 }
 
-/// Text, or {"base64": "..."} where it is no UTF-8.
+/// Text, or {"base64": "..."} if the text is not UTF-8.
 Result<void> ObjectReader::string(std::string_view key, JsonValue& value, std::string_view& text) {
   ondemand::json_type type;
   if (const auto code = value.type().get(type)) return broken(code);

@@ -78,7 +78,7 @@ class Text {
     raw(encoded);
     byte('"');
   }
-  /// A string; what is no UTF-8, which JSON could not hold, as {"base64":"..."}.
+  /// A string; one that is not UTF-8, which JSON could not hold, as {"base64":"..."}.
   void string(std::string_view text) {
     if (plain_prefix(text) == text.size()) {
       char* at = out_.room(text.size() + 16);

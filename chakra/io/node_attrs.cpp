@@ -92,7 +92,7 @@ void pg_name(const AttrRecord& attr, NodeDraft& node) {
     comm(node).group = trace.strings.intern(fmt::format("{}", number));
 }
 
-/// Into row I of trace::kColumns, which is an attribute of its own.
+/// Read an attribute into row I of trace::kColumns.
 template <size_t I>
 void take_column(const AttrRecord& attr, NodeDraft& node) {
   constexpr auto kRow = std::get<I>(trace::kColumns);
@@ -116,7 +116,7 @@ void part_of(const AttrRecord& attr, NodeDraft& node) {
   if (uint64_t whole = 0; attr.as_natural(whole)) node.builder.part_by_id(node.row, whole);
 }
 
-/// Attributes that are in a column or a side table together with others, or each in one by a rule of its own.
+/// Attributes that share a column or a side table with others, or that fill one by a special rule.
 constexpr std::array<AttrRow, 25> kAttrs{{
     {"is_cpu_op", is_cpu_op},
     {"comm_type", comm_type},
@@ -145,7 +145,7 @@ constexpr std::array<AttrRow, 25> kAttrs{{
     {"stream", draft_integer<&NodeDraft::stream>},
 }};
 
-/// The row of column I of trace::kColumns; without a name where the column is not an attribute of its own.
+/// The row of column I of trace::kColumns; without a name where the column is not a separate attribute.
 template <size_t I>
 constexpr AttrRow column_attr() {
   if constexpr (std::get<I>(trace::kColumns).is_attribute()) return {std::get<I>(trace::kColumns).wire, take_column<I>};

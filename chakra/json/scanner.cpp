@@ -100,7 +100,7 @@ CHAKRA_JSON_WIDE Scanner::Brackets Scanner::step_wide(const char* block) {
   Masks masks{wide_mask(low, high, '"'), wide_mask(low, high, '\\'), wide_mask(low_folded, high_folded, '{'),
               wide_mask(low_folded, high_folded, '}'), wide_mask(low, high, '\n')};
   if (masks.backslashes != 0 || escaped) leave_out_escaped(masks);
-  // A product without carries with all ones adds up all bits below.
+  // A carry-less multiplication by all ones adds up all bits below.
   const __m128i quotes = _mm_set_epi64x(0, static_cast<int64_t>(masks.quotes));
   const __m128i parity = _mm_clmulepi64_si128(quotes, _mm_set1_epi8(-1), 0);
   return follow(masks, static_cast<uint64_t>(_mm_cvtsi128_si64(parity)));

@@ -248,7 +248,7 @@ Result<JsonStream::Part> JsonStream::next_window() {
   }
 }
 
-/// The elements that have ended, in brackets of their own. `after_loss`: something is lost before them.
+/// Return the elements that have ended, in separate brackets. `after_loss`: something is lost before them.
 Result<JsonStream::Part> JsonStream::give_window(bool after_loss) {
   Buffer& buffer = framer_.buffer;
   const size_t first = framer_.starts[0];

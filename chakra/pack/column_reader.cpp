@@ -47,7 +47,7 @@ Result<std::unique_ptr<ColumnReader>> ColumnReader::create(const Columns& column
   return reader;
 }
 
-/// One that is not there is one without bytes.
+/// A missing column is equivalent to a column without bytes.
 ColumnReader::Column* ColumnReader::column(char kind, uint32_t field, std::string_view name) {
   std::unique_ptr<Column>& column = columns_[column_key(kind, field, name)];
   if (!column) column = std::make_unique<Column>();

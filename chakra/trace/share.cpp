@@ -6,7 +6,7 @@
 namespace chakra::trace {
 namespace {
 
-/// Of copies of one pool each text is at the same place until one of them adds a text of its own.
+/// In copies of one pool, each text is at the same address until one of the copies adds a text.
 bool are_copies(const StringPool& a, const StringPool& b) {
   if (a.size() != b.size()) return false;
   const auto last = static_cast<StringId>(a.size() - 1);
