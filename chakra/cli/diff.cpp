@@ -17,7 +17,7 @@ options::Options rows_of(DiffOptions& o) {
   return rows;
 }
 
-/// How alike the times are, instead of what the jobs differ in.
+/// Compare the times of the jobs, instead of their contents.
 Result<int> run_timing(const DiffOptions& o, const Globals& globals) {
   CHAKRA_ASSIGN(const job::TimesCompared compared, job::compare_times(o.call.a, o.call.b));
   job::Outputs files;

@@ -143,7 +143,7 @@ bool possible(const StepOptions& o) {
 
 double real(int64_t n) { return static_cast<double>(n); }
 
-/// Products of a forward pass of a layer for a token: generation.md 3. The second number is that of the scores.
+/// FLOPs of the GEMMs of a layer's forward pass for a token: generation.md 3. The second number is that of the scores.
 std::pair<double, double> layer_operations(const model::Model& m, const model::Block& block, double s, bool fused) {
   const model::Attention& a = block.attention;
   const double d = real(m.hidden), heads = real(a.heads), qk = real(a.head_dim), v = real(a.value_dim);

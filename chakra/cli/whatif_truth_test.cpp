@@ -32,7 +32,7 @@ struct Change {
   double factor_of_lags = 1;
 };
 
-/// The lags that a linked trace has. What copies take more to start is no constant of its own there.
+/// Scale the lags of a linked trace. The extra start time of copies is not a separate constant there.
 void scale_lags(MachineOptions& m, double factor) {
   for (int64_t* lag : {&m.launch_latency_ns, &m.dispatch_gap_ns, &m.graph_latency_ns, &m.jitter_ns})
     *lag = static_cast<int64_t>(static_cast<double>(*lag) * factor);
@@ -119,8 +119,8 @@ struct JobChange {
 
 constexpr int kJobSteps = 6;
 
-/// Data-parallel steps: kernels, an all-reduce on a stream of its own beside further kernels, which the last kernels
-/// wait for by an event.
+/// Data-parallel steps: kernels, and an all-reduce on a separate stream beside further kernels. The last kernels wait
+/// for the all-reduce by an event.
 std::vector<Machine> run_job(uint64_t seed, JobOptions options) {
   std::vector<Machine> machines;
   const int count = static_cast<int>(options.ranks.size());

@@ -146,7 +146,7 @@ class Replication {
     return {};
   }
 
-  /// A member puts in and gets out as much as before.
+  /// Divide the sizes, so that a member sends and receives as much as before.
   Result<void> share(Trace& t, NodeId n, CommType type, uint64_t replica) const {
     Comm& comm = t.comms.edit(t.comm_row[n]);
     const auto part = [&](uint64_t bytes) {

@@ -120,7 +120,7 @@ Result<void> look_at_contents(ExaminedFile& file) {
   CHAKRA_ASSIGN(const size_t got, source.read(head));
   head.resize(got);
   if (object) return look_at_json(file, std::move(source), std::move(head));
-  // Of other files it is no news that they are no traces.
+  // Examine files of other forms as a trace only if their name is that of a trace.
   if (named && named->name == "et") return look_at_trace(file, *named);
   return {};
 }

@@ -27,7 +27,7 @@ std::vector<std::string> given(const Asked& asked) {
   return options::given(rows_of(copy), rows_of(fresh));
 }
 
-/// --dtype, which decides the bytes of an element. Without TF32 products of 32 bits run at another peak.
+/// --dtype, which decides the bytes of an element. Without TF32, GEMMs of 32 bits run at another peak.
 Result<void> settle_type(const GenerateStepOptions& o, const std::vector<std::string>& names, gen::StepOptions& step) {
   constexpr double kH100Float32 = 67e12;  // of the same device as the other default, H100 SXM
   if (o.type) {

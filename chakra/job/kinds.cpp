@@ -227,7 +227,7 @@ Table work() {
   return table;
 }
 
-/// Answers of nothing, which have the whole schema of theirs.
+/// Empty answers, each with its whole schema.
 constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(AnalyzedJob()); },
     [] { return answer_of(CalibratedDevice()); },

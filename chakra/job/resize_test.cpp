@@ -54,7 +54,7 @@ void expect_same_alone(const RandomJob& job, const Whole& whole) {
   }
 }
 
-/// Members of groups of all ranks put in and get out as much as before, but for the rounding of shards; others exactly.
+/// Members of groups of all ranks send and receive as much as before, but for the rounding of shards; others exactly.
 void expect_as_much(const Whole& before, const Whole& after) {
   for (size_t r = 0; r < after.plans.size(); ++r) {
     const auto& recorded = before.plans[r % before.plans.size()].steps;

@@ -186,7 +186,7 @@ Result<match::GroupTable> read_input(const SimulateOptions& o, sim::SimInput& in
 
 namespace {
 
-/// A number that all traces say alike.
+/// Return a number that is equal in all traces.
 int64_t said(const trace::Trace& t, std::string_view name) {
   const auto attr = trace::metadata(t, name);
   return attr ? attr->integer().value_or(0) : 0;

@@ -1,4 +1,4 @@
-// The options of pictures and timelines, by theme, in the order of --help.
+// The options of figures and timelines, by theme, in the order of --help.
 #include <fmt/core.h>
 
 #include "chakra/job/shared_options.h"

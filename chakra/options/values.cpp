@@ -1,4 +1,4 @@
-// Which values an option takes, and texts that have a form of their own.
+// The values that an option takes, and texts with a special form.
 #include <fmt/core.h>
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Pictures stop at nodes, cells and parts that cannot be drawn.
+// Views stop at nodes, cells and parts that cannot be drawn.
 #include <gtest/gtest.h>
 
 #include "chakra/base/testing/testing.h"

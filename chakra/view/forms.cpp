@@ -4,7 +4,7 @@
 
 namespace chakra::view {
 
-// Each has a file of its own, which defines it as extern.
+// Each is defined in a separate file, as extern.
 extern const PenWords kGraphmlWords;
 
 constexpr FormRow kFormRows[] = {

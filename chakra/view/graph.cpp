@@ -227,7 +227,7 @@ Result<void> draw_box(const Trace& t, NodeId n, std::string_view key, const std:
   return pen.box(box);
 }
 
-/// A picture with a box for each kept node and an arrow for each edge between two of them.
+/// A figure with a box for each kept node and an arrow for each edge between two of them.
 class NodePicture {
  public:
   NodePicture(const Trace& t, const std::vector<char>& keep, Pen& pen) : t_(t), keep_(keep), pen_(pen), keys_(t) {}

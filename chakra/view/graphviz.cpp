@@ -1,4 +1,4 @@
-// Pictures laid out by Graphviz, whose program is run where it is there.
+// Figures laid out by Graphviz, if its program is installed.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <spawn.h>

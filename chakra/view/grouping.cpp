@@ -142,7 +142,7 @@ Arrows bundle(const Grouped& g) {
   return arrows;
 }
 
-/// Nodes that edges name and the file does not have. One placeholder stands for all: a picture of some dozens of boxes
+/// Nodes that edges name and the file does not have. One placeholder stands for all: a figure of some dozens of boxes
 /// has no room for a thousand of them.
 struct Absent {
   std::set<uint64_t> ids;

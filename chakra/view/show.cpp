@@ -73,7 +73,7 @@ struct Part {
   }
 };
 
-/// The columns of a table among names with commas between them; null where one is not there.
+/// Return the columns of a table among names with commas between them; null for a missing column.
 std::vector<const Series*> columns_of(const answer::Table& table, std::string_view names) {
   std::vector<const Series*> columns;
   while (!names.empty()) {

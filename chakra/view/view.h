@@ -1,5 +1,5 @@
-// Showing things: a Trace as a Timeline or as a picture of its graph, a Timeline as a file for ui.perfetto.dev, an
-// Answer as text.
+// Views: a Trace as a Timeline or as a figure of its graph, a Timeline as a file for ui.perfetto.dev, an Answer as
+// text.
 #pragma once
 
 #include <array>
