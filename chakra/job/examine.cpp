@@ -237,7 +237,7 @@ void look_at_file(ExaminedFiles& folder, ExaminedFile& file) {
 }
 
 void judge_neither(ExaminedFiles& folder) {
-  std::string text = "the folder has no traces or recordings";
+  std::string text = fmt::format("the {} has no traces or recordings", is_file(folder.path) ? "file" : "folder");
   if (!folder.folders.empty()) text += fmt::format("; look into {}", folder.folders[0]);
   add(folder, "cli.doctor.none", Severity::error, text);
   for (const std::string& inside : folder.folders)

@@ -82,8 +82,8 @@ constexpr std::array<Show, 15> kServeText{{
     {.line = "cache         {kv_bytes_per_token} per token, all layers"},
     {.line = "moved         {?transfer_bytes}{transfer_bytes} of the cache, to ranks that decode"},
     {.when = "[!{?prefill.surplus}|{?decode.surplus}]",
-     .line =
-         "surplus       {prefill.surplus} in prefill, {decode.surplus} in decode: duplicate work of ranks, or padding"},
+     .line = "surplus       [{?prefill.surplus}{prefill.surplus} in prefill][{?prefill.surplus}{?decode.surplus}, ]"
+             "[{?decode.surplus}{decode.surplus} in decode]: duplicate work of ranks, or padding"},
     {.line = "memory of rank {memory_per_rank.rank}, which needs most"},
     {.line = "  parameters   {memory_per_rank.parameters}: elements of the rank"},
     {.line = "  cache        {memory_per_rank.cache}: keys and values of its layers and heads, at the end"},

@@ -158,7 +158,7 @@ view::Text text_of(const ReplayedJob& job) { return {kReplayText, job.path}; }
 answer::Answer answer_of(const ReplayedJob& job) {
   answer::Builder to("replay");
   to.values("", &job, kReplayed);
-  result::add_table(to, "ranks", ranks_table(job), true, "ranks that this process ran");
+  result::add_table(to, "ranks", ranks_table(job), true, "ranks of this process");
   result::add_table(to, "operations", operations_table(job), true, "communication by type, element type and size");
   add_computed(job, to);
   result::add_table(to, "work", work_table(job), true, "work that was done (--compute work)");

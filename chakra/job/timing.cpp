@@ -113,21 +113,35 @@ Result<void> leave_common_ranks(trace::TraceSet& recorded, std::vector<trace::Tr
   return {};
 }
 
+/// Add findings of one job, each with its number of ranks, unless another job has the same.
+void add_new(Findings& findings, Findings more) {
+  for (Finding& finding : more) {
+    const bool known = std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
+      return f.tag == finding.tag && f.text == finding.text && f.rank == finding.rank;
+    });
+    if (!known) findings.push_back(std::move(finding));
+  }
+}
+
 }  // namespace
 
 Result<TimesCompared> compare_times(trace::TraceSet recorded, std::vector<trace::TraceSet> replayed,
                                     const match::GroupTable& groups) {
   TimesCompared out;
   CHAKRA_TRY(leave_common_ranks(recorded, replayed, out.findings));
-  CHAKRA_ASSIGN(const analyze::JobTiming was, analyze::timing_of(recorded, groups, out.findings));
+  Findings of_recorded, of_order;
+  CHAKRA_ASSIGN(const analyze::JobTiming was, analyze::timing_of(recorded, groups, of_recorded));
+  add_new(out.findings, std::move(of_recorded));
   std::vector<analyze::JobTiming> is;
   for (const trace::TraceSet& job : replayed) {
-    Findings again;  // of each repetition the same
-    CHAKRA_ASSIGN(analyze::JobTiming timing, analyze::timing_of(job, groups, is.empty() ? out.findings : again));
+    Findings of_job;
+    CHAKRA_ASSIGN(analyze::JobTiming timing, analyze::timing_of(job, groups, of_job));
+    if (is.empty()) add_new(out.findings, std::move(of_job));  // of each repetition the same
     is.push_back(std::move(timing));
   }
-  out.tables = all_tables(was, is, recorded, replayed, out.findings);
-  analyze::join_ranks(out.findings);
+  out.tables = all_tables(was, is, recorded, replayed, of_order);
+  analyze::join_ranks(of_order);
+  add_new(out.findings, std::move(of_order));
   std::erase_if(out.tables, [](const result::NamedTable& t) {
     return (t.name == "order" || t.name == "steps") && t.table.rows.empty();
   });

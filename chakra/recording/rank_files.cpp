@@ -226,7 +226,7 @@ Result<std::string> choose_cycle(int64_t rank, std::vector<std::string>& files, 
                 {files[0]});
   if (std::cmp_greater_equal(*cycle, files.size()))
     return fail(Code::bad_input, "pytorch.pair.cycle",
-                fmt::format("unknown cycle {} of rank {}; there are {}, from 0", *cycle, rank, files.size()),
+                fmt::format("rank {} has no cycle {}; its last cycle is {}", rank, *cycle, files.size() - 1),
                 {files[0]});
   return files[static_cast<size_t>(*cycle)];
 }

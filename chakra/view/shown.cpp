@@ -18,8 +18,8 @@ using answer::Type;
 using answer::Unit;
 
 std::string show_operations(double ops, std::string_view unit) {
-  constexpr std::array<std::pair<double, char>, 5> kSizes{
-      {{1e18, 'E'}, {1e15, 'P'}, {1e12, 'T'}, {1e9, 'G'}, {1e6, 'M'}}};
+  constexpr std::array<std::pair<double, char>, 6> kSizes{
+      {{1e18, 'E'}, {1e15, 'P'}, {1e12, 'T'}, {1e9, 'G'}, {1e6, 'M'}, {1e3, 'k'}}};
   for (const auto& [size, letter] : kSizes)
     if (std::abs(ops) >= size) return fmt::format("{:.4g} {}{}", ops / size, letter, unit);
   return fmt::format("{:.4g} {}", ops, unit);
