@@ -354,3 +354,77 @@ def test_an_earlier_recording_is_kept_unless_overwritten(tmp_path):
                                            ([range(2), "4:5"], [(0, 2), (4, 5)]), (None, None)])
 def test_steps(given, wanted):
     assert steps.parse_steps(given) == wanted
+
+
+def small_job(out, steps=4, **options):
+    """A job of one process; returns its recorder, after the block."""
+    net = torch.nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    with record(out, range(1, 3), warmup=0, quiet=True, **options) as recorder:
+        for _ in range(steps):
+            net(torch.ones(2, 4)).sum().backward()
+            optimizer.step()
+    return recorder
+
+
+def test_a_recorder_serves_one_block(tmp_path):
+    recorder = small_job(tmp_path / "a")
+    recorder.step()  # of a loop that goes on behind the block
+    record(tmp_path / "b").step()
+    with record(tmp_path / "whole", quiet=True) as whole:
+        torch.ones(2).sum()
+    whole.step()
+    assert not torch.autograd._profiler_enabled()
+    with pytest.raises(RecordError, match="one block"), recorder:
+        pass
+    small_job(tmp_path / "c")
+    for name in ("a", "c"):
+        assert sorted(os.listdir(tmp_path / name)) == ["device.0.json.gz", "host.0.json.gz", "manifest.0.json"]
+
+
+def test_a_folder_that_vanishes_does_not_spoil_the_next_recording(tmp_path):
+    net = torch.nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    with pytest.raises(RecordError, match="cannot be written"), record(tmp_path / "a", range(2, 3), warmup=0, quiet=True):
+        shutil.rmtree(tmp_path / "a")
+        for _ in range(4):
+            optimizer.step()
+    small_job(tmp_path / "b")
+    assert "manifest.0.json" in os.listdir(tmp_path / "b")
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_a_child_that_leaves_the_block_touches_no_file(tmp_path, level):
+    script = tmp_path / "script.py"
+    script.write_text(f"""
+import os, torch
+from chakra_et.record import record
+net = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+child = None
+try:
+    with record({str(tmp_path / "out")!r}, range(1, 3), warmup=0, level={level}):
+        for number in range(4):
+            net(torch.ones(2, 4)).sum().backward()
+            optimizer.step()
+            if number == 1:
+                child = os.fork()
+                if child == 0:
+                    raise KeyboardInterrupt
+                assert os.waitpid(child, 0)[1] == 0
+except KeyboardInterrupt:
+    os._exit(0)
+except BaseException:
+    os._exit(1)
+""", encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], env=launch.environment(), capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert sorted(os.listdir(tmp_path / "out")) == (["manifest.0.json", "trace.0.et"] if level else
+                                                    ["device.0.json.gz", "host.0.json.gz", "manifest.0.json"])
+
+
+@pytest.mark.parametrize("options", [{"rank": -1}, {"rank": "0"}, {"rank": 1 << 70}, {"steps": 5}, {"steps": b"1:2"}, {"steps": "\u00b9:\u00b2"},
+                                     {"out": "a\0b"}, {"out": "a\udc80"}])
+def test_arguments_that_no_recording_can_have(options):
+    with pytest.raises(RecordError):
+        record(**{"out": "unused", **options})

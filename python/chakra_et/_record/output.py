@@ -12,6 +12,14 @@ from .errors import RecordError
 OWN = re.compile(r"^(host|device|manifest|trace)\.(\d+)\.(json|json\.gz|et)$")
 
 
+def folder_of(out):
+    """The absolute path of the output folder. Errors: RecordError for a path that PyTorch cannot write to."""
+    path = os.path.abspath(os.fsdecode(out))
+    if "\0" in path or any("\ud800" <= character <= "\udfff" for character in path):
+        raise RecordError(f"{path!r} is not a path in UTF-8, as PyTorch needs it")
+    return path
+
+
 def rank_of_job():
     """(rank, ranks of the job, ranks on this host), from torch.distributed, else from the environment."""
     import torch.distributed as dist

@@ -21,7 +21,7 @@ def _in_child():
     global active
     recorder, active = active, None
     if recorder is not None:
-        recorder.watch.ended = lambda: None
+        recorder.watch.ended, recorder.is_open = lambda: None, False  # the child may leave the block: its files are those of the parent
         if recorder.profiler is not None:
             recorder.observer.stop()
 
@@ -36,9 +36,11 @@ class Recorder:
                  private_bytes=NEEDED, quiet=False):
         if level not in (0, 1):
             raise RecordError(f"level={level} is unknown: 0 keeps names, 1 removes names, paths and labels")
-        self.out, self.ranges, self.warmup, self.level = os.path.abspath(os.fspath(out)), parse_steps(steps), max(0, int(warmup)), level
-        self.checked = False
+        self.out, self.ranges, self.warmup, self.level = output.folder_of(out), parse_steps(steps), max(0, int(warmup)), level
+        self.is_new, self.is_open, self.checked = True, False, False
         self.rank, self.overwrite, self.compress, self.quiet = rank, overwrite, compress, quiet
+        if rank is not None and not (isinstance(rank, int) and 0 <= rank < 1 << 31):
+            raise RecordError(f"rank={rank!r} is not a rank: a whole number from 0")
         self.command = find_command(command) if level else None
         self.private_at, self.private_bytes, self.private = private, private_bytes, None
         self.number, self.manual, self.cycle, self.profiler, self.observer = 0, False, 0, None, None
@@ -50,7 +52,12 @@ class Recorder:
 
     def __enter__(self):
         global active
-        import torch
+        try:
+            import torch
+        except ModuleNotFoundError as error:
+            raise RecordError(f"PyTorch cannot be imported: {error}") from error
+        if not self.is_new:
+            raise RecordError("a recorder serves one block; call chakra_et.record() again for the next block")
         if active is not None:
             raise RecordError("a recording is open already; blocks may follow each other, not lie inside of each other")
         if torch.autograd._profiler_enabled():
@@ -68,7 +75,7 @@ class Recorder:
                 if text not in warned:
                     warned.add(text)
                     warn(f"PyTorch {torch.__version__} does not record {text}")
-        active = self
+        active, self.is_new, self.is_open = self, False, True
         try:
             self.watch.start()
             self.clock.begin()
@@ -79,6 +86,8 @@ class Recorder:
         return self
 
     def __exit__(self, kind, error, _):
+        if not self.is_open:
+            return False
         self.failure = None if kind is None or (kind is SystemExit and error.code in (0, None)) else kind.__name__
         try:
             self._stop_profiler()
@@ -99,7 +108,7 @@ class Recorder:
 
     def _close(self):
         global active
-        active = None
+        active, self.is_open = None, False
         if self.watch.handle is not None:
             self.watch.stop()
         self._remove_raw()  # of a recording that failed
@@ -113,7 +122,12 @@ class Recorder:
     # ---- steps -----------------------------------------------------------------------------------------------
 
     def step(self):
-        """End a step, as torch.profiler's step() does. The first call replaces the optimizers as the end of steps."""
+        """End a step, as torch.profiler's step() does. The first call replaces the optimizers as the end of steps.
+
+        Outside of the block, a call has no effect.
+        """
+        if not self.is_open:
+            return
         if not self.manual:
             self.manual = True
             if self.number:
@@ -248,7 +262,7 @@ class Recorder:
 
     def _place(self):
         rank, world, local = output.rank_of_job()
-        return (rank if self.rank is None else int(self.rank)), world, local
+        return (rank if self.rank is None else self.rank), world, local
 
     def _manifest(self, span, part, sizes):
         first, end = span

@@ -16,6 +16,8 @@ def parse_steps(steps):
         return None
     if isinstance(steps, (str, range)):
         steps = steps.split(",") if isinstance(steps, str) else [steps]
+    if not isinstance(steps, (list, tuple)):
+        raise RecordError(f"steps={steps!r} is neither a range, nor a text such as 10:13, nor a list of them")
     ranges = []
     for part in steps:
         if isinstance(part, range):
@@ -24,7 +26,7 @@ def parse_steps(steps):
             first, end = part.start, part.stop
         else:
             texts = str(part).split(":")
-            if len(texts) != 2 or not all(text.strip().isdigit() for text in texts):
+            if len(texts) != 2 or not all(text.strip().isascii() and text.strip().isdigit() for text in texts):
                 raise RecordError(f"'{part}' is not a range of steps; write FIRST:END, such as 10:13 for the steps 10, 11 and 12")
             first, end = (int(text) for text in texts)
         if first < 0 or end <= first:

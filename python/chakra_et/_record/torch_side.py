@@ -95,6 +95,11 @@ def versions():
 
 def make_observer(path):
     from torch.profiler import ExecutionTraceObserver
+    try:  # PyTorch keeps an observer whose file it cannot open, and then refuses every later one
+        with open(path, "wb"):
+            pass
+    except OSError as error:
+        raise RecordError(f"the host trace cannot be written: {error}") from error
     observer = ExecutionTraceObserver()
     observer.register_callback(path)  # returns None in 2.1 and 2.2
     if not observer._registered:
