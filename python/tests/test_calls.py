@@ -71,11 +71,11 @@ def test_a_path_is_whole():
     """The library would take a path up to its zero: it would read or write another file."""
     job = chakra_et.open("tiny")
     answer = job.check()
+    calls = (lambda path: job.simulate(network=path), chakra_et.open, job.write, job.view, answer.write, lambda path: chakra_et.link([path]))
     for wrong in ("net.yml\0x", "net\udc80.yml"):
-        for call in (lambda: job.simulate(network=wrong), lambda: chakra_et.open(wrong), lambda: job.write(wrong), lambda: job.view(wrong),
-                     lambda: answer.write(wrong), lambda: chakra_et.link([wrong])):
+        for call in calls:
             with pytest.raises(ValueError, match="zero character|UTF-8"):
-                call()
+                call(wrong)
 
 
 def test_several_threads_ask_one_job():
