@@ -3,6 +3,7 @@
 #include "arrow.h"
 
 #include <cerrno>
+#include <exception>
 
 extern "C" {
 struct ArrowSchema {
@@ -108,23 +109,36 @@ struct Batch {
 };
 Batch& batch_of(ArrowArrayStream* stream) { return *static_cast<Batch*>(stream->private_data); }
 
+/// Calls `fill`. The caller is C, so no exception may leave the functions of a stream.
+template <class Struct, class Fill>
+int filled(Struct* to, const Fill& fill) noexcept {
+  try {
+    fill();
+    return 0;
+  } catch (const std::exception&) {
+    *to = {};
+    return ENOMEM;
+  }
+}
 int get_schema(ArrowArrayStream* stream, ArrowSchema* to) {
   const auto& all = batch_of(stream).columns;
-  *to = {"+s", ""};
-  own(*to, new Owned<ArrowSchema>{{}, all, {}, {}, {}}, all->size(), false,
-      [&](ArrowSchema& child, size_t c) { fill_schema(child, all, (*all)[c]); });
-  return 0;
+  return filled(to, [&] {
+    *to = {"+s", ""};
+    own(*to, new Owned<ArrowSchema>{{}, all, {}, {}, {}}, all->size(), false,
+        [&](ArrowSchema& child, size_t c) { fill_schema(child, all, (*all)[c]); });
+  });
 }
 int get_next(ArrowArrayStream* stream, ArrowArray* to) {
   Batch& batch = batch_of(stream);
   *to = {};
   if (std::exchange(batch.done, true)) return 0;
   static const void* no_validity[1] = {nullptr};
-  *to = {batch.rows, 0, 0, 1, 0, no_validity};
   const auto& all = batch.columns;
-  own(*to, new Owned<ArrowArray>{{}, all, {}, {}, {}}, all->size(), false,
-      [&](ArrowArray& child, size_t c) { fill_array(child, all, (*all)[c]); });
-  return 0;
+  return filled(to, [&] {
+    *to = {batch.rows, 0, 0, 1, 0, no_validity};
+    own(*to, new Owned<ArrowArray>{{}, all, {}, {}, {}}, all->size(), false,
+        [&](ArrowArray& child, size_t c) { fill_array(child, all, (*all)[c]); });
+  });
 }
 const char* get_last_error(ArrowArrayStream*) { return nullptr; }
 void release_stream(ArrowArrayStream* stream) {

@@ -41,7 +41,7 @@ T value(Result<T> result) {
 template <class T>
 nb::object view(std::span<const T> values, nb::handle owner) {
   nb::module_::import_("numpy");  // whose absence has a clear error
-  const T none{};
+  static constexpr T none{};      // an array without values points to it
   return nb::cast(
       nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.empty() ? &none : values.data(), {values.size()}, owner));
 }

@@ -15,7 +15,7 @@ import importlib
 import os
 
 from . import _chakra
-from ._base import Answer, Error, Finding, Place, Table
+from ._base import Answer, Error, Finding, Place, Table, path_of
 from ._chakra import Builder, CommType, EdgeKind, Edges, NodeType, Trace
 from ._verbs import Job, calibrate, generate, link
 
@@ -35,7 +35,7 @@ def open(path: str | os.PathLike) -> Job:
 
     Only names are inspected; the first verb reads the traces. Errors: io.job.none and other errors of finding ranks.
     """
-    return Job(_chakra.open(os.fspath(path)))
+    return Job(_chakra.open(path_of(path)))
 
 
 def names(kind: str) -> list[str]:

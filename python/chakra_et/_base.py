@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import html
 import json
+import numbers
 import os
 from collections import namedtuple
 
@@ -108,7 +109,7 @@ class Answer(_chakra.Answer):
         Without form, the endings .txt and .csv select the form, and any other ending means JSON. Each file appears whole, or
         none does. Errors: base.file.*; cli.usage for another form.
         """
-        self._write(os.fspath(path), form or "")
+        self._write(path_of(path), form or "")
 
     def _repr_html_(self):
         values = "".join(f"<tr><th>{html.escape(key)}</th><td>{html.escape(str(self[key]))}</td></tr>" for key in self.keys())
@@ -140,15 +141,29 @@ class BaseJob(_chakra.Job):
         return f"<chakra_et.Job {self.path!r}>" if self.path else "<chakra_et.Job in memory>"
 
 
+def path_of(value, name="path") -> str:
+    """The text of a path. Errors: ValueError for one that the library cannot keep: a zero would cut it, and name another file."""
+    text = os.fspath(value)
+    if not isinstance(text, str):
+        raise TypeError(f"{name}: {type(text).__name__} is not text")
+    if "\0" in text:
+        raise ValueError(f"{name}: {text!r} has a zero character")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name}: {text!r} is not UTF-8") from None
+    return text
+
+
 def _text_of(name, value):
-    if isinstance(value, bool):
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):  # bool, and NumPy's
         return "true" if value else "false"
-    if isinstance(value, float):
-        return repr(value)
     if hasattr(value, "__index__"):  # int, and NumPy's
         return str(value.__index__())
+    if isinstance(value, numbers.Real):  # float, NumPy's, whose repr() is 'np.float64(0.5)', and fractions
+        return repr(float(value))
     if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
+        return path_of(value, name)
     raise TypeError(f"{name}: {type(value).__name__} is not text, a number or a truth value")
 
 
@@ -156,7 +171,7 @@ ARGUMENTS = ("self", "progress", "other", "path", "recordings")  # arguments of 
 
 
 def paths(recordings) -> list:
-    return [os.fspath(path) for path in ([recordings] if isinstance(recordings, (str, os.PathLike)) else recordings)]
+    return [path_of(path) for path in ([recordings] if isinstance(recordings, (str, os.PathLike)) else recordings)]
 
 
 def given(options: dict, lists: tuple = ()) -> list:

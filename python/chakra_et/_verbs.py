@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 from . import _chakra
-from ._base import Answer, BaseJob, given, paths
+from ._base import Answer, BaseJob, given, path_of, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class Job(BaseJob):
         group: Draw one box for many nodes: by lane, caller and repetition.
         boxes: Largest number of boxes with group. 2 to 1000.
         """
-        return Answer(self._view(os.fspath(path), given(locals()), progress))
+        return Answer(self._view(path_of(path), given(locals()), progress))
 
     def run(self, *, groups: Text | None = None, backend: Text = "null",
             backend_option: Texts | None = None, compute: Text = "sleep", compute_option: Texts | None = None,
@@ -314,7 +314,7 @@ class Job(BaseJob):
         to: Output format (default: from the name of the output). One of json, jsonl, et, or text (ASTRA-sim 1.0,
             SimAI).
         """
-        return Answer(self._write(os.fspath(path), given(locals()), progress))
+        return Answer(self._write(path_of(path), given(locals()), progress))
 
 
 class generate:

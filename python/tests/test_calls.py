@@ -1,5 +1,6 @@
 """Errors, threads, fork, progress and Ctrl-C; what an import does."""
 import concurrent.futures
+import fractions
 import inspect
 import os
 import pickle
@@ -55,9 +56,26 @@ def test_values_of_options():
             return "net.yml"
 
     assert job.simulate(network=Path(), delay="*=1us").to_json() == one
+    numpy = pytest.importorskip("numpy")
+    recorded = chakra_et.open("linked")
+    for error in (numpy.float64(99.5), numpy.float32(99.5), fractions.Fraction(199, 2)):
+        given = {"network": "net2.yml", "unrecorded": "scale"}
+        assert recorded.simulate(**given, max_error=error).to_json() == recorded.simulate(**given, max_error=99.5).to_json()
+    assert job.simulate(network="net.yml", no_fold=numpy.True_).to_json() == job.simulate(network="net.yml", no_fold=True).to_json()
     for wrong in ({}, b"net.yml", object()):
         with pytest.raises(TypeError):
             job.simulate(network=wrong)
+
+
+def test_a_path_is_whole():
+    """The library would take a path up to its zero: it would read or write another file."""
+    job = chakra_et.open("tiny")
+    answer = job.check()
+    calls = (lambda path: job.simulate(network=path), chakra_et.open, job.write, job.view, answer.write, lambda path: chakra_et.link([path]))
+    for wrong in ("net.yml\0x", "net\udc80.yml"):
+        for call in calls:
+            with pytest.raises(ValueError, match="zero character|UTF-8"):
+                call(wrong)
 
 
 def test_several_threads_ask_one_job():

@@ -428,3 +428,32 @@ except BaseException:
 def test_arguments_that_no_recording_can_have(options):
     with pytest.raises(RecordError):
         record(**{"out": "unused", **options})
+
+
+def test_a_command_that_is_named_has_no_substitute():
+    with pytest.raises(RecordError, match="no program"):
+        record("unused", level=1, command="/nowhere/chakra")
+
+
+def test_a_full_disk_leaves_no_part(tmp_path, monkeypatch):
+    source = tmp_path / "raw"
+    source.write_bytes(b"{}")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(output.shutil, "copyfileobj", full)
+    for compress in (True, False):
+        with pytest.raises(OSError, match="space"):
+            output.publish(str(source), str(tmp_path / "host.0.json"), compress)
+    assert os.listdir(tmp_path) == ["raw"]
+
+
+def test_hidden_times_have_no_date(tmp_path):
+    small_job(tmp_path / "out", level=1)
+    chakra("convert", tmp_path / "out", "-o", tmp_path / "lines", "--to", "jsonl")
+    lines = [line for path in tmp_path.glob("lines*") for line in path.read_text(encoding="utf-8").splitlines()]
+    starts = [int(text) for line in lines for text in re.findall(r'"startTimeMicros":"(\d+)"', line)]
+    fine = [int(text) for line in lines for text in re.findall(r'"ts_ns","int64Val":"(\d+)"', line)]
+    assert starts and fine and max(starts) < 2 * hide.DAY_US and max(fine) < 2000 * hide.DAY_US
+    assert abs(max(starts) * 1000 - max(fine)) < 10**9

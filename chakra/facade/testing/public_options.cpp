@@ -250,7 +250,7 @@ constexpr std::array kFunctions{
     Function{"WhatIfOptions", "Job", "what_if", "self", "Answer", "Answer(self._what_if({}, progress))", kAsks},
     Function{"AnalyzeOptions", "Job", "analyze", "self", "Answer", "Answer(self._analyze({}, progress))", kAsks},
     Function{"ViewOptions", "Job", "view", "self, path: Text", "Answer",
-             "Answer(self._view(os.fspath(path), {}, progress))",
+             "Answer(self._view(path_of(path), {}, progress))",
              "path: the file. FILE.json is a timeline for https://ui.perfetto.dev; .dot, .graphml, .svg, .pdf and .png "
              "are graphs of one rank."},
     Function{"RunOptions", "Job", "run", "self", "Answer", "Answer(self._run({}, progress))", kAsks},
@@ -259,7 +259,7 @@ constexpr std::array kFunctions{
     Function{"EditOptions", "Job", "edit", "self", "Job", "Job(self._edit({}, progress))",
              "The job itself does not change. Job.made has the findings."},
     Function{"WriteOptions", "Job", "write", "self, path: Text", "Answer",
-             "Answer(self._write(os.fspath(path), {}, progress))",
+             "Answer(self._write(path_of(path), {}, progress))",
              "path: FILE.chakra is a container, PREFIX stands for PREFIX.<rank>.et, and FOLDER/ for trace.<rank>.et in "
              "the folder."},
     Function{"StepOptions", "generate", "step", "", "Job", "Job(_chakra.generate_step({}, progress))",
@@ -378,7 +378,7 @@ std::string python_source() {
       "\"\"\"The verbs: their options are those of the command.\n\n"
       "MADE from the table of options (chakra/facade/testing/public_options.cpp); do not edit.\n\"\"\"\n"
       "from __future__ import annotations\n\nimport os\n\nfrom . import _chakra\n"
-      "from ._base import Answer, BaseJob, given, paths\n\nTYPE_CHECKING = False\nif TYPE_CHECKING:\n"
+      "from ._base import Answer, BaseJob, given, path_of, paths\n\nTYPE_CHECKING = False\nif TYPE_CHECKING:\n"
       "    from collections.abc import Callable, Sequence\n    from typing import Literal\n\n"
       "    Text = str | os.PathLike[str]\n    Texts = Sequence[Text | float] | Text | float\n    Numbers = "
       "Sequence[int] | int\n    Progress = Callable[[float], bool | None] | None\n";

@@ -14,9 +14,11 @@ def find_command(named=None):
     places = [named, os.environ.get("CHAKRA_COMMAND"), os.path.join(package, "bin", "chakra"),
               os.path.join(sysconfig.get_path("scripts"), "chakra"),
               os.path.join(os.path.dirname(sys.executable), "chakra"), shutil.which("chakra")]
-    for place in places:
+    for place in places[:1] if named else places:
         if place and os.access(place, os.X_OK) and not os.path.isdir(place):
             return os.path.abspath(place)
+    if named:
+        raise RecordError(f"'{named}' is no program that you may run")
     raise RecordError("the command `chakra` was not found beside the package or on PATH; install it, or set CHAKRA_COMMAND to its path")
 
 

@@ -8,6 +8,8 @@ import json
 import os
 import re
 
+from .errors import RecordError
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 # Numeric members of a node and of the metadata.
@@ -23,7 +25,8 @@ WORDS = {"comm_dtype", "comm_in_split", "comm_out_split", "input_strides", "outp
 FORMS = {"source": r"(host \d+)?( ?device @\d+)?", "schema": r"[\d.]+(-chakra[\d.]+)?", "kernel_file": r"",
          "device_name": r"(NVIDIA|AMD|Intel)( [A-Z]+[0-9]*[A-Z]*| \d+GB| HBM\d?e?| PCIe| Instinct| GeForce| Tesla| RTX| Max| \d+)*"}
 
-STEP = re.compile(r"ProfilerStep#\d+")
+DAY_US = 86_400_000_000
+STEP = re.compile(r"ProfilerStep#[0-9]+")
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?|[-+]?inf|nan", re.IGNORECASE)
 CHUNK = re.compile(r"[^\s\[\](),']+")
 DEVICE = re.compile(r"(cpu|cuda|xpu|mtia|meta)(:\d+)?")
@@ -54,6 +57,7 @@ class Hider:
     def __init__(self):
         self.allowed, self.numbers, self.groups = allowed_names(), {}, {}
         self.hidden = {"names": 0, "members": 0, "words": 0}
+        self.zero_us = None  # where the times of all ranks begin: no date
 
     def _numbered(self, kind, text):
         self.hidden["names"] += 1
@@ -115,7 +119,9 @@ class Hider:
             return None
         value = member.get("stringVal")
         if name in NUMBERS:
-            return None if kinds and kinds[0] in ("stringVal", "bytesVal", "stringList", "bytesList") else member
+            if kinds and kinds[0] in ("stringVal", "bytesVal", "stringList", "bytesList"):
+                return None
+            return {**member, kinds[0]: self._undated(member[kinds[0]], 1000)} if name == "ts_ns" and kinds else member
         if kinds != ["stringVal"]:
             return None
         if name in WORDS:
@@ -127,6 +133,15 @@ class Hider:
         if name == "process_groups":
             return {"name": name, "stringVal": self._groups_of(value)}
         return None
+
+    def _undated(self, time, unit):
+        """A start in `unit` per microsecond, without its date. The first start is a day after the zero, which no other rank precedes."""
+        number = int(time)
+        if self.zero_us is None:
+            self.zero_us = max(0, number // unit - DAY_US)
+        if number and number < self.zero_us * unit:
+            raise RecordError("the recordings of the ranks lie more than a day apart")
+        return str(number - self.zero_us * unit if number else 0)
 
     def _members(self, members):
         kept = [found for found in map(self._member, members) if found]
@@ -142,6 +157,8 @@ class Hider:
     def node(self, record):
         kept = {key: record[key] for key in ("id", "name", "type", "ctrlDeps", "dataDeps", "startTimeMicros", "durationMicros") if key in record}
         on_device = any(member.get("name") == "is_cpu_op" and member.get("boolVal") is False for member in record.get("attr", []))
+        if "startTimeMicros" in kept:
+            kept["startTimeMicros"] = self._undated(kept["startTimeMicros"], 1)
         if kept.get("name"):
             kept["name"] = self.name(kept["name"], on_device)
         for side in ("inputs", "outputs"):

@@ -1,4 +1,5 @@
 """The files of a recording: their names, whether they are whole, and the manifest."""
+import contextlib
 import gzip
 import hashlib
 import json
@@ -82,13 +83,18 @@ def publish(source, target, compress):
     """Move a file to its place under its name only when it is complete."""
     name = target + (".gz" if compress else "")
     part = os.path.join(os.path.dirname(name), "." + os.path.basename(name))
-    with open(source, "rb") as plain, open(part, "wb") as raw:
-        if compress:
-            with gzip.GzipFile("", "wb", 4, raw, mtime=0) as packed:
-                shutil.copyfileobj(plain, packed, 1 << 20)
-        else:
-            shutil.copyfileobj(plain, raw, 1 << 20)
-    os.replace(part, name)
+    try:
+        with open(source, "rb") as plain, open(part, "wb") as raw:
+            if compress:
+                with gzip.GzipFile("", "wb", 4, raw, mtime=0) as packed:
+                    shutil.copyfileobj(plain, packed, 1 << 20)
+            else:
+                shutil.copyfileobj(plain, raw, 1 << 20)
+        os.replace(part, name)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(part)
+        raise
     os.remove(source)
     return os.path.basename(name)
 
