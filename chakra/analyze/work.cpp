@@ -74,7 +74,7 @@ Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
                {"covered", Kind::share, "covered", "share of computation time in nodes with known work"},
                {"operations", Kind::count, "operations", "operations of these nodes"},
                {"bytes", Kind::bytes, "bytes", "bytes of these nodes"},
-               {"operations per s", Kind::real, "operations_per_s", "operations / time"},
+               {"operations per s", Kind::rate_ops_per_s, "operations_per_s", "FLOPs / time"},
                {"rate", Kind::rate_bytes_per_s, "rate", "bytes / time"},
                {"device", Kind::text, "device", "the recorded device"},
                {"MFU", Kind::text, "mfu", "share of the device's peak"}},

@@ -32,7 +32,7 @@ class Expansion {
     if (ranks_ <= job_.ranks.back().rank)
       return fail(Code::usage, "edit.expand.ranks",
                   fmt::format("the job has a rank {}; it needs at least {} ranks", job_.ranks.back().rank,
-                              job_.ranks.back().rank + 1));
+                              static_cast<uint64_t>(job_.ranks.back().rank) + 1));
     const int64_t copies = ranks_ - static_cast<int64_t>(job_.ranks.size());
     if (ranks_ > kMostRanks || copies * int64_t{like->size()} > kMostNodes)
       return fail(Code::usage, "edit.expand.ranks",
