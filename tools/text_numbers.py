@@ -44,13 +44,13 @@ def scaled(value, step, units):
     return value, unit, units[unit]
 
 
-def units_of(program):
-    """The units that values of a key have, by the last part of the key."""
+def units_and_titles(program):
+    """The units that values of a key have, by the last part of the key; and the meanings, which are titles of tables in texts."""
     units = collections.defaultdict(set)
-    rows = subprocess.run([program, "list", "results", "--json", "-"], stdout=subprocess.PIPE, check=True).stdout
-    for row in json.loads(rows):
+    rows = json.loads(subprocess.run([program, "list", "results", "--json", "-"], stdout=subprocess.PIPE, check=True).stdout)
+    for row in rows:
         units[re.sub(r"[\[\]{}]", "", row["key"]).split(".")[-1]].add(row["unit"])
-    return units
+    return units, {row["meaning"] for row in rows}
 
 
 def shown_forms(value, units):
@@ -66,7 +66,7 @@ def shown_forms(value, units):
         forms.append(f"{number:.{1 if unit else 0}f} {name}")
     for unit in {"FLOP", "FLOP/s"} & units:
         forms += [f"{value / size:.4g} {letter}{unit}"
-                  for size, letter in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1, ""))]
+                  for size, letter in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))]
     if "share" in units:
         forms.append(f"{value * 100:.2f} %")
     if "percent" in units:
@@ -144,10 +144,10 @@ def flat(row, outer=""):
             yield key, value, outer
 
 
-def unknown_numbers(text, answer, asked, units):
+def unknown_numbers(text, answer, asked, units, titles):
     known = Numbers(answer if isinstance(answer, dict) else {"": answer}, asked, units)
     for line in text.splitlines():
-        if re.match(r"\s*(note|warning|error): |  \.\.\. and ", line):
+        if re.match(r"\s*(note|warning|error): |  \.\.\. and ", line) or line[:1].lower() + line[1:] in titles:
             continue
         for number in NUMBER.findall(line):
             if number not in known.forms:
@@ -159,7 +159,8 @@ def run_as_command():
     real, log = os.environ["TEXT_NUMBERS_BIN"], os.environ["TEXT_NUMBERS_LOG"]
     command, arguments = os.path.basename(sys.argv[0]), sys.argv[1:]
     program = os.path.join(real, command)
-    if arguments[:1] not in [[verb] for verb in VERBS] or any(a.split("=")[0] in (*ELSEWHERE, "--json") for a in arguments):
+    unseen = os.path.samestat(os.fstat(1), os.stat(os.devnull))  # a case may send signals to such a command: exec, not a child
+    if unseen or arguments[:1] not in [[verb] for verb in VERBS] or any(a.split("=")[0] in (*ELSEWHERE, "--json") for a in arguments):
         os.execv(program, [program, *arguments])
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "answer.json")
@@ -169,7 +170,7 @@ def run_as_command():
         with open(log, "a", encoding="utf-8") as file:
             if os.path.exists(path) and done.returncode == 0:
                 with open(path, encoding="utf-8") as answer:
-                    found = list(unknown_numbers(text, json.load(answer), " ".join(arguments), units_of(program)))
+                    found = list(unknown_numbers(text, json.load(answer), " ".join(arguments), *units_and_titles(program)))
                 file.write("".join(f"{' '.join(arguments)}: {each}\n" for each in found) or "ok\n")
     sys.exit(done.returncode)
 
