@@ -245,6 +245,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(ImportedJob()); },
     [] { return answer_of(JobSummary()); },
     [] { return answer_of(ContainerStats()); },
+    [] { return answer_of(PackedJob()); },
     [] { return answer_of(LinkedJob()); },
     [] { return answer_of(ReplayedJob()); },
     [] { return answer_of(replay::FlowSchedule()); },

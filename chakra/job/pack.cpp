@@ -48,7 +48,7 @@ answer::Answer answer_of(const PackedJob& job) {
       column<&PackedJob::ranks>("ranks", Unit::count, "ranks that were packed"),
       column<&PackedJob::nodes>("nodes", Unit::count, "nodes that were packed"),
       column<&PackedJob::appended>("appended", Unit::none, "the container held others before")};
-  answer::Builder to("pack");
+  answer::Builder to("pack PATH");
   to.values("", &job, kPacked);
   return std::move(to).finish({});
 }
