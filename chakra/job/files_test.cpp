@@ -5,7 +5,7 @@
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/io/io.h"
-#include "chakra/job/job.h"
+#include "chakra/job/testing/shown.h"
 
 namespace chakra::job {
 namespace {
@@ -20,12 +20,6 @@ constexpr const char* kWorkload =
     "2\n"
     "conv1 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 1024 10\n"
     "conv2 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 2048 10\n";
-
-/// The text of a result, as the command prints it.
-template <class Made>
-std::string to_text(const Made& made) {
-  return view::to_text(answer_of(made), text_of(made));
-}
 
 /// The example job, linked once.
 class Files : public ::testing::Test {
@@ -56,7 +50,7 @@ TEST_F(Files, AreConvertedThereAndBack) {
   const auto back = convert_job({.paths = {json->outputs[1]}, .output = folder_.path("back.1.et")});
   ASSERT_TRUE(back) << back.error().message();
   EXPECT_EQ(must_read(back->outputs[0]), must_read(trace(1)));
-  EXPECT_EQ(to_text(*back), folder_.path("back.1.et") + ": 1 rank, " + show_count(*back->nodes) + " nodes\n");
+  EXPECT_EQ(shown(*back), folder_.path("back.1.et") + ": 1 rank, " + show_count(*back->nodes) + " nodes\n");
 }
 
 TEST_F(Files, AreNotConvertedOntoThemselvesNorFromRecordings) {
@@ -74,7 +68,7 @@ TEST_F(Files, ArePackedAndUnpacked) {
   ASSERT_TRUE(packed) << packed.error().message();
   const auto added = pack_job({.paths = {trace(1)}, .output = container, .append = true});
   ASSERT_TRUE(added) << added.error().message();
-  EXPECT_TRUE(to_text(*added).ends_with(" added\n"));
+  EXPECT_TRUE(shown(*added).ends_with(" added\n"));
   EXPECT_EQ(tag_of(pack_job({.paths = {trace(0)}, .output = container, .report = container})), "cli.usage");
 
   const auto stats = container_stats(container);
@@ -110,7 +104,7 @@ TEST_F(Files, AreImported) {
   const auto trace = io::read_et(imported->outputs[1]);
   ASSERT_TRUE(trace) << trace.error().message();
   EXPECT_EQ(2 * trace->size(), imported->nodes);
-  EXPECT_TRUE(contains(to_text(*imported), "2 ranks"));
+  EXPECT_TRUE(contains(shown(*imported), "2 ranks"));
   EXPECT_TRUE(contains(to_json_text(answer_of(*imported)), "\"outputs\""));
   o.output = folder_.path("other/");
   o.report = folder_.path("work.txt/report.json");
@@ -132,7 +126,7 @@ TEST_F(Files, AreSummarized) {
   EXPECT_FALSE(one.communication.empty());
   ASSERT_TRUE(one.replay);
   EXPECT_GT(one.replay->measured_ps, 0);
-  EXPECT_TRUE(contains(to_text(*summary), "trace.1.et: rank 1\n  nodes          "));
+  EXPECT_TRUE(contains(shown(*summary), "trace.1.et: rank 1\n  nodes          "));
   EXPECT_TRUE(contains(to_json_text(answer_of(*summary)), "\"replayed_ns\""));
 }
 
@@ -141,7 +135,7 @@ TEST_F(Files, AreCompared) {
   ASSERT_TRUE(same) << same.error().message();
   EXPECT_TRUE(same->exceeding.empty());
   EXPECT_FALSE(same->diff.rows.empty());
-  EXPECT_TRUE(contains(to_text(*same), "no kind of node differs"));
+  EXPECT_TRUE(contains(shown(*same), "no kind of node differs"));
   const auto diff = diff_jobs({.a = traces(), .b = trace(0), .threshold = 5});
   ASSERT_TRUE(diff) << diff.error().message();
   EXPECT_EQ(diff->ranks_a, 2u);
@@ -162,7 +156,7 @@ TEST_F(Files, AreExamined) {
   ASSERT_TRUE(cut) << cut.error().message();
   EXPECT_FALSE(cut->ok());
   EXPECT_EQ(cut->files[0].kind, ExaminedFile::Kind::trace);
-  EXPECT_TRUE(contains(to_text(*cut), "trace.3.et"));
+  EXPECT_TRUE(contains(shown(*cut), "trace.3.et"));
   EXPECT_EQ(tag_of(examine_files(folder_.path("nowhere"))), "base.file.open");
 }
 

@@ -9,6 +9,7 @@
 #include "chakra/io/io.h"
 #include "chakra/job/generate_serve.h"
 #include "chakra/job/generate_step.h"
+#include "chakra/job/testing/shown.h"
 #include "chakra/model/model.h"
 
 namespace chakra::job {
@@ -82,7 +83,7 @@ TEST(Generate, ServeIsCounted) {
   ASSERT_TRUE(serve);
   ASSERT_EQ(serve->ignored.size(), 1U);
   EXPECT_NE(to_json_text(answer_of(*serve)).find("\"rank_count\": 1"), std::string::npos);
-  EXPECT_EQ(view::to_text(answer_of(*serve), text_of(*serve)).substr(0, 14), "serve: 1 ranks");
+  EXPECT_EQ(shown(*serve).substr(0, 14), "serve: 1 ranks");
 }
 
 TEST(Generate, CasesAreFilesByRank) {

@@ -11,6 +11,7 @@
 #include "chakra/base/testing/testing.h"
 #include "chakra/io/io.h"
 #include "chakra/job/ranks.h"
+#include "chakra/job/testing/shown.h"
 
 namespace chakra::job {
 namespace {
@@ -102,11 +103,6 @@ TEST_F(Job, SaysWhatHadNoEffect) {
   }));
 }
 
-template <class Made>
-std::string shown(const Made& made) {
-  return view::to_text(answer_of(made), text_of(made));
-}
-
 TEST_F(Job, ReportsWhatTheCommandShows) {
   auto linked = link_job(link_);
   ASSERT_TRUE(linked && linked->commit());
@@ -126,7 +122,7 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
 
   const auto checked = check_job({.path = traces_, .groups = "", .expand = ""});
   ASSERT_TRUE(checked) << checked.error().message();
-  EXPECT_TRUE(view::to_text(answer_of(*checked), text_of(*checked)).starts_with(traces_ + ": 2 ranks, "));
+  EXPECT_TRUE(shown(*checked).starts_with(traces_ + ": 2 ranks, "));
   EXPECT_TRUE(contains(to_json_text(answer_of(*checked)), "\"ok\": true"));
 
   const auto analyzed = analyze_job({.path = traces_, .groups = "", .only = {"time"}, .imbalances = true});
