@@ -14,9 +14,9 @@ namespace chakra {
 
 inline constexpr size_t kDeepestSpec = 100;  ///< levels of lists and maps
 
-/// Return std::nullopt for a text other than strict JSON of at most kDeepestSpec levels with unique keys:
-/// it may be YAML, whose parser reports the error. Errors: base.spec.large (beyond 400,000 values, more than
-/// one in four bytes). Cost: O(text); memory: the Spec, and 16 bytes for each list and map.
+/// Parse strict JSON of at most kDeepestSpec levels with unique keys. Return std::nullopt for any other text:
+/// the parser of YAML then reads the text or reports the error. Errors: base.spec.large (beyond 400,000
+/// values, more than one in four bytes). Cost: O(text); memory: the Spec, and 16 bytes for each list and map.
 Result<std::optional<Spec>> parse_json_spec(std::string_view text, const std::shared_ptr<const std::string>& file);
 
 struct SpecWithTables {

@@ -69,8 +69,8 @@ const ScheduleRow* find_schedule(std::string_view name);
 /// Return the number of pieces of the model.
 int64_t pieces(const ScheduleRow& schedule, const Pipeline& pipeline);
 
-/// Return the most micro-batches of chunks in flight on a stage with these tasks: each from its forward to the end
-/// of its backward, or of its weight gradient. With v chunks, v of these are a micro-batch of the stage. O(tasks).
+/// Return the largest number of chunks' micro-batches in flight on a stage. A micro-batch is in flight from its forward
+/// to the end of its backward, or of its weight gradient. With v chunks, v of them are one of the stage. O(tasks).
 int64_t in_flight(std::span<const Task> tasks);
 
 }  // namespace chakra::gen

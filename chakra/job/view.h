@@ -46,10 +46,10 @@ struct ViewedJob {
   Findings findings = {};
 };
 
-/// Write the file. Errors: cli.usage for options that do not go together, for a rank that the job lacks and for a graph
-/// of several ranks; view.large for a timeline too large for viewers, unless `ranks` lists all ranks in the timeline;
-/// as for reading, view::timeline_of, view::read_event_csv and view::write_graph.
-/// Cost: that of these.
+/// Write the file. Cost: that of the calls below. Errors: cli.usage for options that do not go together, for an unknown
+/// rank, and for a graph of several ranks. Errors: view.large for a timeline that is too large for viewers, unless
+/// `ranks` lists all of its ranks. Other errors: as for reading, view::timeline_of, view::read_event_csv and
+/// view::write_graph.
 Result<ViewedJob> view_job(ViewOptions options);
 answer::Answer answer_of(const ViewedJob& job);
 view::Text text_of(const ViewedJob& job);
