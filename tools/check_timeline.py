@@ -26,6 +26,9 @@ def main():
                 tracks[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
         elif phase in ("s", "f"):
             flows[event["id"]].append(event)
+        elif phase == "C":
+            if not all(isinstance(value, int) for value in event["args"].values()):
+                problems.append(f"a counter without a number: {event}")
         elif phase == "M":
             if event["name"] == "thread_name":
                 names.add((event["pid"], event["tid"]))

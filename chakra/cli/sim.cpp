@@ -33,7 +33,8 @@ options::Options rows_of(SimOptions& o) {
   lines.needs = "--compat astra-sim";
   rows.push_back(std::move(lines));
   rows.push_back({"--csv", &o.csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ...", "PREFIX"});
-  options::Option timeline{"--timeline", &o.timeline, "Write a timeline for https://ui.perfetto.dev", "FILE.json"};
+  options::Option timeline{"--timeline", &o.timeline,
+                           "Write a timeline for https://ui.perfetto.dev; .pftrace is smaller", "FILE.json"};
   timeline.excludes = "--compat astra-sim";
   rows.push_back(std::move(timeline));
   for (const auto& [name, text] :
@@ -132,7 +133,10 @@ Result<void> run_sim(const SimOptions& o, const Globals& globals) {
   const bool all = !json_path.empty() || !o.csv.empty() || !globals.all.empty();
   const answer::Answer answer = answer_of(result, all ? job::Tables::all : job::Tables::shown);
   CHAKRA_TRY(add_answer(files, json_path, answer));
-  if (!o.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(report.timeline, o.timeline));
+  if (!o.timeline.empty()) {
+    view::add_queue_counters(report.timeline);
+    CHAKRA_TRY(view::write_timeline(report.timeline, o.timeline));
+  }
   CHAKRA_TRY(add_csv(files, o.csv, answer));
   CHAKRA_TRY(files.commit());
   if (json_path == "-") CHAKRA_TRY(print_json(answer));

@@ -67,7 +67,7 @@ Result<Outputs> made_outputs(const ReplayedJob& job, const answer::Answer& answe
     }
   }
   CHAKRA_TRY(add_csv(files, o.csv, answer));
-  if (!o.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(job.timeline, o.timeline));
+  if (!o.timeline.empty()) CHAKRA_TRY(view::write_timeline(job.timeline, o.timeline));
   return files;
 }
 

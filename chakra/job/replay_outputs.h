@@ -22,7 +22,7 @@ struct ReplayOutputs {
 /// input; as for replay_process() and io::find_ranks.
 Result<ReplayOutputs> replay_outputs(const ReplayOptions& options, ReplayOutputs outputs);
 /// Prepare traces and tables (published together with the JSON of the caller) and the timeline. Requires an executed
-/// job for traces. Errors: base.file.*; as for io::write_et and view::write_chrome_trace. Cost: O(nodes).
+/// job for traces. Errors: base.file.*; as for io::write_et and view::write_timeline. Cost: O(nodes).
 Result<Outputs> made_outputs(const ReplayedJob& job, const answer::Answer& answer, const ReplayOutputs& outputs);
 
 /// Write the schedule as CSV, or as JSON if the name ends in .json. Errors: base.file.*.

@@ -32,10 +32,11 @@ Result<void> check_size(const ViewOptions& o, const result::Timeline& timeline, 
 
 Result<ViewedJob> write_timeline(const ViewOptions& o, const result::Timeline& timeline, Findings findings) {
   const std::string& output = o.output;
-  CHAKRA_TRY(view::write_chrome_trace(timeline, output));
+  CHAKRA_TRY(find_row(view::kForms, o.form)->timeline(timeline, output));
   analyze::join_ranks(findings);
-  ViewedJob::TimelineCounts counts{std::ssize(timeline.slices), std::ssize(timeline.tracks), 0,
-                                   std::ssize(timeline.flows), static_cast<int64_t>(file_size(output))};
+  ViewedJob::TimelineCounts counts{
+      std::ssize(timeline.slices), std::ssize(timeline.tracks),   0,
+      std::ssize(timeline.flows),  std::ssize(timeline.counters), static_cast<int64_t>(file_size(output))};
   int64_t last = -1;
   for (const result::Timeline::Track& track : timeline.tracks) counts.ranks += track.rank != last, last = track.rank;
   return ViewedJob{output, o.form, counts, {}, false, std::move(findings)};
@@ -99,19 +100,20 @@ Result<void> settle(ViewOptions& o) {
 Result<ViewedJob> view_job(ViewOptions o) {
   CHAKRA_TRY(settle(o));
   CHAKRA_TRY(options::check_call(o));
-  if (o.from == ViewInput::csv && o.form != "timeline")
-    return fail(Code::usage, "cli.usage", "a CSV of issue and callback lines gives a timeline (FILE.json)");
+  const bool timeline = find_row(view::kForms, o.form)->timeline;
+  if (o.from == ViewInput::csv && !timeline)
+    return fail(Code::usage, "cli.usage", "a CSV of issue and callback lines gives a timeline (FILE.json or .pftrace)");
   std::vector<std::string> inputs{o.path};
   if (o.from == ViewInput::traces) {
     CHAKRA_ASSIGN(inputs, job_files(o.path));
   }
   CHAKRA_TRY(keep_apart(inputs, {o.output}));
-  const bool timeline = o.form == "timeline";
   if (o.from == ViewInput::csv) return view_csv(o);
   CHAKRA_ASSIGN(const trace::TraceSet job, read(o));
   if (!timeline) return view_graph(o, job);
   Findings findings;
-  CHAKRA_ASSIGN(const result::Timeline slices, view::timeline_of(job, findings));
+  CHAKRA_ASSIGN(result::Timeline slices, view::timeline_of(job, findings));
+  view::add_queue_counters(slices);
   CHAKRA_TRY(check_size(o, slices, job.ranks.size()));
   return write_timeline(o, slices, std::move(findings));
 }
@@ -123,11 +125,13 @@ answer::Answer answer_of(const ViewedJob& job) {
   using Graph = view::GraphCounts;
   constexpr std::array kViewed{column<&ViewedJob::output>("output", Unit::none, "the file"),
                                column<&ViewedJob::form>("form", Unit::none, "format, such as timeline or svg")};
-  constexpr std::array kTimeline{column<&Timeline::slices>("slices", Unit::count, "nodes that are shown"),
-                                 column<&Timeline::tracks>("tracks", Unit::count, "threads and streams"),
-                                 column<&Timeline::ranks>("ranks", Unit::count, "ranks"),
-                                 column<&Timeline::arrows>("arrows", Unit::count, "launches and communication"),
-                                 column<&Timeline::bytes>("bytes", Unit::bytes, "size of the file")};
+  constexpr std::array kTimeline{
+      column<&Timeline::slices>("slices", Unit::count, "nodes that are shown"),
+      column<&Timeline::tracks>("tracks", Unit::count, "threads and streams"),
+      column<&Timeline::ranks>("ranks", Unit::count, "ranks"),
+      column<&Timeline::arrows>("arrows", Unit::count, "launches and communication"),
+      column<&Timeline::counters>("counters", Unit::count, "values over time, such as queues"),
+      column<&Timeline::bytes>("bytes", Unit::bytes, "size of the file")};
   constexpr std::array kGrouped{column<&ViewedJob::grouped>("grouped", Unit::none, "boxes stand for several nodes")};
   constexpr std::array kGraph{
       column<&Graph::boxes>("boxes", Unit::count, "boxes that are drawn"),

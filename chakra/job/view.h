@@ -24,7 +24,7 @@ struct ViewOptions {
   std::string form;               ///< a name of view::kForms; empty: from the ending of `output`
   std::string ranks;              ///< "FIRST:COUNT": only these
   std::optional<int64_t> rank;    ///< only this rank; a graph shows one rank
-  view::GraphOptions graph;       ///< for all forms except the timeline
+  view::GraphOptions graph;       ///< for all forms except timelines
   std::optional<ViewInput> from;  ///< nullopt: from the ending of `path`
   int64_t num_npus = 0;           ///< for a CSV: expected number; 0: as many as in the file
   std::string npu_frequency;      ///< for a CSV: frequency of ticks; empty: 1GHz
@@ -37,7 +37,7 @@ Result<void> settle(ViewOptions& options);
 struct ViewedJob {
   /// Contents of a timeline.
   struct TimelineCounts {
-    int64_t slices = 0, tracks = 0, ranks = 0, arrows = 0, bytes = 0;
+    int64_t slices = 0, tracks = 0, ranks = 0, arrows = 0, counters = 0, bytes = 0;
   };
   std::string output, form;
   std::optional<TimelineCounts> timeline = {};

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kMostRanksViewed = 1 << 30;
 constexpr int64_t kMostHops = 1'000'000;
 constexpr int64_t kMostBoxes = 1'000;
-constexpr std::string_view kTimeline = "--to timeline", kCsv = "--from csv";
+constexpr std::string_view kTimeline = "--to timeline, --to perfetto", kCsv = "--from csv";
 
 /// The job, the file and its form.
 Options file_rows(ViewOptions& o) {

@@ -30,10 +30,18 @@ struct Timeline {
     uint32_t from = 0, to = 0;  ///< slices
     StringId name = 0;
   };
+  /// A value of a rank over time: `values[i]` from `at_ps[i]` on. Times ascend and differ.
+  struct Counter {
+    int64_t rank = 0;
+    std::string name, unit;  ///< "waiting on stream 7", "operations"
+    std::vector<Picoseconds> at_ps;
+    std::vector<int64_t> values;
+  };
   StringPool strings;
   std::vector<Track> tracks;
   std::vector<Slice> slices;
   std::vector<Flow> flows;
+  std::vector<Counter> counters;
 };
 
 struct Table {

@@ -1,10 +1,7 @@
 // Timeline -> Chrome's trace event format.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <numeric>
-
-#include "chakra/view/view.h"
+#include "chakra/view/layout.h"
 
 namespace chakra::view {
 namespace {
@@ -23,51 +20,6 @@ void append_us(std::string& out, Picoseconds time) {
   out += digits;
 }
 
-/// Where each slice is drawn: a track of the file. Slices of one of them nest.
-struct Layout {
-  std::vector<uint32_t> track_of_slice;
-  struct Drawn {
-    uint32_t track;   ///< of the timeline
-    uint32_t number;  ///< 0 for the first of that track, 1 for the next ...
-  };
-  std::vector<Drawn> drawn;
-};
-
-Layout lay_out(const Timeline& timeline) {
-  std::vector<uint32_t> order(timeline.slices.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    const Timeline::Slice &x = timeline.slices[a], &y = timeline.slices[b];
-    if (x.track != y.track) return x.track < y.track;
-    if (x.start_ps != y.start_ps) return x.start_ps < y.start_ps;
-    if (x.end_ps != y.end_ps) return x.end_ps > y.end_ps;
-    return a < b;
-  });
-  Layout layout;
-  layout.track_of_slice.resize(timeline.slices.size());
-  size_t i = 0;
-  for (uint32_t track = 0; track < timeline.tracks.size(); ++track) {
-    const auto first = static_cast<uint32_t>(layout.drawn.size());
-    std::vector<std::vector<Picoseconds>> open(1);  // per drawn track: ends of the slices around
-    layout.drawn.push_back({track, 0});
-    for (; i < order.size() && timeline.slices[order[i]].track == track; ++i) {
-      const Timeline::Slice& slice = timeline.slices[order[i]];
-      for (size_t d = 0;; ++d) {
-        if (d == open.size()) {
-          open.emplace_back();
-          layout.drawn.push_back({track, static_cast<uint32_t>(d)});
-        }
-        while (!open[d].empty() && open[d].back() <= slice.start_ps) open[d].pop_back();
-        if (!open[d].empty() && open[d].back() < slice.end_ps) continue;  // would stick out
-        open[d].push_back(slice.end_ps);
-        layout.track_of_slice[order[i]] = first + static_cast<uint32_t>(d);
-        break;
-      }
-    }
-  }
-  return layout;
-}
-
 class Writer {
  public:
   Writer(const Timeline& timeline, AtomicFile file)
@@ -82,6 +34,10 @@ class Writer {
     }
     for (uint32_t f = 0; f < t_.flows.size(); ++f) {
       flow(f);
+      CHAKRA_TRY(flush(kEventBytes));
+    }
+    for (const Timeline::Counter& each : t_.counters) {
+      counter(each);
       CHAKRA_TRY(flush(kEventBytes));
     }
     out_ += "\n]}\n";
@@ -130,9 +86,7 @@ class Writer {
       out_ += ", \"name\": \"thread_name\"";
       place(d);
       out_ += ", \"args\": {\"name\": ";
-      append_json_string(out_, layout_.drawn[d].number == 0
-                                   ? track.name
-                                   : fmt::format("{} ({})", track.name, layout_.drawn[d].number + 1));
+      append_json_string(out_, layout_.name(t_, d));
       out_ += "}}";
     }
   }
@@ -150,11 +104,8 @@ class Writer {
     fmt::format_to(std::back_inserter(out_), ", \"args\": {{\"node\": {}}}}}", slice.node);
   }
 
-  /// From the end of one slice, or from inside it where the other begins earlier, to the beginning of the
-  /// other. Both ends lie inside their slices: viewers find the slice by its time.
   void flow(uint32_t f) {
     const Timeline::Flow& flow = t_.flows[f];
-    const Timeline::Slice &from = t_.slices[flow.from], &to = t_.slices[flow.to];
     const auto end = [&](char phase, uint32_t slice, Picoseconds time) {
       begin(phase);
       text("name", t_.strings[flow.name]);
@@ -165,13 +116,25 @@ class Writer {
       append_us(out_, time);
       out_ += phase == 'f' ? ", \"bp\": \"e\"}" : "}";
     };
-    const Picoseconds leaves = std::max(from.start_ps, std::min(from.end_ps - kPsPerNs, to.start_ps));
-    end('s', flow.from, leaves);
-    end('f', flow.to, std::clamp(leaves, to.start_ps, to.end_ps));
+    const FlowEnds ends = ends_of(t_, flow);
+    end('s', flow.from, ends.leaves);
+    end('f', flow.to, ends.arrives);
+  }
+
+  void counter(const Timeline::Counter& counter) {
+    for (size_t i = 0; i < counter.values.size(); ++i) {
+      begin('C');
+      text("name", counter.name);
+      fmt::format_to(std::back_inserter(out_), ", \"pid\": {}, \"ts\": ", counter.rank);
+      append_us(out_, counter.at_ps[i]);
+      out_ += ", \"args\": {";
+      append_json_string(out_, counter.unit);
+      fmt::format_to(std::back_inserter(out_), ": {}}}}}", counter.values[i]);
+    }
   }
 
   const Timeline& t_;
-  Layout layout_;
+  const Layout layout_;
   AtomicFile file_;
   std::string out_;
   bool any_ = false;

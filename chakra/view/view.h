@@ -27,6 +27,16 @@ Result<result::Timeline> timeline_of(const trace::TraceSet& job, Findings& findi
 /// times in microseconds. Slices on a track nest; a later slice that would not nest moves to a second track of the same
 /// name. Errors: base.file.*. Cost: O(slices log slices).
 Result<void> write_chrome_trace(const result::Timeline& timeline, const std::string& path);
+/// Write Perfetto's protobuf stream, with the same processes and tracks: a third of the size. Timestamps are whole
+/// nanoseconds, rounded down; slices with other times have the exact picoseconds as annotations `start_ps` and
+/// `duration_ps`. Errors and cost: as write_chrome_trace.
+Result<void> write_perfetto(const result::Timeline& timeline, const std::string& path);
+/// Write the form for the ending of the path: Perfetto's stream for .pftrace and .perfetto-trace, else Chrome's format.
+Result<void> write_timeline(const result::Timeline& timeline, const std::string& path);
+/// Add a counter for each track with launched slices: how many of its slices are launched and have not begun. The value
+/// grows at the begin of the launch, and at the same moment grows first (as the queue_lengths of `chakra analyze`).
+/// Cost: O(launches log launches).
+void add_queue_counters(result::Timeline& timeline);
 
 struct EventCsvOptions {
   int64_t ranks = 0;            ///< more ranks are an error; 0: as many as in the file
@@ -62,7 +72,7 @@ struct GraphCounts {
   int64_t to_absent = 0;                        ///< arrows from placeholders, also counted as data or control
 };
 
-/// Write a figure. `form`: a name in kForms, except the timeline. Formats with PenWords have no layout: the file is
+/// Write a figure. `form`: a name in kForms, except the timelines. Formats with PenWords have no layout: the file is
 /// written during the walk of the graph. The program `dot` of Graphviz, a separate process, lays out all other formats,
 /// from DOT text on standard input. Data dependencies and the call tree are drawn, as dependency = data and dependency
 /// = control. Errors: view.graph.focus (unknown node), base.file.*; with Graphviz view.graphviz.missing (program not
@@ -82,6 +92,7 @@ struct FormRow {
   std::string_view files;
   std::string_view description;
   const PenWords* words = nullptr;  ///< for graphs without a layout
+  Result<void> (*timeline)(const result::Timeline& timeline, const std::string& path) = nullptr;  ///< else a graph
 };
 /// Output formats of `chakra view`.
 extern const std::span<const FormRow> kForms;

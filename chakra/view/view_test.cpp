@@ -1,4 +1,5 @@
 #include "chakra/view/view.h"
+#include "chakra/view/layout.h"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +47,54 @@ TEST(ChromeTrace, TimesAreExactMicroseconds) {
   ASSERT_TRUE(write_chrome_trace(t, folder.path("t.json")));
   EXPECT_NE(chakra::testing::must_read(folder.path("t.json")).find("\"ts\": 1234.567891, \"dur\": 0.0005"),
             std::string::npos);
+}
+
+TEST(Layout, SlicesInOrderOfAnyTimelineNest) {
+  Prng random(3);
+  result::Timeline t;
+  t.tracks = {{0, "a"}, {0, "b"}, {1, "empty"}, {1, "c"}};
+  for (int i = 0; i < 1000; ++i) {
+    const auto start = static_cast<Picoseconds>(random.below(500));
+    const auto track = static_cast<uint32_t>(std::array{0, 1, 3}[random.below(3)]);
+    t.slices.push_back({track, 0, 0, start, start + static_cast<Picoseconds>(random.below(100)), 0});
+  }
+  const Layout layout = lay_out(t);
+  ASSERT_EQ(layout.order.size(), t.slices.size());
+  std::vector<std::vector<const result::Timeline::Slice*>> around(layout.drawn.size());
+  std::vector<bool> seen(t.slices.size());
+  for (size_t i = 0; i < layout.order.size(); ++i) {
+    const uint32_t s = layout.order[i], drawn = layout.track_of_slice[s];
+    const result::Timeline::Slice& slice = t.slices[s];
+    EXPECT_FALSE(seen[s]);
+    seen[s] = true;
+    EXPECT_EQ(layout.drawn[drawn].track, slice.track);
+    if (i > 0 && t.slices[layout.order[i - 1]].track == slice.track)
+      EXPECT_LE(t.slices[layout.order[i - 1]].start_ps, slice.start_ps);
+    auto& open = around[drawn];
+    while (!open.empty() && open.back()->end_ps <= slice.start_ps) open.pop_back();
+    if (!open.empty()) EXPECT_GE(open.back()->end_ps, slice.end_ps);
+    open.push_back(&slice);
+  }
+  EXPECT_EQ(layout.name(t, 1).substr(0, 1), "a");
+}
+
+TEST(QueueCounters, GrowAtTheLaunchAndShrinkAtTheBegin) {
+  result::Timeline t;
+  t.tracks = {{4, "thread 1"}, {4, "device 0 stream 7"}};
+  const StringId launch = t.strings.intern("launch"), other = t.strings.intern("comm");
+  const auto add = [&](uint32_t track, Picoseconds start, Picoseconds end) {
+    t.slices.push_back({track, 0, 0, start, end, 0});
+    return static_cast<uint32_t>(t.slices.size() - 1);
+  };
+  const uint32_t a = add(0, 0, 10), b = add(0, 10, 20), x = add(1, 10, 50), y = add(1, 50, 60), early = add(1, 5, 8);
+  t.flows = {{a, x, launch}, {b, y, launch}, {b, early, launch}, {a, y, other}};
+  add_queue_counters(t);
+  ASSERT_EQ(t.counters.size(), 1u);
+  EXPECT_EQ(t.counters[0].rank, 4);
+  EXPECT_EQ(t.counters[0].name, "waiting on device 0 stream 7");
+  // At 10 two calls begin, x begins, and so does `early`, whose recorded begin is before its call.
+  EXPECT_EQ(t.counters[0].at_ps, (std::vector<Picoseconds>{0, 10, 50}));
+  EXPECT_EQ(t.counters[0].values, (std::vector<int64_t>{1, 1, 0}));
 }
 
 TEST(ChromeTrace, AnEmptyTimelineIsValid) {
