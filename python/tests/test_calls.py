@@ -12,7 +12,13 @@ import time
 
 import chakra_et
 import pytest
-from conftest import command
+from conftest import RECORDED, command
+
+
+def test_linking_in_memory_keeps_the_rank():
+    recordings = [os.path.join(RECORDED, f"{kind}.1.json.gz") for kind in ("host", "device")]
+    assert chakra_et.link(recordings).ranks == [1]
+    assert chakra_et.link(recordings, rank=5).ranks == [5]
 
 
 def test_errors():
