@@ -21,12 +21,12 @@ from ._verbs import Job, calibrate, generate, link
 
 __version__ = _chakra.version()
 __all__ = ["Answer", "Builder", "CommType", "EdgeKind", "Edges", "Error", "Finding", "Job", "NodeType", "Place", "Table", "Trace",
-           "calibrate", "generate", "link", "names", "open", "record"]
+           "calibrate", "generate", "hta", "link", "names", "open", "plots", "record"]
 
 
 def __getattr__(name):
-    if name == "record":  # a module that can be called
-        return importlib.import_module(".record", __name__)
+    if name in ("hta", "plots", "record"):  # record is a module that can be called
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
