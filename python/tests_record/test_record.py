@@ -199,11 +199,12 @@ def test_unchanged_script_under_torchrun(tmp_path):
 # ---- the end of PyTorch's observer -------------------------------------------------------------------------
 
 def test_a_thread_inside_of_the_observer_is_waited_for(monkeypatch):
-    """Looks at the threads 7 and 8: (sleeps, ticks of processor time, times that it began to run)."""
+    """Looks at the threads 7 and 8: (sleeps, ticks of processor time, times that it went to sleep)."""
     asleep, switched_out = (True, 100, 5), (False, 100, 5)
     for looks, outside in ([[{"7": asleep, "8": asleep}], True], [[{"7": asleep, "8": switched_out}], False], [[{}], True], [[None], True],
-                           [[{"7": switched_out}, {"7": (False, 104, 9)}, {"7": (False, 105, 9)}], True],  # it ran for long
-                           [[{"7": (True, 100, run)} for run in range(1000)], False],  # it sleeps and runs: in the callback again and again
+                           [[{"7": switched_out}, {"7": (False, 104, 5)}, {"7": (False, 105, 5)}], True],  # it ran for long
+                           [[{"7": (False, 100, number)} for number in range(20)], True],  # a thread that polls
+                           [[{"7": (True, 100, number)} for number in range(10)] + [{"7": (False, 100, 9)}], False],
                            [[{"7": switched_out}, {"7": (True, 100, 6)}, {"7": (True, 100, 6)}], True],
                            [[{"7": switched_out}, {"9": switched_out}], True]):  # one ended; a new one comes too late to be inside
         left = iter(looks)
