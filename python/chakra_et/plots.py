@@ -95,20 +95,27 @@ def _value_column(source):
 def timeline(job, ranks=None, *, axes=None):
     """Draw when the nodes of each rank run, as recorded: a lane for the host and one for the device of each rank.
 
-    ranks: only these. Errors: ValueError for traces without start times, such as generated ones; KeyError for an unknown rank.
+    ranks: only these. Zeros of the clocks are aligned if all traces have one. Errors: ValueError for traces without start times, such as generated ones; KeyError for an unknown rank.
     """
     import numpy
 
-    lanes, last = [], 0
-    for rank in job.ranks if ranks is None else ranks:
+    ranks = job.ranks if ranks is None else list(ranks)
+    for rank in ranks:
         if rank not in job.ranks:
             raise KeyError(f"no rank {rank}; there are {', '.join(map(str, job.ranks))}")
-        trace = job.trace(rank)
+    traces = {rank: job.trace(rank) for rank in ranks}
+    bases = [trace.base_ns for trace in traces.values()]
+    lanes, last = [], 0
+    for rank, trace in traces.items():
+        offset = 1000 * (trace.base_ns - min(bases)) if min(bases) > 0 else 0
         start, duration, kind, device = (trace[key] for key in ("start_ps", "dur_ps", "type", "on_device"))
         known = ~numpy.ma.getmaskarray(start) & (numpy.ma.filled(duration, 0) > 0)
         for on_device, place in ((False, "host"), (True, "device")):
-            spans = {name: numpy.stack([numpy.ma.filled(column, 0)[rows] for column in (start, duration)], axis=1) for name, types in KINDS
-                     if (rows := known & (device == on_device) & numpy.isin(kind, [_chakra.NodeType[each] for each in types])).any()}
+            spans = {}
+            for name, types in KINDS:
+                rows = known & (device == on_device) & numpy.isin(kind, [_chakra.NodeType[each] for each in types])
+                if rows.any():
+                    spans[name] = numpy.stack([numpy.ma.filled(start, 0)[rows] + offset, numpy.ma.filled(duration, 0)[rows]], axis=1)
             if spans:
                 lanes.append((f"rank {rank} {place}", spans))
                 last = max([last, *(int(each.sum(axis=1).max()) for each in spans.values())])
