@@ -14,7 +14,13 @@ array imports NumPy, and the first recording imports PyTorch.
 import importlib
 import os
 
-from . import _chakra
+try:
+    from . import _chakra
+except ImportError as error:
+    if "libchakra" in str(error):
+        raise ImportError("the shared library of chakra_et is missing: 'pip install --target' leaves it out; install into a virtual "
+                          f"environment, or with --prefix ({error})") from error
+    raise
 from ._base import Answer, Error, Finding, Place, Table, path_of
 from ._chakra import Builder, CommType, EdgeKind, Edges, NodeType, Trace
 from ._verbs import Job, calibrate, generate, link
