@@ -296,7 +296,7 @@ Result<Job> link(const std::vector<std::string>& recordings, const LinkOptions& 
   std::optional<facade::Folder> folder;
   if (call.output.empty()) {
     CHAKRA_ASSIGN(folder, facade::Folder::make());
-    call.output = call.inputs.empty() || call.of_folders() ? folder->path() : folder->path() + "/trace.0.et";
+    call.output = call.inputs.empty() || call.of_folders() ? folder->path() : folder->path() + "/trace.et";
   }
   CHAKRA_TRY(ask(control, 0));
   CHAKRA_ASSIGN(job::LinkedJob linked, job::link_job(call));

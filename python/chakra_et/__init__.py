@@ -14,19 +14,25 @@ array imports NumPy, and the first recording imports PyTorch.
 import importlib
 import os
 
-from . import _chakra
+try:
+    from . import _chakra
+except ImportError as error:
+    if "libchakra" in str(error):
+        raise ImportError("the shared library of chakra_et is missing: 'pip install --target' leaves it out; install into a virtual "
+                          f"environment, or with --prefix ({error})") from error
+    raise
 from ._base import Answer, Error, Finding, Place, Table, path_of
 from ._chakra import Builder, CommType, EdgeKind, Edges, NodeType, Trace
 from ._verbs import Job, calibrate, generate, link
 
 __version__ = _chakra.version()
 __all__ = ["Answer", "Builder", "CommType", "EdgeKind", "Edges", "Error", "Finding", "Job", "NodeType", "Place", "Table", "Trace",
-           "calibrate", "generate", "link", "names", "open", "record"]
+           "calibrate", "generate", "hta", "link", "names", "open", "plots", "record"]
 
 
 def __getattr__(name):
-    if name == "record":  # a module that can be called
-        return importlib.import_module(".record", __name__)
+    if name in ("hta", "plots", "record"):  # record is a module that can be called
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

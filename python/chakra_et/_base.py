@@ -64,6 +64,12 @@ class Table(_chakra.Table):
 
         return polars.DataFrame(self)
 
+    def plot(self, value: str | None = None, **options):
+        """Draw a column as bars. Requires matplotlib. See chakra_et.plots.table()."""
+        from . import plots
+
+        return plots.table(self, value, **options)
+
     def _rows(self, count):
         columns = [self[key][:count].tolist() for key in self.keys()]
         return list(zip(*columns, strict=True))
@@ -102,6 +108,10 @@ class Answer(_chakra.Answer):
     def to_polars(self, key: str):
         """Return a table as a polars.DataFrame. Requires polars."""
         return self.table(key).to_polars()
+
+    def plot(self, key: str, value: str | None = None, **options):
+        """Draw a column of a table as bars. Requires matplotlib. See chakra_et.plots.table()."""
+        return self.table(key).plot(value, **options)
 
     def write(self, path: str | os.PathLike, form: str | None = None) -> None:
         """Write the answer in the form 'json', 'txt' (the text of the command) or 'csv' (PREFIX.<table>.csv for each table).

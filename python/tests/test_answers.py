@@ -165,6 +165,18 @@ def test_files(answer):
         answer.write("answer.x", "xml")
 
 
+def test_html_of_a_large_table():
+    """131,072 rows: ten are shown, and only ten are read."""
+    with open("large.yml", "w") as out:
+        out.write("topology: [Switch]\nnpus_count: [131072]\nbandwidth: [10]\nlatency: [1000]\n")
+    builder = chakra_et.Builder(0)
+    builder.compute("step", 1000)
+    table = chakra_et.Job.of([builder.finish()]).edit(expand="131072").simulate(network="large.yml").table("ranks")
+    assert len(table) == 131_072
+    html = table._repr_html_()
+    assert html.count("<tr>") == 11 and "10 of 131,072 rows of ranks" in html and len(html) < 5000
+
+
 def test_html_shows_ten_rows(answer):
     html = answer.table("ranks")._repr_html_()
     assert html.count("<tr>") == 11 and "10 of 16 rows" in html and "finish_ps [ps]" in html

@@ -5,6 +5,7 @@ import inspect
 import os
 import pickle
 import pydoc
+import shutil
 import subprocess
 import sys
 import threading
@@ -12,7 +13,20 @@ import time
 
 import chakra_et
 import pytest
-from conftest import command
+from conftest import RECORDED, command
+
+
+def test_linking_in_memory_keeps_the_rank():
+    recordings = [os.path.join(RECORDED, f"{kind}.1.json.gz") for kind in ("host", "device")]
+    assert chakra_et.link(recordings).ranks == [1]
+    assert chakra_et.link(recordings, rank=5).ranks == [5]
+
+
+def test_an_import_without_the_shared_library(tmp_path):
+    """As `pip install --target` leaves the package."""
+    shutil.copytree(os.path.dirname(chakra_et.__file__), tmp_path / "chakra_et")
+    done = subprocess.run([sys.executable, "-c", "import chakra_et"], env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
+    assert done.returncode == 1 and "'pip install --target' leaves it out" in done.stderr and "--prefix (libchakra.so" in done.stderr
 
 
 def test_errors():

@@ -1,8 +1,10 @@
 """Starts the ranks of a job as torchrun does, without its own process."""
 import os
+import re
 import socket
 import subprocess
 import sys
+import warnings
 
 import chakra_et.record
 
@@ -18,7 +20,31 @@ def free_port():
 
 def environment(**more):
     path = os.pathsep.join([PACKAGES, *filter(None, [os.environ.get("PYTHONPATH")])])
-    return dict(os.environ, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo", **more)
+    return dict(os.environ, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1", PYTHONFAULTHANDLER="1", OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo", **more)
+
+
+class TorchCrash(AssertionError):
+    """A signal ended a process inside of PyTorch."""
+
+
+def crash(printed):
+    """Return a sentence about a crash inside of PyTorch that Python's fault handler printed; None for any other output."""
+    found = re.search(r"Fatal Python error: (.+)\n(?:.*\n)*?Current thread .*\n(.*)", printed)
+    if not found:
+        return None
+    place = re.search(r'File "(.*)", line (\d+) in (.*)', found[2])
+    if place is None:
+        return f"{found[1]} in a thread without Python code" if "no Python frame" in found[2] else None
+    return f"{found[1]} in {place[3]}, {place[1]}:{place[2]}" if "/site-packages/torch/" in place[1] else None
+
+
+def again(start):
+    """Call start(0), and once more start(1) if PyTorch itself crashed. A warning of the test run tells each crash."""
+    try:
+        return start(0)
+    except TorchCrash as error:
+        warnings.warn(f"PyTorch crashed, the job is started once more: {error}", stacklevel=2)
+        return start(1)
 
 
 def ranks(words, world, seconds=400, prefix=(), **more):
@@ -36,5 +62,8 @@ def ranks(words, world, seconds=400, prefix=(), **more):
             process.kill()
     failed = [f"rank {rank}, exit status {process.returncode}: {text[-3000:]}"
               for rank, (process, text) in enumerate(zip(processes, printed)) if process.returncode]
+    crashes = [text for text in map(crash, printed) if text]
+    if crashes:
+        raise TorchCrash("; ".join(crashes))
     assert not failed, "\n".join(failed)
     return printed

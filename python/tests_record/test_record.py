@@ -11,7 +11,7 @@ import sys
 
 import launch
 import pytest
-from chakra_et._record import hide, output, private, steps
+from chakra_et._record import hide, output, private, steps, threads
 from chakra_et._record.command import find_command
 from chakra_et.record import RecordError, record
 
@@ -33,11 +33,16 @@ def chakra(*words):
     return done.stdout
 
 
-def jobs(folder, names, world):
-    (folder / "earlier").mkdir()
-    for rank in range(world):
-        (folder / "earlier" / f"host.{rank}.json").touch()
-    launch.ranks([os.path.join(launch.HERE, "jobs.py"), str(folder), *names], world, NAMED="")
+def jobs(base, names, world):
+    def start(attempt):
+        folder = base / str(attempt)
+        (folder / "earlier").mkdir(parents=True)
+        for rank in range(world):
+            (folder / "earlier" / f"host.{rank}.json").touch()
+        launch.ranks([os.path.join(launch.HERE, "jobs.py"), str(folder), *names], world, NAMED="")
+        return folder
+
+    folder = launch.again(start)
     with open(folder / "facts.0.json", encoding="utf-8") as file:
         return folder, json.load(file)
 
@@ -156,8 +161,11 @@ def test_a_step_is_counted_once(two):
 
 def test_late_process_groups_are_named(tmp_path):
     """In a process of its own, since torch.distributed is global."""
-    launch.ranks([os.path.join(launch.HERE, "late_group.py"), str(tmp_path / "out")], 1)
-    assert manifest(tmp_path / "out", 0)["lacks"][-1] == "process groups that were made after the recording began"
+    def start(attempt):
+        launch.ranks([os.path.join(launch.HERE, "late_group.py"), str(tmp_path / f"out{attempt}")], 1)
+        return tmp_path / f"out{attempt}"
+
+    assert manifest(launch.again(start), 0)["lacks"][-1] == "process groups that were made after the recording began"
 
 
 def test_refusals(two):
@@ -170,16 +178,60 @@ def test_refusals(two):
 
 
 def test_unchanged_script_under_torchrun(tmp_path):
-    words = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(launch.free_port()), "-m", "chakra_et.record",
-             "--steps", "2:4", "-o", str(tmp_path / "out"), "--", os.path.join(launch.HERE, "plain_script.py"), "6"]
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, env=launch.environment(), timeout=400, check=False)
+    def start(attempt):
+        words = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(launch.free_port()), "-m", "chakra_et.record",
+                 "--steps", "2:4", "-o", str(tmp_path / f"out{attempt}"), "--", os.path.join(launch.HERE, "plain_script.py"), "6"]
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, env=launch.environment(), timeout=400, check=False)
+        if text := launch.crash(done.stderr):
+            raise launch.TorchCrash(text)
+        return done, tmp_path / f"out{attempt}"
+
+    done, out = launch.again(start)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("arguments ['6'] plain_script.py") == 2
-    linked(tmp_path / "out", tmp_path / "traces", 2)
+    linked(out, tmp_path / "traces", 2)
     assert "steps 2 to 3 of 2 ranks" in done.stderr
     assert "process groups" not in done.stderr  # the warm-up begins before init_process_group, the recording after it
     if VERSION < (2, 7):
         assert "does not record operators of threads" in done.stderr
+
+
+# ---- the end of PyTorch's observer -------------------------------------------------------------------------
+
+def test_a_thread_inside_of_the_observer_is_waited_for(monkeypatch):
+    """Looks at the threads 7 and 8: (sleeps, ticks of processor time, times that it went to sleep)."""
+    asleep, switched_out = (True, 100, 5), (False, 100, 5)
+    for looks, outside in ([[{"7": asleep, "8": asleep}], True], [[{"7": asleep, "8": switched_out}], False], [[{}], True], [[None], True],
+                           [[{"7": switched_out}, {"7": (False, 104, 5)}, {"7": (False, 105, 5)}], True],  # it ran for long
+                           [[{"7": (False, 100, number)} for number in range(20)], True],  # a thread that polls
+                           [[{"7": (True, 100, number)} for number in range(10)] + [{"7": (False, 100, 9)}], False],
+                           [[{"7": switched_out}, {"7": (True, 100, 6)}, {"7": (True, 100, 6)}], True],
+                           [[{"7": switched_out}, {"9": switched_out}], True]):  # one ended; a new one comes too late to be inside
+        left = iter(looks)
+        last = looks[-1]
+        monkeypatch.setattr(threads, "states", lambda left=left, last=last: next(left, last))
+        assert threads.wait_until_outside(0.2) == outside, looks
+
+
+def test_a_thread_that_computes_is_not_waited_for_long():
+    process = subprocess.run([sys.executable, "-c", "import threading, time; from chakra_et._record.threads import states, wait_until_outside\n"
+                              "threading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=True).start()\nassert len(states()) == 1\n"
+                              "begun = time.monotonic(); assert wait_until_outside(60); print(time.monotonic() - begun); import os; os._exit(0)"],
+                             capture_output=True, text=True, env=launch.environment(), timeout=100, check=False)
+    assert process.returncode == 0, process.stderr
+    assert float(process.stdout) >= 0.04
+
+
+@pytest.mark.parametrize("text, found", [
+    ('Fatal Python error: Segmentation fault\n\nThread 0x1 (most recent call first):\n  File "/a/job.py", line 1 in f\n\n'
+     'Current thread 0x2 (most recent call first):\n  File "/a/site-packages/torch/profiler/profiler.py", line 895 in unregister_callback\n', True),
+    ("Fatal Python error: Segmentation fault\n\nCurrent thread 0x2 (most recent call first):\n  <no Python frame>\n", True),
+    ('Fatal Python error: Segmentation fault\n\nCurrent thread 0x2 (most recent call first):\n  File "/a/chakra_et/record.py", line 5 in f\n', False),
+    ("AssertionError: 1 != 2\n", False)])
+def test_only_a_crash_inside_of_pytorch_starts_a_job_again(text, found):
+    assert bool(launch.crash(text)) == found
+    ended = subprocess.run([sys.executable, "-c", "import os; os.abort()"], capture_output=True, text=True, env=launch.environment(), check=False)
+    assert "Fatal Python error: Aborted" in ended.stderr and launch.crash(ended.stderr) is None
 
 
 # ---- secrets -----------------------------------------------------------------------------------------------
@@ -205,7 +257,10 @@ def found_in(folder, secrets):
 
 @pytest.fixture(scope="session")
 def secret(tmp_path_factory):
-    base = tmp_path_factory.mktemp("secret")
+    return launch.again(lambda attempt: record_secrets(tmp_path_factory.mktemp(f"secret{attempt}")))
+
+
+def record_secrets(base):
     script = base / SECRETS[0] / f"{SECRETS[1]}.py"
     script.parent.mkdir()
     shutil.copy(os.path.join(launch.HERE, "secrets_job.py"), script)

@@ -3,13 +3,12 @@ import inspect
 import json
 import platform
 import sys
-import time
 
+from . import threads
 from .errors import RecordError
 
 EXPERIMENTAL = {"enable_cuda_sync_events": "waits between streams of the device (linking infers them by rules)",
                 "profile_all_threads": "operators of threads that the profiled thread did not start"}
-PAUSE = 0.1  # seconds
 OPTIONS = {"record_shapes": True, "profile_memory": False, "with_stack": False, "with_flops": False, "with_modules": False}
 
 
@@ -112,12 +111,12 @@ def finish_observer(observer):
     """Complete the host trace. The observer's method would also copy the sources of compiled kernels beside the trace.
 
     Threads of Gloo and of autograd may still be inside of the observer's callback, and PyTorch frees the observer under them
-    (a segmentation fault with 2.6 on a busy machine): the pause lets them leave.
+    (a segmentation fault with 2.6 on a busy machine). So the observer stops first, and is freed when the threads have left.
     """
     if not getattr(observer, "_registered", True):
         return
     observer.stop()
-    time.sleep(PAUSE)
+    threads.wait_until_outside()
     remove = getattr(sys.modules.get("torch.profiler.profiler"), "_remove_execution_trace_observer", None)
     if remove is None or not getattr(observer, "_registered", False):
         observer.unregister_callback()
