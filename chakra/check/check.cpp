@@ -75,7 +75,8 @@ void durations_sane(const Trace& t, LimitedFindings& findings) {
   NodeId untimed_work = trace::kNoNode;
   for (const NodeId n : t.nodes()) {
     timed += t.has_start(n);
-    const bool described = !t.num_ops.empty() && t.num_ops[n] > 0;
+    const bool described =
+        (!t.num_ops.empty() && t.num_ops[n] > 0) || (!t.tensor_bytes.empty() && t.tensor_bytes[n] > 0);
     if (t.type[n] == NodeType::comp && !(t.flags[n] & trace::kHasDuration) && !described &&
         untimed_work == trace::kNoNode && !t.name_of(n).starts_with("[pytorch|"))
       untimed_work = n;

@@ -19,6 +19,8 @@ constexpr FormRow kFormRows[] = {
      read_feeder_json, nullptr},
     {"linked-json", "*.json", "JSON that mlcommons/chakra's linker writes (ET+); read", is_linked_json,
      read_linked_json, nullptr},
+    {"torch", "*.json", "Program of torch.compile, written by chakra_et.export; read", is_torch_program, read_torch,
+     nullptr, read_torch_job},
 };
 constinit const std::span<const FormRow> kForms = kFormRows;
 

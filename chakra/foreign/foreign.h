@@ -1,6 +1,6 @@
 // Other tools' forms of a workload -> the traces of a job, and back if a form can hold the traces: ASTRA-sim 1.0
-// text, FlexFlow task graphs, MSCCL algorithms, the JSON of mlcommons/chakra's feeder and of its linker. One row
-// per form; docs/reference/formats has a page for each form about the contents and the reading.
+// text, FlexFlow task graphs, MSCCL algorithms, the JSON of mlcommons/chakra's feeder and of its linker, programs of
+// torch.compile. One row per form; docs/reference/formats has a page for each form about the contents and the reading.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace chakra::foreign {
 
 /// Values missing in the files. Each form uses some of the options and ignores the others.
 struct Options {
-  std::vector<int64_t> dims;         ///< text: ranks along each dimension of the network, inner first
-  int64_t num_npus = 0;              ///< text: ranks; 0: the product of dims
-  int64_t num_passes = 1;            ///< text: training iterations
-  std::string time_unit;             ///< text, flexflow: ns, us, ms or s; empty: us for text, ms for flexflow
-  uint64_t coll_bytes = 1 << 20;     ///< msccl: bytes of the whole collective
+  std::vector<int64_t> dims;      ///< text: ranks along each dimension of the network; torch: of the mesh; inner first
+  int64_t num_npus = 0;           ///< text: ranks; 0: the product of dims; torch: ranks; 0: as in the file
+  int64_t num_passes = 1;         ///< text: training iterations
+  std::string time_unit;          ///< text, flexflow: ns, us, ms or s; empty: us for text, ms for flexflow
+  uint64_t coll_bytes = 1 << 20;  ///< msccl: bytes of the whole collective
   Picoseconds default_run_time = 0;  ///< msccl: duration of each reduction and copy, which the file lacks
 };
 

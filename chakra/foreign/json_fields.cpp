@@ -62,6 +62,39 @@ bool is_null(JsonValue& value) {
   return !value.is_null().get(null) && null;
 }
 
+StringId TensorTexts::repr_of(std::string_view raw) {
+  const auto found = reprs_.find(raw);
+  if (found != reprs_.end()) return found->second;
+  std::string repr;
+  json::append_python_repr(repr, raw);
+  const StringId id = repr == "[]" ? StringId{0} : strings_.intern(repr);
+  reprs_.emplace(raws_.add(raw), id);
+  return id;
+}
+
+Result<void> TensorTexts::read(std::string_view key, JsonValue& value, trace::Tensors& out, std::string& values) {
+  ondemand::object object;
+  if (value.get_object().get(object)) return bad_field(key, "object with values, shapes and types");
+  for (auto field : object) {
+    std::string_view name;
+    JsonValue* part = nullptr;
+    if (const auto code = json::open_field(field, name, part)) return json::json_error(code, {}, kTags);
+    const std::string_view raw = json::token(*part);
+    if (name == "values") {
+      values.clear();
+      json::append_python_repr(values, raw);
+      out.values = values == "[]" ? std::string_view() : values;
+    } else if (name == "shapes") {
+      out.shapes = repr_of(raw);
+    } else if (name == "types") {
+      out.types = repr_of(raw);
+    } else if (name == "strides") {
+      out.strides = repr_of(raw);
+    }
+  }
+  return {};
+}
+
 void keep(Builder& builder, std::string_view key, JsonValue& value) {
   const StringId name = builder.trace.strings.intern(key);
   const std::string_view token = json::token(value);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chakra/base/text_map.h"
 #include "chakra/foreign/forms.h"
 #include "chakra/json/json.h"
 
@@ -27,6 +28,22 @@ Result<int64_t> nanoseconds(std::string_view key, JsonValue& value);
 Result<Picoseconds> duration(std::string_view key, JsonValue& value);
 Result<std::vector<uint64_t>> ids(std::string_view key, JsonValue& value);
 bool is_null(JsonValue& value);
+
+/// Reads {values, shapes, types, strides}: the lists in Python's notation, as an execution trace has them. Shapes,
+/// types and strides repeat, so each text is converted once.
+class TensorTexts {
+ public:
+  explicit TensorTexts(StringPool& strings) : strings_(strings) {}
+  /// Fill `out`, whose values stay in `values`. Errors: foreign.json.*.
+  Result<void> read(std::string_view key, JsonValue& value, trace::Tensors& out, std::string& values);
+
+ private:
+  StringId repr_of(std::string_view raw);
+
+  StringPool& strings_;
+  Arena raws_;
+  TextMap<StringId> reprs_;  ///< by a list as JSON
+};
 
 /// Keep a value without a column as an attribute of the last node: numbers and texts unchanged, lists as their text.
 void keep(trace::Builder& builder, std::string_view key, JsonValue& value);

@@ -2,7 +2,6 @@
 // (docs/reference/formats/foreign.md).
 #include <fmt/core.h>
 
-#include "chakra/base/text_map.h"
 #include "chakra/filetype/filetype.h"
 #include "chakra/foreign/json_fields.h"
 #include "chakra/foreign/linked_json.h"
@@ -44,9 +43,9 @@ class LinkedReader {
         CHAKRA_ASSIGN(linked.parent, natural(key, value));
         linked.has_parent = true;
       } else if (key == "inputs") {
-        return tensors(value, io.inputs, in_values_);
+        return texts_.read(key, value, io.inputs, in_values_);
       } else if (key == "outputs") {
-        return tensors(value, io.outputs, out_values_);
+        return texts_.read(key, value, io.outputs, out_values_);
       } else if (key == "attrs") {
         return attrs(value, linked);
       } else if (key == "exclusive_dur") {
@@ -92,41 +91,6 @@ class LinkedReader {
   const LinkedNodes& linked() const { return linked_; }
 
  private:
-  /// A list in Python's form. Shapes, types and strides repeat, so each is worked out once.
-  StringId repr_of(std::string_view raw) {
-    const auto found = reprs_.find(raw);
-    if (found != reprs_.end()) return found->second;
-    std::string repr;
-    json::append_python_repr(repr, raw);
-    const StringId id = repr == "[]" ? StringId{0} : builder_.trace.strings.intern(repr);
-    reprs_.emplace(raws_.add(raw), id);
-    return id;
-  }
-
-  /// {values, shapes, types, strides}; the values stay in `values`.
-  Result<void> tensors(JsonValue& value, trace::Tensors& out, std::string& values) {
-    ondemand::object object;
-    if (value.get_object().get(object)) return bad_field("inputs", "object with values, shapes and types");
-    for (auto field : object) {
-      std::string_view key;
-      JsonValue* part = nullptr;
-      if (const auto code = json::open_field(field, key, part)) return json::json_error(code, {}, kTags);
-      const std::string_view raw = json::token(*part);
-      if (key == "values") {
-        values.clear();
-        json::append_python_repr(values, raw);
-        out.values = values == "[]" ? std::string_view() : values;
-      } else if (key == "shapes") {
-        out.shapes = repr_of(raw);
-      } else if (key == "types") {
-        out.types = repr_of(raw);
-      } else if (key == "strides") {
-        out.strides = repr_of(raw);
-      }
-    }
-    return {};
-  }
-
   /// [{name, type, value}]
   Result<void> attrs(JsonValue& value, Linked& linked) {
     ondemand::array array;
@@ -203,9 +167,8 @@ class LinkedReader {
   json::JsonStream& stream_;
   Builder& builder_;
   LinkedNodes linked_;
+  TensorTexts texts_{builder_.trace.strings};
   std::string in_values_, out_values_;  ///< of the node that is read
-  Arena raws_;
-  TextMap<StringId> reprs_;  ///< by a list as JSON
 };
 
 }  // namespace

@@ -20,8 +20,8 @@ using answer::Unit;
 
 /// Options and the forms that they are for.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFormsOfOptions{
-    {{"--dims", "text"},
-     {"--num-npus", "text"},
+    {{"--dims", "text torch"},
+     {"--num-npus", "text torch"},
      {"--num-passes", "text"},
      {"--time-unit", "text flexflow"},
      {"--coll-size", "msccl"},

@@ -48,10 +48,12 @@ Count written(const Arguments& a, Count else_bytes) {
   return any ? bytes : else_bytes;
 }
 
-/// The element type of the result of what takes both: floating before whole, then the wider.
+/// The element type of the result of what takes both, as PyTorch promotes types: floating before whole before truth
+/// values, then tensors with dimensions before those without, then the wider.
 const TensorShape* wider(const TensorShape* a, const TensorShape* b) {
   const auto rank = [](const TensorShape& t) {
-    return std::tuple(t.rank() > 0, is_floating(t.dtype), t.element_bytes);
+    const int category = is_floating(t.dtype) ? 2 : t.dtype != DType::boolean ? 1 : 0;
+    return std::tuple(category, t.rank() > 0, t.element_bytes);
   };
   return rank(*a) < rank(*b) ? b : a;
 }
@@ -393,6 +395,15 @@ bool fill_tensor(const WorkRow& row, std::string_view, const Arguments& a, Work&
   work.operations = x->elements * row.per_element;
   work.bytes = x->bytes();
   work.dtype = x->dtype;
+  return true;
+}
+
+/// The output is written, whatever the inputs are.
+bool fill_output(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
+  const TensorShape* out = a.output(0);
+  if (!out || out->element_bytes == 0) return false;
+  work.bytes = out->bytes();
+  work.dtype = out->dtype;
   return true;
 }
 
@@ -776,14 +787,16 @@ constexpr std::array kRows{
             foreach, "4 for each parameter", "parameters, gradients, momentum; all but gradients written", 4, 3},
 
     WorkRow{random, "aten::normal_ aten::uniform_ aten::random_ aten::bernoulli_ aten::exponential_ "
-                    "aten::log_normal_ aten::geometric_ aten::cauchy_",
+                    "aten::log_normal_ aten::geometric_ aten::cauchy_ aten::rand aten::randn aten::rand_like "
+                    "aten::randn_like aten::bernoulli",
             fill_tensor, "n", "output", 1},
     WorkRow{random, "aten::native_dropout aten::_fused_dropout", pointwise, "2 n", "x, output", 2, 1},
 
     WorkRow{copy, "aten::copy_ aten::_foreach_copy_ aten::_copy_from", copy_into, "none", "from, to"},
     WorkRow{copy, "aten::cat aten::_cat aten::stack aten::clone aten::contiguous aten::_to_copy aten::flip aten::roll "
                   "aten::_reshape_copy aten::tril aten::tril_ aten::triu aten::triu_ aten::split_with_sizes_copy "
-                  "aten::_chunk_cat fbgemm::permute_2D_sparse_data fbgemm::permute_sparse_features",
+                  "aten::slice_backward aten::select_backward aten::slice_scatter aten::select_scatter "
+                  "aten::constant_pad_nd aten::repeat aten::_chunk_cat fbgemm::permute_2D_sparse_data fbgemm::permute_sparse_features",
             move_all, "none", "inputs, as much written"},
     WorkRow{copy, "fbgemm::permute_pooled_embs_auto_grad fbgemm::permute_pooled_embs",
             like<0>, "none", "x, output"},
@@ -791,6 +804,9 @@ constexpr std::array kRows{
     WorkRow{fill, "aten::fill_ aten::zero_ aten::arange aten::ones aten::zeros aten::full aten::eye "
                   "aten::linspace",
             fill_tensor, "none", "output"},
+    WorkRow{fill, "aten::scalar_tensor aten::zeros_like aten::ones_like aten::full_like aten::new_zeros aten::new_ones "
+                  "aten::new_full",
+            fill_output, "none", "output; needs the output's shape"},
 
     WorkRow{copy, "torch::autograd::CppNode<fbgemm_gpu::PermutePooledEmbs*", like<0>, "none", "x, output"},
     WorkRow{copy, "fbgemm::FloatToFP8RowwiseQuantized fbgemm::FP8RowwiseQuantizedToFloat "
