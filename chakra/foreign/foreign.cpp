@@ -19,6 +19,8 @@ constexpr FormRow kFormRows[] = {
      read_feeder_json, nullptr},
     {"linked-json", "*.json", "JSON that mlcommons/chakra's linker writes (ET+); read", is_linked_json,
      read_linked_json, nullptr},
+    {kXla, "*.hlo.pb", "optimized program of XLA (HloProto of JAX, TensorFlow); read", is_xla, read_xla, nullptr,
+     read_xla_job},
 };
 constinit const std::span<const FormRow> kForms = kFormRows;
 
