@@ -131,9 +131,13 @@ bool is_infragraph(std::string_view head, Words words) {
 }
 
 bool is_hlo_text(std::string_view head, Words) { return trimmed(head).starts_with("HloModule "); }
-/// A message whose first field is a module, which begins with its name; its first instruction is a parameter.
+/// A message whose first field is a module, which begins with its name; a parameter or a constant is among the first
+/// instructions.
 bool is_hlo_proto(std::string_view head, Words) {
-  if (!head.starts_with('\x0a') || !contains(head, "\x12\x09parameter")) return false;
+  if (!head.starts_with('\x0a') || !(contains(head, "\x12\x09parameter") || contains(head,
+                                                                                     "\x12\x08"
+                                                                                     "constant")))
+    return false;
   const auto end = std::find_if(head.begin() + 1, head.end(), [](char byte) { return (byte & '\x80') == 0; });
   return end != head.end() && end + 1 != head.end() && *(end + 1) == '\x0a';
 }
@@ -165,6 +169,9 @@ bool is_timeline(std::string_view head, Words) {
 
 constexpr std::string_view kRecord = "'chakra link' reads PyTorch recordings (torch.profiler, ExecutionTraceObserver)";
 
+constexpr std::string_view kLinkXla = "'chakra link' makes traces of it",
+                           kImportXla = "'chakra import' makes traces of it";
+
 constexpr std::string_view kHangs = "'chakra check' reports the rank that hangs";
 
 constexpr Row other(std::string_view name, std::string_view title, bool (*matches)(std::string_view, Words),
@@ -180,15 +187,15 @@ constexpr Row kRows[] = {
     other("pickle", "a Python pickle", is_pickle, kRecord),
     other("old-pickle", "a Python pickle of protocol 0 or 1", is_old_pickle, "write it with protocol 2 or later"),
     other("nccl-profile", "an NCCL profiler trace (JSON)", is_nccl_profile, kRecord),
-    other("xla-chrome", "a Chrome trace of JAX, XLA or TensorFlow", is_xla_chrome_trace, kRecord),
-    other("xplane", "a profile of JAX, XLA or TensorFlow (XPlane)", is_xplane, kRecord),
+    other("xla-chrome", "a Chrome trace of JAX, XLA or TensorFlow", is_xla_chrome_trace, kLinkXla),
+    other("xplane", "a profile of JAX, XLA or TensorFlow (XPlane)", is_xplane, kLinkXla),
     other("nsys-sqlite", "an export of Nsight Systems (SQLite)", is_nsys_sqlite, kRecord),
     other("sqlite", "an SQLite database", is_sqlite),
     other("goal", "a GOAL schedule (LogGOPSim, ATLAHS)", is_goal),
     other("tit", "a time-independent trace of SMPI (SimGrid)", is_tit),
     other("infragraph", "an InfraGraph description", is_infragraph),
     other("hlo", "an HLO module (text)", is_hlo_text),
-    other("hlo-proto", "an HLO module (protobuf)", is_hlo_proto),
+    other("hlo-proto", "an HLO module (protobuf)", is_hlo_proto, kImportXla),
     other("mlir", "an MLIR module", is_mlir),
     other(kResult, "a result of chakra (--json)", is_result),
     other("timeline", "a timeline of 'chakra view'", is_timeline),

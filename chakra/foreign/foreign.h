@@ -1,6 +1,7 @@
 // Other tools' forms of a workload -> the traces of a job, and back if a form can hold the traces: ASTRA-sim 1.0
 // text, FlexFlow task graphs, MSCCL algorithms, the JSON of mlcommons/chakra's feeder and of its linker, programs of
-// torch.compile. One row per form; docs/reference/formats has a page for each form about the contents and the reading.
+// torch.compile, programs of XLA. One row per form; docs/reference/formats has a page for each form about the contents
+// and the reading.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +46,8 @@ struct FormRow {
   /// The same as `read`, but by classes; null for forms without classes.
   Result<Job> (*read_job)(ByteSource source, const Options& options, Findings& findings) = nullptr;
 };
+/// The name of the form that room xla reads, with a report.
+inline constexpr std::string_view kXla = "xla";
 /// In the order of recognition.
 extern const std::span<const FormRow> kForms;
 

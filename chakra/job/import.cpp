@@ -10,6 +10,7 @@
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/paths.h"
+#include "chakra/job/programs.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
@@ -87,6 +88,15 @@ Result<void> write_classes(const ImportOptions& o, const trace::ClassJob& job, I
   return {};
 }
 
+/// The forms of other tools; room xla also reports about its program.
+Result<foreign::Job> read_form(const std::string& form, ByteSource source, const ImportOptions& o,
+                               ImportedJob& imported) {
+  if (to_lower(form) != foreign::kXla) return foreign::read_job(form, std::move(source), o.read, imported.findings);
+  CHAKRA_ASSIGN(xla::ImportedProgram program, xla::import_program(std::move(source), imported.findings));
+  imported.programs.push_back(std::move(program.report));
+  return foreign::Job(std::move(program.job));
+}
+
 }  // namespace
 
 Result<ImportedJob> import_job(const ImportOptions& o) {
@@ -100,7 +110,7 @@ Result<ImportedJob> import_job(const ImportOptions& o) {
     if (const foreign::FormRow* const row = foreign::form_of(head)) form = row->name;
   }
   CHAKRA_TRY(check_form(o, form));
-  CHAKRA_ASSIGN(foreign::Job read, foreign::read_job(form, std::move(source), o.read, imported.findings));
+  CHAKRA_ASSIGN(foreign::Job read, read_form(form, std::move(source), o, imported));
   const foreign::Job job = settle_classes(std::move(read), o.classes, imported.findings);
   imported.ranks = std::visit([](const auto& any) { return any.ranks.size(); }, job);
   if (!o.report.empty() && o.report != "-") {
@@ -112,8 +122,10 @@ Result<ImportedJob> import_job(const ImportOptions& o) {
 }
 
 view::Text text_of(const ImportedJob&) {
-  static constexpr std::array<view::Show, 2> kText{
+  static constexpr std::array<view::Show, 4> kText{
       {{.line = "{file}: {ranks} ranks, {nodes} nodes -> [{classes} classes in {prefix}|{prefix}.<rank>.et]"},
+       {.table = "programs", .columns = kShowPrograms},
+       {.table = "programs.collectives", .columns = kShowCollectives},
        {.findings = true}}};
   return {kText};
 }
@@ -131,6 +143,7 @@ answer::Answer answer_of(const ImportedJob& job) {
   answer::Builder to("import");
   to.values("", &job, kImported);
   to.table("outputs", "the traces, by rank", job.outputs, kTextRows);
+  add_programs(job.programs, to);
   return std::move(to).finish(job.findings);
 }
 

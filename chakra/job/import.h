@@ -10,6 +10,7 @@
 #include "chakra/foreign/foreign.h"
 #include "chakra/options/options.h"
 #include "chakra/view/view.h"
+#include "chakra/xla/xla.h"
 
 namespace chakra::job {
 
@@ -30,7 +31,8 @@ struct ImportedJob {
   size_t classes = 0;  ///< 0: a file per rank
   size_t ranks = 0;
   int64_t nodes = 0;
-  std::vector<std::string> outputs;  ///< by rank
+  std::vector<std::string> outputs;          ///< by rank
+  std::vector<xla::ProgramReport> programs;  ///< a program of XLA
   Findings findings;
   FilesTogether<AtomicFile> files;   ///< the outputs; a caller may add files
   std::optional<AtomicFile> report;  ///< an empty file; created before the other files: a wrong path fails early

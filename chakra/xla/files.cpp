@@ -1,0 +1,105 @@
+#include "chakra/xla/files.h"
+
+#include <absl/container/flat_hash_set.h>
+#include <fmt/core.h>
+
+#include "chakra/filetype/filetype.h"
+
+namespace chakra::xla {
+namespace {
+
+constexpr std::string_view kProfile = "xplane", kProgram = "hlo-proto";
+
+Result<const filetype::Row*> kind_of(const std::string& path) {
+  return filetype::recognise(path, static_cast<unsigned>(filetype::Group::other));
+}
+
+/// Return the first executed instruction that a program does not have; "" if the program has all.
+std::string_view first_missing(const Program& program, const std::vector<std::string_view>& ops) {
+  absl::flat_hash_set<std::string_view> names;
+  for (const Computation& c : program.computations)
+    for (const Instruction& i : c.instructions) names.insert(i.name);
+  for (const std::string_view op : ops)
+    if (!names.contains(op)) return op;
+  return "";
+}
+
+}  // namespace
+
+bool is_program(std::string_view head) {
+  const filetype::Row* const row = filetype::recognise(head, filetype::Group::other);
+  return row && row->name == kProgram;
+}
+
+Result<bool> is_ours(const std::string& path) {
+  CHAKRA_ASSIGN(const filetype::Row* const row, kind_of(path));
+  return row && (row->name == kProfile || row->name == kProgram);
+}
+
+Result<std::shared_ptr<const std::string>> read_all(ByteSource source) {
+  constexpr size_t kPiece = size_t{1} << 20, kMost = size_t{1} << 32;
+  std::string text;
+  for (;;) {
+    const size_t before = text.size();
+    if (before > kMost)
+      return fail(Code::bad_input, "xla.program.large", "the file is larger than 4 GiB", {source.file()});
+    text.resize(before + kPiece);
+    CHAKRA_ASSIGN(const size_t got, source.read({text.data() + before, kPiece}));
+    text.resize(before + got);
+    if (got < kPiece) return std::make_shared<const std::string>(std::move(text));
+  }
+}
+
+Result<Inputs> read_inputs(const std::vector<std::string>& files) {
+  Inputs inputs;
+  for (const std::string& file : files) {
+    CHAKRA_ASSIGN(const filetype::Row* const row, kind_of(file));
+    if (!row || (row->name != kProfile && row->name != kProgram)) continue;
+    CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file));
+    CHAKRA_ASSIGN(auto bytes, read_all(std::move(source)));
+    if (row->name == kProfile) {
+      CHAKRA_ASSIGN(Profile profile, parse_profile(std::move(bytes), file));
+      inputs.profiles.push_back(std::move(profile));
+    } else {
+      CHAKRA_ASSIGN(Program program, parse_program(std::move(bytes), file));
+      inputs.dumps.push_back(std::move(program));
+    }
+  }
+  if (inputs.profiles.empty())
+    return fail(Code::bad_input, "xla.profile.none",
+                inputs.dumps.empty() ? "no file is a profile of XLA (XPlane)"
+                                     : "a program without a profile has no times; 'chakra import' makes traces of it",
+                {files.empty() ? "" : files.front()});
+  return inputs;
+}
+
+Result<Program> find_program(const Inputs& inputs, std::string_view module, int64_t id,
+                             const std::vector<std::string_view>& ops) {
+  const std::string numbered = fmt::format("{}({})", module, id);
+  std::string_view missing;
+  for (const Profile& profile : inputs.profiles)
+    for (const Profile::Program& part : profile.programs) {
+      if (part.name != numbered) continue;
+      CHAKRA_ASSIGN(Program program, parse_program(profile.bytes, part.bytes, profile.file));
+      if (missing = first_missing(program, ops); missing.empty()) return program;
+    }
+  for (const bool same_number : {true, false})
+    for (const Program& dump : inputs.dumps) {
+      if (dump.name != module || (dump.id == id) != same_number) continue;
+      if (missing = first_missing(dump, ops); missing.empty()) return dump;
+    }
+  const std::string& file = inputs.profiles.front().file;
+  if (missing.empty())
+    return fail(Code::bad_input, "xla.program.missing",
+                fmt::format("the profile lacks the program {}; add its dump (XLA_FLAGS=--xla_dump_to=DIR "
+                            "--xla_dump_hlo_as_proto)",
+                            quote(numbered)),
+                {file});
+  return fail(Code::bad_input, "xla.program.other",
+              fmt::format("the program {} has no instruction {}, which the profile executed; is the dump one before "
+                          "optimization, or of another run?",
+                          quote(numbered), quote(missing)),
+              {file});
+}
+
+}  // namespace chakra::xla

@@ -1,0 +1,29 @@
+// The files of a recording of XLA. Inside the room.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chakra/xla/profile.h"
+#include "chakra/xla/program.h"
+
+namespace chakra::xla {
+
+/// Read a whole file. Errors: xla.program.large above 4 GiB, those of ByteSource.
+Result<std::shared_ptr<const std::string>> read_all(ByteSource source);
+
+/// Profiles, and dumps of programs. Programs are parsed where a profile needs them.
+struct Inputs {
+  std::vector<Profile> profiles;
+  std::vector<Program> dumps;
+};
+/// Read the files. Errors: xla.profile.none: no file is a profile; those of the parsers.
+Result<Inputs> read_inputs(const std::vector<std::string>& files);
+
+/// Find the program of a module with all executed instructions (`ops`): from the profiles, else from the dumps, with
+/// the same number if several have the same name. Errors: xla.program.missing, xla.program.other.
+Result<Program> find_program(const Inputs& inputs, std::string_view module, int64_t id,
+                             const std::vector<std::string_view>& ops);
+
+}  // namespace chakra::xla

@@ -1,0 +1,253 @@
+#include "chakra/xla/nodes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+namespace chakra::xla {
+
+using trace::NodeId;
+using trace::NodeType;
+
+NodeWriter::NodeWriter(trace::Builder& builder, const Program& program, const ProgramWork& work,
+                       const Communication& communication, Device device)
+    : b_(builder),
+      t_(builder.trace),
+      p_(program),
+      work_(work),
+      communication_(communication),
+      device_(std::move(device)),
+      opcode_(t_.strings.intern("hlo_opcode")),
+      op_name_(t_.strings.intern("op_name")),
+      target_(t_.strings.intern("custom_call_target")),
+      iterations_(t_.strings.intern("folded_iterations")),
+      channel_(t_.strings.intern("channel_id")),
+      run_(t_.strings.intern(kRunAttribute)) {
+  int64_t tag = device_.tags;
+  for (const auto& [key, messages] : communication_.messages) tag_of_[key] = tag++;
+  // A send and its receive are two instructions of one channel.
+  std::map<int64_t, int64_t> of_channel;
+  for (auto& [key, number] : tag_of_) {
+    const Instruction& i = p_.computations[key.first].instructions[key.second];
+    if (i.kind() != Kind::permute) number = of_channel.emplace(p_.detail(i).channel, number).first->second;
+  }
+}
+
+StringId NodeWriter::name_of(const Instruction& i) { return t_.strings.intern(i.name); }
+
+NodeType NodeWriter::type_of(const Instruction& i) const {
+  return i.kind() == Kind::collective ? NodeType::coll : NodeType::comp;
+}
+
+NodeId NodeWriter::add_node(const Instruction& i, NodeType type) {
+  const NodeId node = b_.add(t_.size(), name_of(i), type);
+  t_.num_ops.resize(t_.size()), t_.tensor_bytes.resize(t_.size()), t_.op_dtype.resize(t_.size());
+  t_.flags.edit(node) |= trace::kSaysCpuOrNot;
+  if (device_.run >= 0) b_.attr({run_, device_.run});
+  return node;
+}
+
+void NodeWriter::depend(NodeId node, const Dep& dep) {
+  const OpNodes& on = nodes_[dep.op];
+  const auto kind = static_cast<uint8_t>(dep.kind);
+  // A permute is done when its messages are.
+  const NodeId first = on.end - on.main > 1 ? on.main + 1 : on.main;
+  for (NodeId n = first; n < on.end; ++n) b_.dep(node, n, kind);
+}
+
+void NodeWriter::describe(const Op& op, const Instruction& i) {
+  b_.attr({opcode_, i.opcode});
+  if (!i.op_name.empty()) b_.attr({op_name_, i.op_name});
+  const Detail& d = p_.detail(i);
+  if (!d.target.empty()) b_.attr({target_, d.target});
+  if (d.channel > 0) b_.attr({channel_, d.channel});
+  if (op.times > 1) b_.attr({iterations_, static_cast<int64_t>(op.times)});
+}
+
+void NodeWriter::add(const Unrolled& unrolled, uint32_t number) {
+  const Op& op = unrolled.ops[number];
+  const Instruction& i = p_.computations[op.computation].instructions[op.instruction];
+  const NodeId node = add_node(i, op.first == kNone ? type_of(i) : NodeType::comp);
+  nodes_.push_back({node, node + 1});
+  for (const Dep& dep : unrolled.deps_of(op)) depend(node, dep);
+  if (op.first != kNone) {
+    t_.part_of.edit(node) = nodes_[op.first].main;
+    return;
+  }
+  describe(op, i);
+  const bool inside = i.kind() == Kind::loop || i.kind() == Kind::conditional || i.kind() == Kind::call;
+  const bool has_inside = inside && op.after.size() > 0;  // whose work the nodes inside have
+  if (i.kind() != Kind::value && i.kind() != Kind::done && !has_inside) {
+    const Work& work = work_.of(op.computation, op.instruction);
+    t_.num_ops.edit(node) = std::min<uint64_t>(times(work.flops, op.times), INT64_MAX);
+    t_.tensor_bytes.edit(node) = times(work.bytes, op.times);
+    t_.op_dtype.edit(node) = static_cast<uint8_t>(work.type);
+  }
+  if (i.kind() == Kind::collective) add_collective(op, i, node);
+  else if (communication_.messages.contains({op.computation, op.instruction})) add_messages(op, i, node);
+}
+
+uint64_t NodeWriter::operand_bytes(const Op& op, const Instruction& i) const {
+  const Computation& c = p_.computations[op.computation];
+  uint64_t bytes = 0;
+  for (const uint32_t operand : p_.linked(i.operands)) bytes = plus(bytes, p_.bytes_of(c.instructions[operand].shape));
+  return bytes;
+}
+
+void NodeWriter::add_collective(const Op& op, const Instruction& i, NodeId node) {
+  const Communication::Key key(op.computation, op.instruction);
+  const Meeting& meeting = communication_.meetings.at(key);
+  const uint32_t group = meeting.group_of[static_cast<size_t>(device_.logical)];
+  const uint64_t members = group == kNone ? 1 : meeting.groups[group].size();
+  trace::Comm& comm = b_.comm(node);
+  comm.type = i.row->comm;
+  comm.bytes = operand_bytes(op, i);
+  comm.in_bytes = comm.bytes;
+  comm.out_bytes = comm.type == trace::CommType::all_gather       ? times(comm.bytes, members)
+                   : comm.type == trace::CommType::reduce_scatter ? comm.bytes / members
+                                                                  : comm.bytes;
+  if (i.operands.size() > 0)
+    comm.dtype = t_.strings.intern(
+        type_name(p_.computations[op.computation].instructions[p_.links[i.operands.begin]].shape.type));
+  comm.group = device_.group(key, meeting);
+  if (comm.type == trace::CommType::broadcast && group != kNone) comm.root = meeting.groups[group].front();
+}
+
+void NodeWriter::add_messages(const Op& op, const Instruction& i, NodeId node) {
+  const Communication::Key key(op.computation, op.instruction);
+  const Messages& messages = communication_.messages.at(key);
+  const auto logical = static_cast<size_t>(device_.logical);
+  const uint64_t bytes =
+      i.kind() == Kind::recv ? p_.bytes_of(i.shape.parts.size() > 0 ? p_.shapes[i.shape.parts.begin] : i.shape)
+      : i.kind() == Kind::send && i.operands.size() > 0
+          ? p_.bytes_of(p_.computations[op.computation].instructions[p_.links[i.operands.begin]].shape)
+          : operand_bytes(op, i);
+  for (const bool sends : {false, true}) {
+    const size_t count = (sends ? messages.to : messages.from)[logical].size();
+    for (size_t m = 0; m < count; ++m) {
+      const NodeId message = add_node(i, sends ? NodeType::send : NodeType::recv);
+      b_.dep(message, node, static_cast<uint8_t>(trace::EdgeKind::given));
+      b_.ctrl(message, node);
+      trace::Comm& comm = b_.comm(message);
+      const int64_t peer = device_.peer(key, sends, m);
+      comm.src = sends ? device_.self : peer;
+      comm.dst = sends ? peer : device_.self;
+      comm.tag = tag_of_.at(key);
+      comm.bytes = bytes;
+      nodes_.back().end = message + 1;
+    }
+  }
+}
+
+// ---- reports -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void note(Findings& findings, std::string tag, Severity severity, std::string text) {
+  findings.push_back({std::move(tag), severity, -1, -1, std::move(text)});
+}
+
+void report_unknown(const Program& p, Findings& findings) {
+  std::string list;
+  uint64_t count = 0;
+  for (const auto& [field, times_seen] : p.unknown) {
+    count += times_seen;
+    list += fmt::format("{}{} {} ({} times)", list.empty() ? "" : ", ", field.first, field.second,
+                        show_count(static_cast<int64_t>(times_seen)));
+  }
+  if (count > 0)
+    note(findings, "xla.fields.unknown", Severity::note,
+         fmt::format("program {}: skipped unknown fields: {}", quote(p.name), list));
+  std::map<std::string_view, int64_t> opcodes;
+  for (const Computation& c : p.computations)
+    for (const Instruction& i : c.instructions)
+      if (!i.row) ++opcodes[i.opcode];
+  for (const auto& [opcode, instructions] : opcodes)
+    note(findings, "xla.opcode.unknown", Severity::warning,
+         fmt::format("program {}: {} instructions with the unknown opcode {} are nodes without FLOPs", quote(p.name),
+                     show_count(instructions), quote(opcode)));
+}
+
+}  // namespace
+
+void report_program(const Program& p, const Unrolled& u, Findings& findings) {
+  report_unknown(p, findings);
+  const std::string program = fmt::format("program {}", quote(p.name));
+  if (!p.memory.known)
+    note(findings, "xla.memory.none", Severity::note,
+         program + ": the file has no buffer assignment, so the memory is unknown");
+  if (u.open_loops > 0)
+    note(findings, "xla.loop.trips", Severity::warning,
+         fmt::format("{}: {} loops without a known number of iterations count one iteration", program,
+                     show_count(static_cast<int64_t>(u.open_loops))));
+  if (u.folded > 0)
+    note(findings, "xla.loop.folded", Severity::note,
+         fmt::format("{}: {} loops without communication are folded: each node stands for all iterations", program,
+                     show_count(static_cast<int64_t>(u.folded))));
+  if (u.conditionals > 0)
+    note(findings, "xla.conditional", Severity::warning,
+         fmt::format("{}: {} conditionals take the branch with the most FLOPs", program,
+                     show_count(static_cast<int64_t>(u.conditionals))));
+}
+
+namespace {
+
+bool communicates(const Instruction& i) {
+  return i.kind() == Kind::collective || i.kind() == Kind::permute || i.kind() == Kind::send || i.kind() == Kind::recv;
+}
+
+}  // namespace
+
+void count_collectives(const Program& p, const Unrolled& u, ProgramReport& report) {
+  for (const Op& op : u.ops) {
+    const Instruction& i = p.computations[op.computation].instructions[op.instruction];
+    if (op.first != kNone || !communicates(i)) continue;
+    for (CollectiveCount& count : report.collectives)
+      if (count.opcode == i.opcode) count.executions += op.times;
+  }
+}
+
+ProgramReport report_of(const Program& p, const ProgramWork& work, const Unrolled& u) {
+  ProgramReport report;
+  report.name = p.name, report.id = p.id, report.devices = p.device_count(), report.memory = p.memory;
+  std::map<std::string_view, uint64_t> collectives;
+  for (const Computation& c : p.computations) {
+    report.instructions += static_cast<int64_t>(c.instructions.size());
+    for (const Instruction& i : c.instructions)
+      if (communicates(i)) ++collectives[i.opcode];
+  }
+  for (const auto& [opcode, instructions] : collectives)
+    report.collectives.push_back({std::string(opcode), instructions, 0});
+  count_collectives(p, u, report);
+  for (const Op& op : u.ops) {
+    const Instruction& i = p.computations[op.computation].instructions[op.instruction];
+    if (op.first != kNone || i.kind() == Kind::value || i.kind() == Kind::done || op.after.size() > 0) continue;
+    const Work& of = work.of(op.computation, op.instruction);
+    report.flops = plus(report.flops, times(of.flops, op.times));
+    report.bytes = plus(report.bytes, times(of.bytes, op.times));
+  }
+  report.flops_once = work.of(p.entry).flops, report.bytes_once = work.of(p.entry).bytes;
+  return report;
+}
+
+void add_metadata(trace::Trace& t, const Program& p) {
+  const auto text = [&](std::string_view name, std::string_view value) {
+    t.metadata.push_back({t.strings.intern(name), t.texts.add(value)});
+  };
+  text("schema", "xla");
+  text("xla_module", p.name);
+  const Memory& m = p.memory;
+  if (!m.known) return;
+  const std::array<std::pair<std::string_view, uint64_t>, 7> numbers{{{"xla_memory_peak", m.peak},
+                                                                      {"xla_memory_live", m.live},
+                                                                      {"xla_memory_allocated", m.allocated},
+                                                                      {"xla_memory_arguments", m.arguments},
+                                                                      {"xla_memory_outputs", m.outputs},
+                                                                      {"xla_memory_constants", m.constants},
+                                                                      {"xla_memory_temporary", m.temporary}}};
+  for (const auto& [name, bytes] : numbers)
+    t.metadata.push_back({t.strings.intern(name), static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX))});
+}
+
+}  // namespace chakra::xla

@@ -1,0 +1,70 @@
+// Ops -> nodes of a trace. Import and link differ in names of groups, in numbers of peers, and in times. Inside the
+// room.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "chakra/xla/communication.h"
+#include "chakra/xla/unroll.h"
+
+namespace chakra::xla {
+
+/// The device, its names for partners, and the times of a run.
+struct Device {
+  int64_t logical = 0;
+  std::function<StringId(Communication::Key key, const Meeting& meeting)> group;
+  std::function<int64_t(Communication::Key key, bool sends, size_t number)> peer;  ///< of a message
+  int64_t self = 0;                                                                ///< its own number as a peer
+  int64_t tags = 0;  ///< the first tag of the program's messages
+  int64_t run = -1;  ///< of a profile: the number of the run, an attribute of its nodes
+};
+
+/// Adds the nodes of a program to a trace.
+class NodeWriter {
+ public:
+  NodeWriter(trace::Builder& builder, const Program& program, const ProgramWork& work,
+             const Communication& communication, Device device);
+
+  /// Add the nodes of an op: one, and the messages of a permute behind it.
+  void add(const Unrolled& unrolled, uint32_t op);
+  /// Forget the ops of a run: the next op has the number 0.
+  void begin_run() { nodes_.clear(); }
+
+  struct OpNodes {
+    trace::NodeId main = trace::kNoNode;
+    trace::NodeId end = trace::kNoNode;  ///< one behind the last
+  };
+  const OpNodes& of(uint32_t op) const { return nodes_[op]; }
+
+ private:
+  trace::NodeType type_of(const Instruction& i) const;
+  trace::NodeId add_node(const Instruction& i, trace::NodeType type);
+  void describe(const Op& op, const Instruction& i);
+  void add_collective(const Op& op, const Instruction& i, trace::NodeId node);
+  void add_messages(const Op& op, const Instruction& i, trace::NodeId node);
+  void depend(trace::NodeId node, const Dep& dep);
+  uint64_t operand_bytes(const Op& op, const Instruction& i) const;
+  StringId name_of(const Instruction& i);
+
+  trace::Builder& b_;
+  trace::Trace& t_;
+  const Program& p_;
+  const ProgramWork& work_;
+  const Communication& communication_;
+  Device device_;
+  std::vector<OpNodes> nodes_;  ///< by op
+  std::map<Communication::Key, int64_t> tag_of_;
+  StringId opcode_, op_name_, target_, iterations_, channel_, run_;
+};
+
+/// Add findings about a program: unknown fields and opcodes, memory, loops and conditionals.
+void report_program(const Program& program, const Unrolled& unrolled, Findings& findings);
+/// Fill in what does not depend on a run. `unrolled`: of one device and run.
+ProgramReport report_of(const Program& program, const ProgramWork& work, const Unrolled& unrolled);
+/// Add the executions of collectives of another run or device.
+void count_collectives(const Program& program, const Unrolled& unrolled, ProgramReport& report);
+/// Put the memory and the name of the program into the metadata of a trace.
+void add_metadata(trace::Trace& trace, const Program& program);
+
+}  // namespace chakra::xla

@@ -1,0 +1,237 @@
+#include "chakra/xla/work.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace chakra::xla {
+namespace {
+
+constexpr uint64_t kMostPositions = 1 << 24;  ///< of a window, counted one by one
+
+/// Count the pairs of a place in the window and a place in the output whose input is not padding.
+uint64_t valid_positions(const WindowDim& w, int64_t kernel, int64_t output, int64_t input) {
+  const uint64_t all = times(static_cast<uint64_t>(kernel), static_cast<uint64_t>(output));
+  if (all > kMostPositions || w.stride < 0 || w.stride > (1 << 30) || w.dilation < 0 || w.dilation > (1 << 30) ||
+      w.base_dilation > (1 << 30) || w.low < -(int64_t{1} << 40) || w.low > (int64_t{1} << 40))
+    return all / static_cast<uint64_t>(std::max<int64_t>(1, w.base_dilation));
+  uint64_t count = 0;
+  for (int64_t k = 0; k < kernel; ++k)
+    for (int64_t o = 0; o < output; ++o) {
+      const int64_t at = o * w.stride - w.low + k * w.dilation;
+      if (at >= 0 && at % w.base_dilation == 0 && at / w.base_dilation < input) ++count;
+    }
+  return count;
+}
+
+uint64_t log2_floor(uint64_t n) { return n == 0 ? 0 : std::bit_width(n) - 1; }
+uint64_t log2_ceiling(uint64_t n) { return n <= 1 ? 0 : std::bit_width(n - 1); }
+uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+uint64_t window_size(const Detail& d) {
+  uint64_t size = 1;
+  for (const WindowDim& dim : d.window) size = times(size, static_cast<uint64_t>(std::max<int64_t>(0, dim.size)));
+  return size;
+}
+
+}  // namespace
+
+ProgramWork::ProgramWork(const Program& program) : p_(program) {
+  reads_.resize(p_.computations.size());
+  heaviest_.resize(p_.computations.size());
+  for (uint32_t c = 0; c < p_.computations.size(); ++c) {
+    const Computation& of = p_.computations[c];
+    first_.push_back(works_.size());
+    Work sum;
+    for (const Instruction& i : of.instructions) {
+      const Work work = count(of, i);
+      sum.flops = plus(sum.flops, work.flops), sum.bytes = plus(sum.bytes, work.bytes);
+      const bool product = i.row && (i.row->flops == Flops::dot || i.row->flops == Flops::convolution);
+      auto heaviest = std::pair(product ? work.flops : 0, work.type);
+      if (i.row && i.row->flops == Flops::called)
+        for (const uint32_t callee : p_.linked(i.called)) heaviest = std::max(heaviest, heaviest_[callee]);
+      if (heaviest.first > heaviest_[c].first) heaviest_[c] = heaviest;
+      works_.push_back(work);
+    }
+    sums_.push_back(sum);
+    reads_[c] = reads_of_parameters(c);
+  }
+}
+
+const Shape& ProgramWork::operand(const Computation& c, const Instruction& i, uint32_t number) const {
+  static const Shape kMissing;
+  return number < i.operands.size() ? c.instructions[p_.links[i.operands.begin + number]].shape : kMissing;
+}
+
+Work ProgramWork::count(const Computation& c, const Instruction& i) const {
+  return {flops(c, i), bytes(c, i), type(c, i)};
+}
+
+trace::DType ProgramWork::type(const Computation& c, const Instruction& i) const {
+  if (i.row && (i.row->flops == Flops::dot || i.row->flops == Flops::convolution))
+    return dtype_of(p_, operand(c, i, 0));
+  if (i.row && i.row->flops == Flops::called)
+    for (const uint32_t callee : p_.linked(i.called))
+      if (heaviest_[callee].first > 0) return heaviest_[callee].second;
+  return dtype_of(p_, i.shape);
+}
+
+/// The sum over the called computations; of a conditional the largest.
+uint64_t ProgramWork::called(const Instruction& i, uint64_t Work::*member) const {
+  uint64_t sum = 0;
+  for (const uint32_t callee : p_.linked(i.called)) {
+    const uint64_t one = sums_[callee].*member;
+    sum = i.kind() == Kind::conditional ? std::max(sum, one) : plus(sum, one);
+  }
+  return sum;
+}
+
+uint64_t ProgramWork::flops(const Computation& c, const Instruction& i) const {
+  if (!i.row) return 0;
+  const auto elements_of = [&](uint32_t number) {
+    const Shape& shape = operand(c, i, number);
+    return p_.elements(shape.parts.size() > 0 ? p_.shapes[shape.parts.begin] : shape);
+  };
+  const Shape& first = i.shape.parts.size() > 0 ? p_.shapes[i.shape.parts.begin] : i.shape;
+  const uint64_t results = p_.elements(first);
+  const Detail& d = p_.detail(i);
+  const auto once = [&](uint32_t number) {
+    return number < i.called.size() ? sums_[p_.links[i.called.begin + number]].flops : 0;
+  };
+  const auto last_dim = [&](const Shape& shape) {
+    return shape.dims.size() == 0 ? uint64_t{1} : static_cast<uint64_t>(p_.numbers[shape.dims.end - 1]);
+  };
+  switch (i.row->flops) {
+    case Flops::none: return 0;
+    case Flops::elements: return results;
+    case Flops::parts: {
+      uint64_t sum = i.shape.parts.size() == 0 ? results : 0;
+      for (uint32_t part = i.shape.parts.begin; part < i.shape.parts.end; ++part)
+        sum = plus(sum, p_.elements(p_.shapes[part]));
+      return sum;
+    }
+    case Flops::dot: {
+      uint64_t width = 1;
+      const Shape& left = operand(c, i, 0);
+      for (const int64_t dim : p_.dims(d.contracting))
+        if (dim >= 0 && dim < static_cast<int64_t>(left.dims.size()))
+          width = times(width, static_cast<uint64_t>(p_.dims(left.dims)[static_cast<size_t>(dim)]));
+      return times(2, times(results, width));
+    }
+    case Flops::convolution: return convolution(c, i);
+    case Flops::reduce: return times(once(0), less(elements_of(0), results));
+    case Flops::window: return times(once(0), times(results, less(window_size(d), 1)));
+    case Flops::select_scatter:
+      return plus(times(once(0), times(elements_of(1), less(window_size(d), 1))), times(once(1), elements_of(1)));
+    case Flops::scatter: return times(once(0), elements_of(i.operands.size() / 2 + 1));
+    case Flops::map: return times(once(0), results);
+    case Flops::fft: {
+      uint64_t factor = 1;
+      for (const int64_t length : p_.dims(d.fft_length))
+        factor = times(factor, log2_floor(static_cast<uint64_t>(length)));
+      return times(8, times(factor, elements_of(0)));
+    }
+    case Flops::triangular_solve: return times(2, times(last_dim(operand(c, i, 0)), elements_of(1)));
+    case Flops::cholesky: return times(last_dim(operand(c, i, 0)), elements_of(0)) / 3;
+    case Flops::sort: return times(elements_of(0), log2_ceiling(elements_of(0)));
+    case Flops::called: return called(i, &Work::flops);
+  }
+  return 0;
+}
+
+uint64_t ProgramWork::convolution(const Computation& c, const Instruction& i) const {
+  const Detail& d = p_.detail(i);
+  const Shape &left = operand(c, i, 0), &kernel = operand(c, i, 1);
+  const auto size = [&](const Shape& shape, int64_t dim) -> int64_t {
+    const auto dims = p_.dims(shape.dims);
+    return dim >= 0 && dim < static_cast<int64_t>(dims.size()) ? dims[static_cast<size_t>(dim)] : 1;
+  };
+  const auto spatial = [&](Range dims, const Shape& shape, size_t n) {
+    return n < dims.size() ? size(shape, p_.dims(dims)[n]) : 1;
+  };
+  uint64_t positions = 1;
+  for (size_t n = 0; n < d.window.size(); ++n)
+    positions =
+        times(positions, valid_positions(d.window[n], spatial(d.kernel_spatial, kernel, n),
+                                         spatial(d.output_spatial, i.shape, n), spatial(d.input_spatial, left, n)));
+  const auto features = static_cast<uint64_t>(size(left, d.input_feature) / d.feature_groups);
+  const auto batch = static_cast<uint64_t>(size(left, d.input_batch) / d.batch_groups);
+  const auto outputs = static_cast<uint64_t>(size(i.shape, d.output_feature));
+  return times(2, times(times(features, outputs), times(batch, positions)));
+}
+
+uint64_t ProgramWork::bytes(const Computation& c, const Instruction& i) const {
+  const auto operand_bytes = [&](uint32_t from) {
+    uint64_t sum = 0;
+    for (uint32_t n = from; n < i.operands.size(); ++n) sum = plus(sum, p_.bytes_of(operand(c, i, n)));
+    return sum;
+  };
+  switch (i.row ? i.row->bytes : Bytes::all) {
+    case Bytes::none: return 0;
+    case Bytes::all: return plus(p_.bytes_of(i.shape), operand_bytes(0));
+    case Bytes::slice: return plus(times(2, p_.bytes_of(i.shape)), operand_bytes(1));
+    case Bytes::update: return plus(times(2, p_.bytes_of(operand(c, i, 1))), operand_bytes(2));
+    case Bytes::scatter: {
+      const uint32_t updates = i.operands.size() / 2 + 1;
+      return plus(times(3, operand_bytes(updates)), p_.bytes_of(operand(c, i, updates - 1)));
+    }
+    case Bytes::called: break;
+  }
+  return i.kind() == Kind::work ? fusion_bytes(i) : called(i, &Work::bytes);
+}
+
+uint64_t ProgramWork::fusion_bytes(const Instruction& i) const {
+  constexpr uint64_t kMostImmediate = 8;  ///< elements of a constant that is part of the code
+  if (i.called.size() == 0) return p_.bytes_of(i.shape);
+  const uint32_t callee = p_.links[i.called.begin];
+  const Computation& fused = p_.computations[callee];
+  uint64_t sum = 0;
+  for (const uint64_t read : reads_[callee]) sum = plus(sum, read);
+  for (const Instruction& part : fused.instructions)
+    if (part.opcode == "constant" && p_.elements(part.shape) > kMostImmediate) sum = plus(sum, p_.bytes_of(part.shape));
+  const auto written = [&](const Instruction& result) {
+    const bool updates = result.opcode == "dynamic-update-slice";
+    return p_.bytes_of(updates ? operand(fused, result, 1) : result.shape);
+  };
+  const Instruction& root = fused.instructions[fused.root];
+  if (root.opcode != "tuple") return plus(sum, written(root));
+  for (const uint32_t part : p_.linked(root.operands)) sum = plus(sum, written(fused.instructions[part]));
+  return sum;
+}
+
+/// Bytes that a computation reads of each parameter: slices alone read a part, all other users together the whole once.
+std::vector<uint64_t> ProgramWork::reads_of_parameters(uint32_t computation) const {
+  const Computation& c = p_.computations[computation];
+  std::vector<uint64_t> reads;  // by instruction
+  std::vector<uint8_t> whole(c.instructions.size(), 0);
+  reads.assign(c.instructions.size(), 0);
+  const auto is_parameter = [&](uint32_t row) { return c.instructions[row].opcode == "parameter"; };
+  for (const Instruction& user : c.instructions) {
+    const auto operands = p_.linked(user.operands);
+    for (size_t n = 0; n < operands.size(); ++n) {
+      const uint32_t row = operands[n];
+      if (!is_parameter(row)) continue;
+      if (user.opcode == "slice" || (user.opcode == "dynamic-slice" && n == 0)) {
+        reads[row] = plus(reads[row], p_.bytes_of(user.shape));
+      } else if (user.opcode == "dynamic-update-slice" && n == 0) {
+        continue;  // the result takes its place
+      } else if (user.opcode == "fusion" && user.called.size() > 0) {
+        const std::vector<uint64_t>& inner = reads_[p_.links[user.called.begin]];
+        if (n < inner.size()) reads[row] = plus(reads[row], inner[n]);
+      } else if (!whole[row]) {
+        whole[row] = 1;
+        reads[row] = plus(reads[row], p_.bytes_of(c.instructions[row].shape));
+      }
+    }
+  }
+  std::vector<uint64_t> by_parameter;
+  for (size_t row = 0; row < c.instructions.size(); ++row) {
+    const Instruction& i = c.instructions[row];
+    if (i.opcode != "parameter" || i.number < 0 || i.number >= static_cast<int64_t>(c.instructions.size())) continue;
+    const auto number = static_cast<size_t>(i.number);
+    if (by_parameter.size() <= number) by_parameter.resize(number + 1, 0);
+    by_parameter[number] = reads[row];
+  }
+  return by_parameter;
+}
+
+}  // namespace chakra::xla

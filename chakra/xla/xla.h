@@ -1,0 +1,89 @@
+// Programs and profiles of XLA, the compiler of JAX and TensorFlow: an optimized program (HloProto) -> the traces of
+// its devices, and a profile (XPlane) with its programs -> one trace per device with measured times.
+// docs/reference/formats/xla.md describes the forms and the rules.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::xla {
+
+/// Memory of one device by the compiler's buffer assignment, in bytes.
+struct Memory {
+  bool known = false;
+  uint64_t arguments = 0, outputs = 0, constants = 0;
+  uint64_t temporary = 0;  ///< allocated for intermediate values
+  uint64_t allocated = 0;  ///< all allocations
+  uint64_t live = 0;       ///< the most bytes of intermediate values that are alive together
+  uint64_t peak = 0;       ///< these, and all that lives throughout the program
+};
+
+/// Fields that this version does not know, by message and number, with their count.
+using UnknownParts = std::map<std::pair<std::string_view, uint32_t>, uint64_t>;
+
+/// Executions of one kind of collective.
+struct CollectiveCount {
+  std::string opcode;
+  uint64_t instructions = 0;
+  uint64_t executions = 0;  ///< of all devices and runs
+};
+
+/// A program, as reported by import and link.
+struct ProgramReport {
+  std::string name;
+  int64_t id = 0;
+  int64_t devices = 0, instructions = 0;
+  int64_t runs = 0, events = 0;  ///< of a profile: runs of the program, and executed instructions of all devices
+  uint64_t flops_once = 0;       ///< of one device, with bodies of loops counted once, as XLA's cost analysis
+  uint64_t bytes_once = 0;
+  uint64_t flops = 0, bytes = 0;  ///< of one device and one run, with all iterations of loops
+  Memory memory;
+  std::vector<CollectiveCount> collectives;  ///< by opcode
+};
+
+/// Metadata of a linked trace: the number of runs, and "xla_run_<n>": the name of a run. Each node has the number of
+/// its run as an attribute.
+inline constexpr std::string_view kRunsAttribute = "xla_runs", kRunAttribute = "xla_run";
+
+struct ImportedProgram {
+  trace::ClassJob job;
+  ProgramReport report;
+};
+
+/// Whether the beginning of a file is that of an HloProto.
+bool is_program(std::string_view head);
+
+/// Import a program alone: a trace per device, by classes of devices. Findings: xla.fields.unknown, xla.loop.*,
+/// xla.conditional, xla.opcode.unknown, xla.memory.none. Errors: xla.program.*, xla.groups, xla.devices.unknown,
+/// those of ByteSource. Cost: O(bytes + nodes + devices x collectives).
+Result<ImportedProgram> import_program(ByteSource source, Findings& findings);
+
+/// A device of a profile.
+struct LinkedDevice {
+  trace::Trace trace;
+  int64_t events = 0;  ///< executed instructions, one node each
+};
+struct LinkedProfile {
+  std::vector<LinkedDevice> devices;  ///< ascending by rank: the ordinal of the device
+  std::vector<ProgramReport> programs;
+  std::string profile;  ///< the files that were read, joined by " + "
+  Findings findings;
+};
+
+/// Whether a file is a profile or a program of XLA. Errors: those of ByteSource.
+Result<bool> is_ours(const std::string& path);
+
+/// Link profiles and programs, in any order: one node per executed instruction, one trace per device. Programs come
+/// from the profiles, else from dumps among the files. `folder`: other files among them are ignored. Findings:
+/// xla.program.unused, xla.run.partial, xla.event.unplaced, xla.event.aggregated, and those of import_program. Errors:
+/// xla.profile.*, xla.program.*, xla.devices.*, xla.groups, those of ByteSource. Cost: O(bytes + nodes + edges).
+Result<LinkedProfile> link_profiles(const std::vector<std::string>& files);
+
+}  // namespace chakra::xla
