@@ -34,6 +34,13 @@ inline bool is_json_blank(char c) { return c == ' ' || c == '\n' || c == '\r' ||
 /// Whether the text is a JSON number, true or false.
 bool is_json_number(std::string_view text);
 
-int64_t count_lines(std::string_view text);
+/// The text of a table that its first "]]" ends: the place behind these brackets, and the line ends before.
+/// Without such brackets before the next quotation mark, `end` is std::string_view::npos: texts are not parts
+/// of tables, so each byte of a file is looked at once. Cost: a tenth of that of read_rows().
+struct RowsText {
+  size_t end = std::string_view::npos;
+  int64_t lines = 0;
+};
+RowsText find_rows(std::string_view text, size_t begin);
 
 }  // namespace chakra

@@ -190,11 +190,11 @@ class JsonSpec {
     if (begin >= text_.size() || text_[begin] != ':') return at;
     ++begin;
     blanks();
-    if (const std::string_view text = checked_table(begin, checksum_at); !text.empty()) {
-      places_[begin] = {tables_.size(), begin + text.size(), count_lines(text)};
-      const std::string_view row = text.substr(0, text.find(']'));
+    if (const RowsText rows = checked_table(begin, checksum_at); rows.end != std::string_view::npos) {
+      places_[begin] = {tables_.size(), rows.end, rows.lines};
+      const std::string_view text = text_.substr(begin, rows.end - begin), row = text.substr(0, text.find(']'));
       tables_.push_back({static_cast<size_t>(std::count(row.begin(), row.end(), ',')) + 1, {}, text});
-      return begin + text.size() - 1;
+      return rows.end - 1;
     }
     std::optional<NumberRows> rows = read_rows(text_, begin, most_values(text_), cells_);
     if (!rows) return at;
@@ -203,14 +203,14 @@ class JsonSpec {
     tables_.push_back(std::move(rows->table));
     return rows->end - 1;
   }
-  /// The text of a table whose checksum is right; "" where there is none.
-  std::string_view checked_table(size_t begin, size_t at) const {
+  /// A table whose checksum is right; no end where there is none.
+  RowsText checked_table(size_t begin, size_t at) const {
     if (at == 0) return {};
-    const size_t end = text_.find("]]", begin);
+    const RowsText rows = find_rows(text_, begin);
     const std::string_view said = text_.substr(at + 1, text_.find_first_of(",}", at) - at - 1);
-    if (end == std::string_view::npos || said.find('"') == std::string_view::npos) return {};
-    const std::string_view text = text_.substr(begin, end + 2 - begin);
-    return said.substr(said.find('"')) == fmt::format("\"{}\"", text_checksum(text)) ? text : std::string_view{};
+    if (rows.end == std::string_view::npos || said.find('"') == std::string_view::npos) return {};
+    const std::string checksum = text_checksum(text_.substr(begin, rows.end - begin));
+    return said.substr(said.find('"')) == fmt::format("\"{}\"", checksum) ? rows : RowsText{};
   }
   bool take_table(Spec& spec) {
     const Place& place = places_.at(at_);

@@ -140,9 +140,26 @@ TEST(SpecJson, TablesWithTheirChecksumStayText) {
     EXPECT_EQ(at_once.tables[0].cells[1], 2.5);
   }
   EXPECT_TRUE(tables(right, "[]").tables.size() == 1);
+  const std::string text = "[[\"]]\"]]";  // the checksum of a text with a quotation mark is not looked at
+  EXPECT_EQ(find_rows(text, 0).end, std::string_view::npos);
+  EXPECT_EQ(find_rows(text, 3).end, 5u);
   EXPECT_FALSE(read_rows("[[1, 2], [3]]"));
   EXPECT_FALSE(read_rows("[[1, 2]] "));
   EXPECT_FALSE(read_rows("[[1, x]]"));
+}
+
+// The search looks at parts of 128 bytes: brackets may lie on their border, and the text may end anywhere.
+TEST(SpecJson, TheEndOfRowsIsFoundAnywhere) {
+  for (size_t before = 0; before < 300; ++before) {
+    const std::string rows = "\n" + std::string(before, before % 2 ? '\n' : ' ') + "]]";
+    for (const size_t behind : {0, 1, 200}) {
+      const RowsText found = find_rows(rows + std::string(behind, '\n'), 1);
+      EXPECT_EQ(found.end, rows.size());
+      EXPECT_EQ(found.lines, static_cast<int64_t>(before % 2 ? before : 0));
+      EXPECT_EQ(find_rows(rows.substr(0, rows.size() - 1) + " " + std::string(behind, ']').substr(0, 1), 0).end,
+                std::string_view::npos);
+    }
+  }
 }
 
 TEST(SpecJson, NumbersOfTablesAreTheNearest) {

@@ -89,6 +89,31 @@ std::string each_tensor(const KernelTable& table, const Text& text) {
   return all;
 }
 
+/// The rates as a reader of the file computes them from its numbers.
+device::Device as_read(const device::Device& device) {
+  device::Device read = device;
+  for (double& rate : read.ops_per_s) rate = rate / 1e12 * 1e12;
+  read.memory_bytes_per_s = device.memory_bytes_per_s / 1e9 * 1e9;
+  return read;
+}
+
+/// The medians of the written times, digit for digit those of a reader without this line.
+std::string classes_text(const device::Device& read, const KernelTable& table, std::string_view checksum) {
+  if (!device::has_classes(table)) return "";
+  std::vector<device::MeasuredKernel> written = table.measured();
+  for (device::MeasuredKernel& m : written) {
+    double us = 0;
+    CHAKRA_ASSERT(parse_decimal(fmt::format("{:.6g}", m.seconds * 1e6), us));
+    m.seconds = us * 1e-6;
+  }
+  const device::ClassMedians medians =
+      class_medians(read, {read, table.name(), table.type(), table.constants(), written});
+  std::string text;
+  for (size_t c = 0; c < medians.size(); ++c)
+    if (medians[c] > 0) text += fmt::format("\"{}\": {}, ", device::kClassKeys[c], medians[c]);
+  return fmt::format("     \"classes\": {{{}\"of\": \"{}\"}},\n", text, class_checksum(read, table, checksum));
+}
+
 }  // namespace
 
 Result<FittedDevice> fit_device(const DeviceOptions& options) {
@@ -136,6 +161,7 @@ Result<FittedDevice> fit_device(const DeviceOptions& options) {
 }
 
 std::string to_device_file(const device::Device& device) {
+  const device::Device read = as_read(device);
   const auto quoted = [](std::string_view text) {
     std::string out;
     answer::append_text(out, text);
@@ -164,20 +190,23 @@ std::string to_device_file(const device::Device& device) {
     if (k.constants().step_s > 0) more = fmt::format(" \"step-ns\": {:.6g},", k.constants().step_s * 1e9);
     if (k.constants().overlap) more += " \"overlap\": true,";
     for (const device::MeasuredKernel& m : k.measured()) {
-      measured += measured.empty() ? "[\n      [" : ",\n      [";
-      for (size_t i = 0; i < n; ++i) measured += fmt::format("{}, ", m.sizes[i]);
+      measured += measured.empty() ? "[\n[" : ",\n[";  // no blanks: files have a hundred thousand numbers
+      for (size_t i = 0; i < n; ++i) measured += fmt::format("{},", m.sizes[i]);
       measured += fmt::format("{:.6g}]", m.seconds * 1e6);
     }
     measured += "]";
+    const std::string checksum = text_checksum(measured);
     kernels += fmt::format(
         "{}\n    {{\"kernel\": {}, \"type\": \"{}\", \"source\": {},\n"
         "     \"ops-time\": {:.6g}, \"bytes-time\": {}, \"fixed-us\": {:.6g},{}\n"
-        "{}     \"sizes\": [{}\"us\"],\n     \"checksum\": \"{}\",\n     \"measured\": {}}}",
+        "{}     \"sizes\": [{}\"us\"],\n{}     \"checksum\": \"{}\",\n     \"measured\": {}}}",
         kernels.empty() ? "" : ",", quoted(k.name()), trace::name(k.type()), quoted(k.source), k.constants().ops_time,
-        bytes_times, k.constants().fixed_s * 1e6, more, error, sizes, text_checksum(measured), measured);
+        bytes_times, k.constants().fixed_s * 1e6, more, error, sizes, classes_text(read, k, checksum), checksum,
+        measured);
   }
   std::string text = fmt::format("{{\n  \"name\": {},\n  \"peaks\": {{{}}},\n  \"memory-bandwidth\": {},\n",
                                  quoted(device.name), peaks, device.memory_bytes_per_s / 1e9);
+  if (device.sustained_time != 1) text += fmt::format("  \"sustained-time\": {:.6g},\n", device.sustained_time);
   if (device.unaligned_time != 1) text += fmt::format("  \"unaligned-time\": {:.6g},\n", device.unaligned_time);
   if (device.others)
     text += fmt::format("  \"others\": {{\"ops-time\": {:.6g}, \"bytes-time\": {:.6g}, \"fixed-us\": {:.6g}}},\n",

@@ -236,16 +236,52 @@ TEST(File, ComesBackAsItWas) {
   auto fitted = fit_device({{folder.write("t \"x\".csv", csv)}, "H100-SXM"});
   ASSERT_TRUE(fitted) << fitted.error().message();
   fitted->device.unaligned_time = 2.5;
+  fitted->device.sustained_time = 1.2;
   const auto loaded = device::load(folder.write("d.json", to_device_file(fitted->device)));
   ASSERT_TRUE(loaded) << loaded.error().message();
   EXPECT_EQ(loaded->ops_per_s, fitted->device.ops_per_s);
   EXPECT_EQ(loaded->unaligned_time, 2.5);
+  EXPECT_EQ(loaded->sustained_time, 1.2);
   EXPECT_EQ(loaded->recorded_as, fitted->device.recorded_as);
   const KernelTable &before = fitted->device.kernels[0], &after = loaded->kernels.at(0);
   EXPECT_EQ(after.source, "t \"x\".csv");
   EXPECT_EQ(after.error->worst_of, before.error->worst_of);
   for (const Sizes& sizes : {Sizes{50, 4096, 1024}, Sizes{5000, 512, 64}})
     EXPECT_NEAR(after.predict(sizes).seconds / before.predict(sizes).seconds, 1, 1e-4);
+}
+
+// The medians of classes are those that a reader of all rows finds, to the last digit, whatever the rates of the
+// device.
+TEST(File, StatesTheMediansOfItsRows) {
+  const testing::TemporaryFolder folder;
+  for (const device::DeviceRow& row : device::kDevices) {
+    device::Device device = device::device(row);
+    Prng random(5);
+    for (const char* name : {"gemm", "add", "norm", "embedding", "gemm.int8_wo", "decode_attention"}) {
+      std::vector<device::MeasuredKernel> measured;
+      for (int i = 0; i < 60; ++i) {
+        device::MeasuredKernel& m = measured.emplace_back();
+        m.sizes.fill(std::exp2(i / 4));
+        m.sizes[0] = 1 + static_cast<double>(random.below(1 << 14));
+        m.seconds = static_cast<double>(1 + random.below(1 << 30)) / 1e12;
+      }
+      device.kernels.emplace_back(device, name, device::DType::f16, device::KernelConstants{}, measured);
+    }
+    const std::string text = to_device_file(device);
+    std::string without = text;
+    for (size_t at = 0; (at = without.find("\"classes\"", at)) != std::string::npos;)
+      without.erase(at, without.find('\n', at) - at);
+    const auto with = device::load(folder.write("d.json", text)), read = device::load(folder.write("e.json", without));
+    ASSERT_TRUE(with && read) << text;
+    for (size_t k = 0; k < with->kernels.size(); ++k) {
+      EXPECT_EQ(with->kernels[k].classes.has_value(), k < 4) << row.name;
+      EXPECT_FALSE(read->kernels[k].classes);
+    }
+    const auto all = [](const device::ClassPrices& p) {
+      return std::array{p.compute.times, p.compute.error, p.memory.times, p.memory.error, p.fixed_s, p.fixed_error};
+    };
+    EXPECT_EQ(all(*with->prices), all(*read->prices)) << row.name;
+  }
 }
 
 // ---- public measurements: docs/explanation/calibration.md has the table

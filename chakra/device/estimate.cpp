@@ -1,5 +1,7 @@
 #include "chakra/device/estimate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "chakra/base/number_rows.h"
 #include "chakra/device/device.h"
 
 namespace chakra::device {
@@ -67,13 +70,31 @@ ClassPrice price_of(const std::vector<double>& kinds, const ClassPrice& usual) {
 
 const ClassPrices kUsualPrices{{1.5, 0.35}, {2, 0.7}, 3.5e-6, 0.4};
 
+ClassMedians class_medians(const Device& device, const KernelTable& table) {
+  if (table.classes) return *table.classes;
+  ClassMedians medians{};
+  Ratios ratios = ratios_of(device, table);
+  for (size_t c = 0; c < medians.size(); ++c)
+    if (ratios[c].size() >= kFewest) medians[c] = median(ratios[c]);
+  return medians;
+}
+
+bool has_classes(const KernelTable& table) { return !table.kind().is_own && table.name() == table.kind().name; }
+
+std::string class_checksum(const Device& device, const KernelTable& table, std::string_view rows) {
+  // The roofline of one shape has the device's rates, the bytes of an element and the kind's formulas.
+  const RooflineParts parts = roofline_parts(device, table.kind(), table.type(), {3, 5, 7, 11, 13, 17});
+  return text_checksum(fmt::format("{} {} {} {} {} {} {} {}", rows, parts.ops_s, fmt::join(parts.tensors_s, " "),
+                                   kBound, kLarge_s, kSmall_s, kFewest, table.kind().name));
+}
+
 ClassPrices prices_of(const Device& device) {
   std::array<std::vector<double>, 3> kinds;
   for (const KernelTable& table : device.kernels) {
-    if (table.kind().is_own || table.name() != table.kind().name) continue;  // a variant is no kind of its own
-    Ratios ratios = ratios_of(device, table);
+    if (!has_classes(table)) continue;
+    const ClassMedians medians = class_medians(device, table);
     for (size_t c = 0; c < kinds.size(); ++c)
-      if (ratios[c].size() >= kFewest) kinds[c].push_back(median(ratios[c]));
+      if (medians[c] > 0) kinds[c].push_back(medians[c]);
   }
   const ClassPrice fixed = price_of(kinds[2], {kUsualPrices.fixed_s, kUsualPrices.fixed_error});
   return {price_of(kinds[0], kUsualPrices.compute), price_of(kinds[1], kUsualPrices.memory), fixed.times, fixed.error};

@@ -2,9 +2,13 @@
 // times the factor of measured kernels of that class. docs/explanation/calibration.md, "Kernels without a table".
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "chakra/base/base.h"
+#include "chakra/device/kernels.h"
 #include "chakra/work/work.h"
 
 namespace chakra::device {
@@ -30,6 +34,15 @@ struct ClassPrices {
 
 /// Prices of kinds of kernels on the A100 and the H100 (examples/devices): for devices without measured kernels.
 extern const ClassPrices kUsualPrices;
+
+/// The keys of KernelTable::classes in device files, by KernelClass.
+inline constexpr std::array<std::string_view, 3> kClassKeys{"compute", "memory", "seconds"};
+/// Return the medians of a table; with KernelTable::classes without reading the rows. Cost: O(measured shapes).
+ClassMedians class_medians(const Device& device, const KernelTable& table);
+/// Return whether prices depend on a table: not on variants, and not on kinds with other orders of magnitude.
+bool has_classes(const KernelTable& table);
+/// Return a checksum of all on which a table's medians depend; `rows`: the checksum of the text of the rows.
+std::string class_checksum(const Device& device, const KernelTable& table, std::string_view rows);
 
 /// Return prices from a device's tables. A class with fewer than three measured kinds takes the error
 /// of kUsualPrices; a class without measured kinds also takes the time. Cost: O(measured shapes).

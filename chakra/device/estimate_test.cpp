@@ -1,11 +1,15 @@
 #include "chakra/device/estimate.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "chakra/base/number_rows.h"
+#include "chakra/base/testing/testing.h"
 #include "chakra/device/device.h"
 
 namespace chakra::device {
@@ -31,6 +35,55 @@ Device device_of(const std::vector<std::pair<const char*, double>>& kinds, doubl
   device.ops_per_s[1] = kPeak / 10;  // f32
   for (const auto& [name, times] : kinds) device.kernels.push_back(table(device, name, times, fixed));
   return device;
+}
+
+/// A device file with a table of 40 sums, medians that cannot be those of its rows, and a checksum for them.
+struct ClassesFile {
+  std::string peak = "100", bandwidth = "1000", rows, checksum, classes, of;
+
+  ClassesFile() {
+    for (int i = 0; i < 40; ++i) rows += fmt::format("{}[{},1000,{}]", i ? "," : "[", 1000 + 1000 * i, 20 + i);
+    rows += "]";
+    checksum = text_checksum(rows);
+    Device device = plain("d", kPeak, kBandwidth);
+    classes = R"("memory": 7, "seconds": 9e-06)";
+    of = class_checksum(device, {device, "add", DType::f16, {}, {MeasuredKernel{{1, 1}, 1}}}, checksum);
+  }
+  Result<ClassPrices> prices() const {
+    const testing::TemporaryFolder folder;
+    CHAKRA_ASSIGN(const Device device,
+                  load(folder.write("d.json", fmt::format(R"({{"name": "d", "peaks": {{"f16": {}}},
+"memory-bandwidth": {}, "kernels": [{{"kernel": "add", "type": "f16",
+"classes": {{{}, "of": "{}"}}, "checksum": "{}", "measured": {}}}]}})",
+                                                          peak, bandwidth, classes, of, checksum, rows))));
+    return *device.prices;
+  }
+};
+
+TEST(Estimate, MediansOfAFileCountUntilTheirRowsOrRatesChange) {
+  const auto with = [](auto change) {
+    ClassesFile file;
+    change(file);
+    return file.prices();
+  };
+  const auto unchanged = with([](ClassesFile&) {});
+  ASSERT_TRUE(unchanged) << unchanged.error().message();
+  EXPECT_EQ(unchanged->memory.times, 7);
+  EXPECT_EQ(unchanged->fixed_s, 9e-6);
+  EXPECT_EQ(with([](ClassesFile& f) { f.peak = "200"; })->memory.times, 7);  // sums have no operations
+  for (const auto& changed :
+       {with([](ClassesFile& f) { f.rows.replace(f.rows.find(",20]"), 4, ",30]"); }),
+        with([](ClassesFile& f) { f.bandwidth = "1001"; }), with([](ClassesFile& f) { f.of = "00000000"; }),
+        with([](ClassesFile& f) { f.checksum = "00000000"; }), with([](ClassesFile& f) { f.checksum = f.of; })}) {
+    ASSERT_TRUE(changed);
+    EXPECT_LT(changed->memory.times, 2);
+    EXPECT_EQ(changed->fixed_s, kUsualPrices.fixed_s);
+  }
+  for (const char* bad : {R"("memory": 0)", R"("memory": "much")", R"("bytes": 1)", R"("memory": [1])"}) {
+    const auto refused = with([&](ClassesFile& f) { f.classes = bad; });
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_EQ(refused.error().place.line, 3) << bad;
+  }
 }
 
 TEST(Estimate, AClassIsTheMedianOfItsKinds) {

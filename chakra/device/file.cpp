@@ -184,6 +184,31 @@ Result<bool> read_constant(const std::string& key, const Spec& value, const Kern
   return true;
 }
 
+constexpr double kLeastMedian = 1e-30, kMostMedian = 1e30;
+
+/// The medians that calibrate wrote, if `of` shows that they belong to these rows and this device.
+Result<void> read_classes(const Spec& value, const Device& device, std::string_view rows, KernelTable& table) {
+  if (value.kind != Spec::Kind::map)
+    return value.error("device.file.value", "'classes' is a map of 'compute', 'memory', 'seconds' and 'of'");
+  ClassMedians medians{};
+  std::string of;
+  for (const auto& [key, number] : value.fields) {
+    if (key == "of") {
+      CHAKRA_ASSIGN(of, number.string());
+      continue;
+    }
+    const auto at = std::find(kClassKeys.begin(), kClassKeys.end(), key);
+    if (at == kClassKeys.end())
+      return number.error(
+          "device.file.key",
+          fmt::format("unknown key {}; 'classes' has 'compute', 'memory', 'seconds' and 'of'", quote(key)));
+    CHAKRA_ASSIGN(medians[static_cast<size_t>(at - kClassKeys.begin())],
+                  within(number, key, kLeastMedian, kMostMedian));
+  }
+  if (!rows.empty() && of == class_checksum(device, table, rows)) table.classes = medians;
+  return {};
+}
+
 Result<void> read_kernel(const Spec& spec, SpecWithTables& file, Device& device) {
   for (const char* needed : {"kernel", "type", "measured"})
     if (!spec.find(needed)) return spec.error("device.file.key", fmt::format("a kernel needs {}", quote(needed)));
@@ -202,7 +227,9 @@ Result<void> read_kernel(const Spec& spec, SpecWithTables& file, Device& device)
   std::optional<KernelError> error;
   std::string source;
   for (const auto& [key, value] : spec.fields) {
-    if (key == "kernel" || key == "type" || key == "measured" || key == "sizes" || key == "checksum") continue;
+    if (key == "kernel" || key == "type" || key == "measured" || key == "sizes" || key == "checksum" ||
+        key == "classes")
+      continue;
     if (key == "error") {
       CHAKRA_TRY(read_error(value, error.emplace()));
     } else if (key == "source") {
@@ -213,13 +240,14 @@ Result<void> read_kernel(const Spec& spec, SpecWithTables& file, Device& device)
         return value.error(
             "device.file.key",
             fmt::format("unknown key {}; known: 'ops-time', 'bytes-time', 'fixed-us', 'step-ns', 'overlap', 'kernel', "
-                        "'type', 'sizes', 'error', 'source', 'checksum', 'measured'",
+                        "'type', 'sizes', 'error', 'source', 'classes', 'checksum', 'measured'",
                         quote(key)));
     }
   }
   const Spec& rows = *spec.find("measured");
   NumberTable* const table = file.table_of(rows);
-  if (table && !table->unread.empty() && table->columns == kind->size() + 1) {
+  const bool is_later = table && !table->unread.empty() && table->columns == kind->size() + 1;
+  if (is_later) {
     device.kernels.emplace_back(device, name, type, constants, read_later(file.text, table->unread, *kind));
   } else {
     CHAKRA_ASSIGN(std::vector<double> cells, table ? take_measured(rows, *table, *kind) : read_measured(rows, *kind));
@@ -228,6 +256,9 @@ Result<void> read_kernel(const Spec& spec, SpecWithTables& file, Device& device)
   }
   device.kernels.back().source = source;
   device.kernels.back().error = error;
+  const Spec* const checksum = spec.find("checksum");
+  if (const Spec* classes = spec.find("classes"))
+    CHAKRA_TRY(read_classes(*classes, device, is_later && checksum ? checksum->scalar : "", device.kernels.back()));
   return {};
 }
 

@@ -49,6 +49,10 @@ struct KernelError {
   double spread = 0, near = 0, apart = 0, far = 0, beyond = 0;
 };
 
+/// By KernelClass, the median of measured / roofline of a table's shapes, of the
+/// latency class the median of seconds. 0: too few shapes are of the class.
+using ClassMedians = std::array<double, 3>;
+
 /// A shape and its time.
 struct MeasuredKernel {
   Sizes sizes{};
@@ -129,7 +133,8 @@ class KernelTable {
   std::pair<Sizes, Sizes> range() const;  ///< the least and the most of each size
 
   std::string source;
-  std::optional<KernelError> error;  ///< absent: no shapes were held out
+  std::optional<KernelError> error;     ///< absent: no shapes were held out
+  std::optional<ClassMedians> classes;  ///< as the file states; absent: class_medians() reads all rows
 
  private:
   struct Index;                                              ///< the logarithms of the cells, for predictions
