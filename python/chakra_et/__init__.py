@@ -17,10 +17,11 @@ import os
 from . import _chakra
 from ._base import Answer, Error, Finding, Place, Table, path_of
 from ._chakra import Builder, CommType, EdgeKind, Edges, NodeType, Trace
+from ._models import Feeder, Meeting, Models
 from ._verbs import Job, calibrate, generate, link
 
 __version__ = _chakra.version()
-__all__ = ["Answer", "Builder", "CommType", "EdgeKind", "Edges", "Error", "Finding", "Job", "NodeType", "Place", "Table", "Trace",
+__all__ = ["Answer", "Builder", "CommType", "EdgeKind", "Edges", "Error", "Feeder", "Finding", "Job", "Meeting", "Models", "NodeType", "Place", "Table", "Trace",
            "calibrate", "generate", "link", "names", "open", "record"]
 
 
