@@ -189,7 +189,14 @@ class CHAKRA_API RowFeeder {
   /// Report the end of a row: append the rows that may start now, ascending. Errors: feed.not_running for a row that
   /// was not handed out or is done.
   Result<void> done(uint32_t row, int64_t time_ps, std::vector<Ready>& ready);
+  /// Likewise for several rows and the end of each row, in this order. After an error, no row is done. Errors:
+  /// feed.not_running, also for a row that is there twice; feed.batch for two lists of unequal length.
+  Result<void> done(std::span<const uint32_t> rows, std::span<const int64_t> times_ps, std::vector<Ready>& ready);
   uint32_t remaining() const;  ///< nodes that are not done
+  /// Return the queue of each row; -1: no queue. A queue runs one node at a time, and the simulator takes the lowest
+  /// ready row first. Queues are the threads and streams of the trace; then the processor, the device, the memory and
+  /// the sends of the rank; then one for each group of collectives, whose rows run in ascending order.
+  std::vector<int64_t> queues() const;
 
  private:
   explicit RowFeeder(std::unique_ptr<struct RowFeederData> data);

@@ -1,5 +1,7 @@
 // Errors, long calls and jobs. A verb takes its options as texts, which set() of chakra/options.h checks.
 #include "module.h"
+#include "models.h"
+#include "watch.h"
 
 namespace chakra::python {
 namespace {
@@ -12,37 +14,6 @@ nb::object base() { return nb::module_::import_("chakra_et._base"); }
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(instance.ptr())), instance.ptr());
   throw nb::python_error();
 }
-
-/// Lets Python's threads run while a call runs, tells a function of Python how far it is, and stops it at Ctrl-C.
-class Watch {
- public:
-  explicit Watch(Progress progress) : progress_(std::move(progress)) {}
-  template <class Run>
-  auto run(const Run& run) {
-    auto result = [&] {
-      const nb::gil_scoped_release release;
-      return run(Control{ask, this});
-    }();
-    if (error_) throw nb::python_error(std::move(*error_));
-    return value(std::move(result));
-  }
-
- private:
-  static bool ask(void* user, double share) { return static_cast<Watch*>(user)->ask(share); }
-  bool ask(double share) {
-    const nb::gil_scoped_acquire acquire;
-    if (error_) return false;
-    try {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      return !progress_ || !(*progress_)(share).is(nb::handle(Py_False));
-    } catch (nb::python_error& error) {
-      error_.emplace(std::move(error));
-      return false;
-    }
-  }
-  Progress progress_;
-  std::optional<nb::python_error> error_;
-};
 
 template <class Options>
 Options options_of(const Given& given) {
@@ -60,9 +31,12 @@ auto verb(Result<Made> (Job::*verb)(const Options&, Control) const) {
     return Watch(progress).run([&](Control control) { return (job.*verb)(options, control); });
   };
 }
-Answer simulate(const Job& job, const Given& given, Progress progress) {
+Answer simulate(const Job& job, const Given& given, Progress progress, const std::optional<nb::object>& models) {
   const auto options = options_of<SimulateOptions>(given);
-  return Watch(progress).run([&](Control control) { return job.simulate(options, control); });
+  Watch watch(progress);
+  std::optional<PythonModels> called;
+  if (models) called.emplace(*models, watch.raised());
+  return watch.run([&](Control control) { return job.simulate(options, control, called ? &*called : nullptr); });
 }
 Answer diff(const Job& job, const Job& other, const Given& given, Progress progress) {
   const auto options = options_of<DiffOptions>(given);
@@ -144,5 +118,6 @@ NB_MODULE(_chakra, m) {
   nanobind::set_leak_warnings(false);  // interpreters end without freeing all objects
   chakra::python::add_answers(m);
   chakra::python::add_traces(m);
+  chakra::python::add_feeder(m);
   chakra::python::add_jobs(m);
 }

@@ -22,6 +22,7 @@ namespace nb = nanobind;
 
 void add_answers(nb::module_& module);  ///< Answer, Table
 void add_traces(nb::module_& module);   ///< Trace, Builder and their enumerations
+void add_feeder(nb::module_& module);   ///< Feeder
 
 inline nb::str text_of(std::string_view text) {
   const std::string valid = utf8(text);

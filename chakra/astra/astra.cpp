@@ -9,6 +9,7 @@
 #include "chakra/astra/phases.h"
 #include "chakra/astra/run.h"
 #include "chakra/astra/stuck.h"
+#include "chakra/base/progress.h"
 
 namespace chakra::astra {
 namespace {
@@ -92,7 +93,8 @@ void run_batch(Run& run, const Event& batch) {
 }
 
 bool stop_is_asked(const Run& run) {
-  return run.report.events % kEventsBetweenLooks == 0 && run.in.stop && run.in.stop->load(std::memory_order_relaxed);
+  if (run.report.events % kEventsBetweenLooks != 0) return false;
+  return (run.in.stop && run.in.stop->load(std::memory_order_relaxed)) || is_stopped();
 }
 
 void interrupt(Run& run) {

@@ -11,6 +11,7 @@
 
 #include "chakra/base/file.h"
 #include "chakra/base/packing.h"
+#include "chakra/base/progress.h"
 
 namespace chakra {
 namespace {
@@ -136,6 +137,7 @@ void AtomicFile::abandon() noexcept {
 
 Result<void> AtomicFile::write(std::string_view bytes) {
   while (!bytes.empty()) {
+    CHAKRA_TRY(keep_going());
     const std::string_view piece = bytes.substr(0, kHandOver);
     CHAKRA_TRY(write_all(fd_, piece, path_));
     bytes.remove_prefix(piece.size());

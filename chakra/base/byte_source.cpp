@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "chakra/base/file.h"
+#include "chakra/base/progress.h"
 #include "chakra/base/unpacker.h"
 
 namespace chakra {
@@ -162,6 +163,7 @@ Result<ByteSource> ByteSource::from_memory(std::string_view text, std::string fi
 }
 
 Result<size_t> ByteSource::read(std::span<char> to) {
+  CHAKRA_TRY(keep_going());
   const size_t ready = std::min(to.size(), state_->peeked.size() - state_->peeked_at);
   if (ready > 0) std::memcpy(to.data(), state_->peeked.data() + state_->peeked_at, ready);
   state_->peeked_at += ready;

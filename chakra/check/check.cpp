@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chakra/base/progress.h"
 #include "chakra/check/proof.h"
 #include "chakra/check/rows.h"
 
@@ -134,17 +135,19 @@ constinit const std::span<const RuleRow> kRules = kRuleRows;
 Findings prove(const trace::TraceSet& job, const match::Matching& matching) {
   Findings findings;
   for (const RuleRow& rule : kRules)
-    if (rule.of_job) rule.of_job(job, matching, findings);
+    if (rule.of_job && !is_stopped()) rule.of_job(job, matching, findings);
   return findings;
 }
 
 Findings check(const trace::TraceSet& job, const match::GroupTable& groups, size_t limit) {
   LimitedFindings findings(limit);
   for (const Trace& t : job.ranks) {
+    if (is_stopped()) break;
     trace::assert_whole(t);
     for (const RuleRow& rule : kRules)
       if (rule.of_rank) rule.of_rank(t, findings);
   }
+  if (is_stopped()) return {};
   for (Finding& finding : prove(job, match::match(job, groups))) findings.add(std::move(finding));
   return std::move(findings).take();
 }

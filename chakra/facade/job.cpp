@@ -4,9 +4,12 @@
 #include <fmt/core.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <mutex>
+#include <thread>
 
+#include "chakra/base/progress.h"
 #include "chakra/facade/facade.h"
 #include "chakra/facade/folder.h"
 #include "chakra/io/io.h"
@@ -18,6 +21,10 @@ inline namespace v1 {
 using facade::take;
 using job::LoadedPtr;
 
+namespace {
+constexpr double kRead = 0.3;  ///< share of a verb that reads the traces; an estimate
+}
+
 /// What all copies of a Job share.
 struct JobData {
   std::string path;  ///< "" of a job that no file has
@@ -26,7 +33,10 @@ struct JobData {
   std::string name() const { return path.empty() ? "job" : path; }  ///< in texts
   /// The traces, which are read when they are wanted first.
   Result<LoadedPtr> load() const {
-    const std::lock_guard lock(mutex_);
+    const ProgressPart part(0, kRead);
+    std::unique_lock<std::timed_mutex> lock;
+    CHAKRA_ASSIGN(lock, locked());
+    const Reading reading(*this);
     if (!loaded_) {
       CHAKRA_ASSIGN(loaded_, job::load(path));
     }
@@ -36,7 +46,9 @@ struct JobData {
   Result<std::string> on_disk() const {
     if (!path.empty()) return path;
     CHAKRA_ASSIGN(const LoadedPtr loaded, load());
-    const std::lock_guard lock(mutex_);
+    std::unique_lock<std::timed_mutex> lock;
+    CHAKRA_ASSIGN(lock, locked());
+    const Reading reading(*this);
     if (!folder_) {
       CHAKRA_ASSIGN(facade::Folder folder, facade::Folder::make());
       CHAKRA_TRY(facade::write_loaded(*loaded, folder.path()));
@@ -47,7 +59,23 @@ struct JobData {
   void keep(LoadedPtr loaded) { loaded_ = std::move(loaded); }
 
  private:
-  mutable std::mutex mutex_;
+  /// The lock, for which a call that is watched can stop waiting. Errors: job.busy in a progress function that uses the
+  /// job that is being read.
+  Result<std::unique_lock<std::timed_mutex>> locked() const {
+    if (reader_ == std::this_thread::get_id())
+      return fail(Code::usage, "job.busy", "the job is being read; a progress function cannot use the same job");
+    std::unique_lock<std::timed_mutex> lock(mutex_, std::defer_lock);
+    while (!lock.try_lock_for(std::chrono::milliseconds(20))) CHAKRA_TRY(keep_going());
+    return lock;
+  }
+  struct Reading {
+    explicit Reading(const JobData& data) : of(data) { of.reader_ = std::this_thread::get_id(); }
+    ~Reading() { of.reader_ = std::thread::id(); }
+    const JobData& of;
+  };
+
+  mutable std::timed_mutex mutex_;
+  mutable std::atomic<std::thread::id> reader_;  ///< the thread that holds the lock
   mutable LoadedPtr loaded_;
   mutable std::optional<facade::Folder> folder_;
 };
@@ -65,12 +93,24 @@ struct JobMaker {
 namespace {
 
 // `job.interrupted` (130): the caller's Control said stop
+// `job.busy` (2): a progress function uses the job that is being read
 // `job.models.time` (1): Models::prices() of a caller gives a node a negative time
 
-/// Of a call that cannot be interrupted: asked before and after it.
-Result<void> ask(const Control& control, double share) {
-  if (!control.progress || control.progress(control.user, share)) return {};
-  return fail(Code::interrupted, "job.interrupted", "stopped, as the caller asked for");
+Failure interrupted() { return fail(Code::interrupted, "job.interrupted", "stopped, as the caller asked for"); }
+
+/// Run a verb so that the caller's Control hears the progress, and can stop the verb. Loops of the rooms ask it.
+template <class Run>
+auto watched(const Control& control, const Run& run) -> decltype(run()) {
+  if (!control.progress) return run();
+  if (!control.progress(control.user, 0)) return interrupted();
+  auto made = [&]() -> decltype(run()) {
+    const Watched watch(control.progress, control.user);
+    auto result = run();
+    if (is_stopped()) return interrupted();  // also where a room gave another error for the input that it lacked
+    return result;
+  }();
+  if (made) control.progress(control.user, 1);  // too late to stop
+  return made;
 }
 
 /// Text and answer of what a call gives.
@@ -83,11 +123,11 @@ Answer public_answer(const Made& made) {
 
 /// Runs a call with the options of its public struct, and gives its answer.
 template <class Call, class Asked, class Run>
-Result<Answer> answer(const Asked& asked, const Control& control, Call call, const Run& run) {
+Result<Answer> answer(const Asked& asked, Call call, const Run& run) {
   CHAKRA_TRY(take(asked, call));
-  CHAKRA_TRY(ask(control, 0));
+  const ProgressPart rest(kRead, 1);
   CHAKRA_ASSIGN(const auto made, run(std::move(call)));
-  CHAKRA_TRY(ask(control, 1));
+  CHAKRA_TRY(keep_going());
   return public_answer(made);
 }
 
@@ -157,96 +197,95 @@ Result<Trace> Job::trace(int64_t rank) const {
 }
 
 Result<Answer> Job::check(const CheckOptions& options, Control control) const {
-  CHAKRA_ASSIGN(LoadedPtr loaded, data_->load());
-  job::CheckOptions call;
-  call.path = data_->name();
-  call.loaded = std::move(loaded);
-  return answer(options, control, std::move(call),
-                [](const job::CheckOptions& asked) { return job::check_job(asked); });
+  return watched(control, [&]() -> Result<Answer> {
+    job::CheckOptions call;
+    CHAKRA_ASSIGN(call.loaded, data_->load());
+    call.path = data_->name();
+    return answer(options, std::move(call), [](const job::CheckOptions& asked) { return job::check_job(asked); });
+  });
 }
 
 Result<Answer> Job::simulate(const SimulateOptions& options, Control control, Models* models) const {
-  CHAKRA_ASSIGN(LoadedPtr loaded, data_->load());
-  job::SimulateOptions call;
-  call.path = data_->name();
-  call.loaded = std::move(loaded);
-  std::atomic<bool> stop{false};
-  job::SimulateHooks hooks;
-  hooks.stop = &stop;
-  if (control.progress)
-    hooks.progress = [&](const sim::Progress& p) {
-      const double done = p.nodes ? static_cast<double>(p.nodes_done) / static_cast<double>(p.nodes) : 0;
-      if (!control.progress(control.user, done)) stop = true;
-    };
-  if (models) {
-    if (options.congestion && options.congestion != Congestion::closed)
-      return fail(Code::usage, "cli.usage", "a caller's models require the contention model closed");
-    if (options.compat != Compat::native)
-      return fail(Code::usage, "cli.usage", "a caller's models require the native mode");
-    call.congestion = sim::Congestion::closed;
-    hooks.change = [&](sim::SimInput& input) { return use(input, *models); };
-  }
-  return answer(options, control, std::move(call),
-                [&](const job::SimulateOptions& asked) -> Result<job::SimulateResult> {
-                  CHAKRA_ASSIGN(job::SimulateResult result, job::simulate_job(asked, hooks));
-                  if (result.report.interrupted)
-                    return fail(Code::interrupted, "sim.interrupted", "stopped, as the caller asked for");
-                  CHAKRA_TRY(recorded::check_errors(asked.max_error, result.replays));
-                  return result;
-                });
+  return watched(control, [&]() -> Result<Answer> {
+    job::SimulateOptions call;
+    CHAKRA_ASSIGN(call.loaded, data_->load());
+    call.path = data_->name();
+    job::SimulateHooks hooks;
+    if (control.progress)
+      hooks.progress = [](const sim::Progress& p) { (void)keep_going(p.nodes_done, p.nodes); };  // the engine asks
+    if (models) {
+      if (options.congestion && options.congestion != Congestion::closed)
+        return fail(Code::usage, "cli.usage", "a caller's models require the contention model closed");
+      if (options.compat != Compat::native)
+        return fail(Code::usage, "cli.usage", "a caller's models require the native mode");
+      call.congestion = sim::Congestion::closed;
+      hooks.change = [&](sim::SimInput& input) { return use(input, *models); };
+    }
+    return answer(options, std::move(call), [&](const job::SimulateOptions& asked) -> Result<job::SimulateResult> {
+      CHAKRA_ASSIGN(job::SimulateResult result, job::simulate_job(asked, hooks));
+      CHAKRA_TRY(recorded::check_errors(asked.max_error, result.replays));
+      return result;
+    });
+  });
 }
 
 Result<Answer> Job::what_if(const WhatIfOptions& options, Control control) const {
-  CHAKRA_ASSIGN(LoadedPtr loaded, data_->load());
-  job::WhatIfOptions call;
-  call.path = data_->name();
-  call.loaded = std::move(loaded);
-  return answer(options, control, std::move(call), [](const job::WhatIfOptions& asked) { return job::what_if(asked); });
+  return watched(control, [&]() -> Result<Answer> {
+    job::WhatIfOptions call;
+    CHAKRA_ASSIGN(call.loaded, data_->load());
+    call.path = data_->name();
+    return answer(options, std::move(call), [](const job::WhatIfOptions& asked) { return job::what_if(asked); });
+  });
 }
 
 Result<Answer> Job::analyze(const AnalyzeOptions& options, Control control) const {
-  CHAKRA_ASSIGN(LoadedPtr loaded, data_->load());
-  job::AnalyzeOptions call;
-  call.path = data_->name();
-  call.details = true;
-  call.loaded = std::move(loaded);
-  return answer(options, control, std::move(call),
-                [](const job::AnalyzeOptions& asked) { return job::analyze_job(asked); });
+  return watched(control, [&]() -> Result<Answer> {
+    job::AnalyzeOptions call;
+    CHAKRA_ASSIGN(call.loaded, data_->load());
+    call.path = data_->name();
+    call.details = true;
+    return answer(options, std::move(call), [](const job::AnalyzeOptions& asked) { return job::analyze_job(asked); });
+  });
 }
 
 Result<Answer> Job::diff(const Job& other, const DiffOptions& options, Control control) const {
-  job::DiffOptions call;
-  call.a = data_->name();
-  call.b = JobMaker::get(other).name();
-  CHAKRA_ASSIGN(call.loaded_a, data_->load());
-  CHAKRA_ASSIGN(call.loaded_b, JobMaker::get(other).load());
-  return answer(options, control, std::move(call), [](const job::DiffOptions& asked) { return job::diff_jobs(asked); });
+  return watched(control, [&]() -> Result<Answer> {
+    job::DiffOptions call;
+    call.a = data_->name();
+    call.b = JobMaker::get(other).name();
+    CHAKRA_ASSIGN(call.loaded_a, data_->load());
+    CHAKRA_ASSIGN(call.loaded_b, JobMaker::get(other).load());
+    return answer(options, std::move(call), [](const job::DiffOptions& asked) { return job::diff_jobs(asked); });
+  });
 }
 
 Result<Answer> Job::run(const RunOptions& options, Control control) const {
-  job::ReplayOptions call;
-  CHAKRA_ASSIGN(call.path, data_->on_disk());
-  return answer(options, control, std::move(call),
-                [](const job::ReplayOptions& asked) { return job::replay_job(asked); });
+  return watched(control, [&]() -> Result<Answer> {
+    job::ReplayOptions call;
+    CHAKRA_ASSIGN(call.path, data_->on_disk());
+    return answer(options, std::move(call), [](const job::ReplayOptions& asked) { return job::replay_job(asked); });
+  });
 }
 
 Result<Job> Job::edit(const EditOptions& options, Control control) const {
-  job::SimulateOptions call;
-  CHAKRA_TRY(take(options, call));
-  CHAKRA_TRY(ask(control, 0));
-  CHAKRA_ASSIGN(const LoadedPtr loaded, data_->load());
-  Findings findings;
-  CHAKRA_ASSIGN(trace::TraceSet ranks, job::read_ranks(data_->path, loaded, call.ranks, -1, findings));
-  match::GroupTable groups;
-  CHAKRA_TRY(job::expand_job(call.expand, ranks, groups, findings));
-  const std::string text = view::to_text(findings);
-  return JobMaker::make("", std::make_shared<const job::Loaded>(job::Loaded{std::move(ranks)}),
-                        AnswerMaker::make(answer::Builder("edit").finish(std::move(findings)), text));
+  return watched(control, [&]() -> Result<Job> {
+    job::SimulateOptions call;
+    CHAKRA_TRY(take(options, call));
+    CHAKRA_ASSIGN(const LoadedPtr loaded, data_->load());
+    const ProgressPart rest(kRead, 1);
+    Findings findings;
+    CHAKRA_ASSIGN(trace::TraceSet ranks, job::read_ranks(data_->path, loaded, call.ranks, -1, findings));
+    match::GroupTable groups;
+    CHAKRA_TRY(job::expand_job(call.expand, ranks, groups, findings));
+    const std::string text = view::to_text(findings);
+    return JobMaker::make("", std::make_shared<const job::Loaded>(job::Loaded{std::move(ranks)}),
+                          AnswerMaker::make(answer::Builder("edit").finish(std::move(findings)), text));
+  });
 }
 
-Result<Answer> Job::write(const std::string& path, const WriteOptions& options, Control control) const {
-  CHAKRA_TRY(ask(control, 0));
-  CHAKRA_ASSIGN(const std::string from, data_->on_disk());
+namespace {
+
+Result<Answer> write_as(const std::string& from, const std::string& path, const WriteOptions& options) {
   if (path.ends_with(".chakra")) {
     if (!options.to.empty()) return fail(Code::usage, "cli.usage", "a container has a fixed format; leave out 'to'");
     CHAKRA_ASSIGN(const job::PackedJob packed, job::pack_job({.paths = {from}, .output = path}));
@@ -261,12 +300,24 @@ Result<Answer> Job::write(const std::string& path, const WriteOptions& options, 
   return public_answer(converted);
 }
 
+}  // namespace
+
+Result<Answer> Job::write(const std::string& path, const WriteOptions& options, Control control) const {
+  return watched(control, [&]() -> Result<Answer> {
+    CHAKRA_ASSIGN(const std::string from, data_->on_disk());
+    const ProgressPart rest(kRead, 1);
+    return write_as(from, path, options);
+  });
+}
+
 Result<Answer> Job::view(const std::string& path, const ViewOptions& options, Control control) const {
-  job::ViewOptions call;
-  CHAKRA_ASSIGN(call.path, data_->on_disk());
-  call.output = path;
-  call.from = job::ViewInput::traces;
-  return answer(options, control, std::move(call), [](const job::ViewOptions& asked) { return job::view_job(asked); });
+  return watched(control, [&]() -> Result<Answer> {
+    job::ViewOptions call;
+    CHAKRA_ASSIGN(call.path, data_->on_disk());
+    call.output = path;
+    call.from = job::ViewInput::traces;
+    return answer(options, std::move(call), [](const job::ViewOptions& asked) { return job::view_job(asked); });
+  });
 }
 
 // ---- making jobs ------------------------------------------------------------------------------------------------
@@ -290,23 +341,24 @@ Result<Job> open(const std::string& path) {
 }
 
 Result<Job> link(const std::vector<std::string>& recordings, const LinkOptions& options, Control control) {
-  job::LinkJobOptions call;
-  call.inputs = recordings;
-  CHAKRA_TRY(take(options, call));
-  std::optional<facade::Folder> folder;
-  if (call.output.empty()) {
-    CHAKRA_ASSIGN(folder, facade::Folder::make());
-    call.output = call.inputs.empty() || call.of_folders() ? folder->path() : folder->path() + "/trace.et";
-  }
-  CHAKRA_TRY(ask(control, 0));
-  CHAKRA_ASSIGN(job::LinkedJob linked, job::link_job(call));
-  CHAKRA_TRY(linked.commit());
-  CHAKRA_TRY(ask(control, 1));
-  CHAKRA_TRY(recorded::check_errors(call.max_error, linked.replays));
-  Answer made = public_answer(linked);
-  if (!folder) return JobMaker::make(call.output, nullptr, std::move(made));
-  CHAKRA_ASSIGN(LoadedPtr loaded, job::load(call.output));
-  return JobMaker::make("", std::move(loaded), std::move(made));
+  return watched(control, [&]() -> Result<Job> {
+    job::LinkJobOptions call;
+    call.inputs = recordings;
+    CHAKRA_TRY(take(options, call));
+    std::optional<facade::Folder> folder;
+    if (call.output.empty()) {
+      CHAKRA_ASSIGN(folder, facade::Folder::make());
+      call.output = call.inputs.empty() || call.of_folders() ? folder->path() : folder->path() + "/trace.et";
+    }
+    CHAKRA_ASSIGN(job::LinkedJob linked, job::link_job(call));
+    CHAKRA_TRY(keep_going());
+    CHAKRA_TRY(linked.commit());
+    CHAKRA_TRY(recorded::check_errors(call.max_error, linked.replays));
+    Answer made = public_answer(linked);
+    if (!folder) return JobMaker::make(call.output, nullptr, std::move(made));
+    CHAKRA_ASSIGN(LoadedPtr loaded, job::load(call.output));
+    return JobMaker::make("", std::move(loaded), std::move(made));
+  });
 }
 
 namespace {
@@ -314,17 +366,18 @@ namespace {
 /// The job of a generator, and what it says of it.
 template <class Call, class Asked>
 Result<Job> generated(const Asked& options, const Control& control, auto generator) {
-  Call call;
-  call.stats = true;  // no files are asked for
-  CHAKRA_TRY(take(options, call));
-  CHAKRA_TRY(ask(control, 0));
-  Findings findings;
-  CHAKRA_ASSIGN(auto made, generator(call, findings));
-  CHAKRA_TRY(ask(control, 1));
-  answer::Answer found = job::answer_of(made);
-  std::string text = view::to_text(found, text_of(made)) + view::to_text(findings, "");
-  Answer answer = AnswerMaker::make(std::move(found), std::move(text));
-  return JobMaker::make("", std::make_shared<const job::Loaded>(job::Loaded{std::move(made.job)}), std::move(answer));
+  return watched(control, [&]() -> Result<Job> {
+    Call call;
+    call.stats = true;  // no files are asked for
+    CHAKRA_TRY(take(options, call));
+    Findings findings;
+    CHAKRA_ASSIGN(auto made, generator(call, findings));
+    CHAKRA_TRY(keep_going());
+    answer::Answer found = job::answer_of(made);
+    std::string text = view::to_text(found, text_of(made)) + view::to_text(findings, "");
+    Answer answer = AnswerMaker::make(std::move(found), std::move(text));
+    return JobMaker::make("", std::make_shared<const job::Loaded>(job::Loaded{std::move(made.job)}), std::move(answer));
+  });
 }
 
 }  // namespace
@@ -340,7 +393,7 @@ Result<Job> generate(const ServeOptions& options, Control control) {
 }
 
 Result<Answer> calibrate(const CalibrateDeviceOptions& options) {
-  return answer(options, {}, job::CalibrateDeviceOptions{},
+  return answer(options, job::CalibrateDeviceOptions{},
                 [](const job::CalibrateDeviceOptions& call) { return job::calibrate_device(call); });
 }
 Result<Answer> calibrate(const CalibrateNetworkOptions& options) {

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "chakra/facade/facade.h"
 #include "chakra/feed/feed.h"
 #include "chakra/io/io.h"
@@ -308,11 +310,18 @@ struct RowFeederData {
   feed::Feeder feeder;
   std::vector<feed::Ready> ready = {};  ///< of one call
 
+  bool is_running(uint32_t row) const { return row < trace.size() && feeder.is_ready(NodeId(row)); }
   void hand_out(std::vector<RowFeeder::Ready>& to) {
     for (const feed::Ready& each : ready) to.push_back({each.node, each.time});
     ready.clear();
   }
 };
+
+namespace {
+Failure not_running(uint32_t row) {
+  return fail(Code::usage, "feed.not_running", fmt::format("row {} was not issued, or is done", row));
+}
+}  // namespace
 
 RowFeeder::RowFeeder(std::unique_ptr<RowFeederData> data) : data_(std::move(data)) {}
 RowFeeder::RowFeeder(RowFeeder&&) noexcept = default;
@@ -321,6 +330,7 @@ RowFeeder::~RowFeeder() = default;
 
 Result<RowFeeder> RowFeeder::of(const Trace& trace) {
   CHAKRA_TRY(feed::check_defects(TraceMaker::get(trace)));
+  CHAKRA_TRY(trace::running_order(TraceMaker::get(trace), "sim.stuck.cycle"));
   return RowFeeder(std::unique_ptr<RowFeederData>(new RowFeederData{trace, feed::Feeder(TraceMaker::get(trace))}));
 }
 void RowFeeder::start(std::vector<Ready>& ready) {
@@ -328,14 +338,37 @@ void RowFeeder::start(std::vector<Ready>& ready) {
   data_->hand_out(ready);
 }
 Result<void> RowFeeder::done(uint32_t row, int64_t time_ps, std::vector<Ready>& ready) {
-  const NodeId node(row);
-  if (row >= data_->trace.size() || data_->feeder.is_done(node) || !data_->feeder.is_ready(node))
-    return fail(Code::usage, "feed.not_running", fmt::format("row {} was not issued, or is done", row));
-  data_->feeder.done(node, time_ps, data_->ready);
+  if (!data_->is_running(row)) return not_running(row);
+  data_->feeder.done(NodeId(row), time_ps, data_->ready);
+  data_->hand_out(ready);
+  return {};
+}
+Result<void> RowFeeder::done(std::span<const uint32_t> rows, std::span<const int64_t> times_ps,
+                             std::vector<Ready>& ready) {
+  if (rows.size() != times_ps.size())
+    return fail(Code::usage, "feed.batch", fmt::format("{} rows have {} ends", rows.size(), times_ps.size()));
+  std::vector<uint32_t> sorted(rows.begin(), rows.end());
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i)
+    if ((i > 0 && sorted[i] == sorted[i - 1]) || !data_->is_running(sorted[i])) return not_running(sorted[i]);
+  for (size_t i = 0; i < rows.size(); ++i) data_->feeder.done(NodeId(rows[i]), times_ps[i], data_->ready);
   data_->hand_out(ready);
   return {};
 }
 uint32_t RowFeeder::remaining() const { return data_->feeder.remaining(); }
+std::vector<int64_t> RowFeeder::queues() const {
+  const trace::Trace& t = TraceMaker::get(data_->trace);
+  std::vector<feed::Queues::Turn> turns;
+  for (const trace::Comm& comm : t.comms) turns.push_back({comm.group, static_cast<uint32_t>(turns.size())});
+  const feed::Queues queues(t, turns);
+  std::vector<int64_t> made;
+  made.reserve(t.size());
+  for (const NodeId n : t.nodes()) {
+    const uint32_t queue = queues.of(n);
+    made.push_back(queue == feed::Queues::kNone ? -1 : int64_t{queue});
+  }
+  return made;
+}
 
 }  // namespace v1
 }  // namespace chakra

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "chakra/base/progress.h"
 #include "chakra/base/real.h"
 #include "chakra/gen/serve_plan.h"
 #include "chakra/gen/stage.h"
@@ -215,6 +216,7 @@ Result<void> add_side(const ServePlan& plan, size_t number, ClassJob& job) {
   std::vector<std::vector<Neighbour>> peers;  // by class of the side
   const size_t before = job.classes.size();
   for (int64_t at = 0; at < side.mesh.ranks(); ++at) {
+    CHAKRA_TRY(keep_going(static_cast<size_t>(at), static_cast<size_t>(side.mesh.ranks())));
     const int64_t rank = side.first_rank + at, stage = side.mesh.place(at, Axis::pp);
     const Links links = plan.links(number, rank);
     const auto [found, added] = classes.try_emplace(signature(stage, links), static_cast<uint32_t>(job.classes.size()));
@@ -247,7 +249,10 @@ Result<void> add_side(const ServePlan& plan, size_t number, ClassJob& job) {
 Result<ClassJob> serve(const ServeOptions& options) {
   CHAKRA_ASSIGN(const ServePlan plan, serve_plan(options));
   ClassJob job;
-  for (size_t side = 0; side < plan.sides.size(); ++side) CHAKRA_TRY(add_side(plan, side, job));
+  for (size_t side = 0; side < plan.sides.size(); ++side) {
+    const ProgressPart part(static_cast<double>(side) / static_cast<double>(plan.sides.size()), 1);
+    CHAKRA_TRY(add_side(plan, side, job));
+  }
   return job;
 }
 

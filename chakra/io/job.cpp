@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "chakra/base/progress.h"
 #include "chakra/io/io.h"
 #include "chakra/io/names.h"
 #include "chakra/trace/share.h"
@@ -134,7 +135,13 @@ Result<trace::TraceSet> expand(const trace::ClassJob& job, const std::string& pa
                             "most {} nodes; 'chakra sim' reads the job by classes",
                             job.ranks.size(), nodes, kMostNodesExpanded),
                 {path});
-  return trace::expand(job);
+  trace::TraceSet set;
+  set.ranks.reserve(job.ranks.size());
+  for (size_t i = 0; i < job.ranks.size(); ++i) {
+    CHAKRA_TRY(keep_going(i, job.ranks.size()));
+    set.ranks.push_back(trace::concrete(job, i));
+  }
+  return set;
 }
 
 Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options) {
@@ -147,6 +154,7 @@ Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& opt
   std::map<uint64_t, size_t> last_of_size;  // ranks that do the same often have equal files: those are read once
   std::map<size_t, size_t> last_of_nodes;   // or equal columns
   for (size_t i = 0; i < files.size(); ++i) {
+    CHAKRA_TRY(keep_going(i, files.size()));
     const uint64_t size = files[i].container ? 0 : file_size(files[i].path);
     const auto alike = last_of_size.find(size);
     if (size > 0 && alike != last_of_size.end() && !job.ranks[alike->second].says_rank &&

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "chakra/base/progress.h"
 #include "chakra/io/io.h"
 #include "chakra/job/no_effect.h"
 
@@ -43,8 +44,9 @@ Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
   CHAKRA_ASSIGN(analyze::Job job, analyze::prepare(traces, groups, analyzed.findings));
   job.scope = o.scope;
   job.details = o.details;
-  for (const analyze::AnalysisRow* row : rows) {
-    CHAKRA_ASSIGN(std::vector<analyze::NamedTable> some, row->run(job, analyzed.findings));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    CHAKRA_TRY(keep_going(i + 1, rows.size() + 1));  // before them all: the traces were read and matched
+    CHAKRA_ASSIGN(std::vector<analyze::NamedTable> some, rows[i]->run(job, analyzed.findings));
     std::move(some.begin(), some.end(), std::back_inserter(analyzed.tables));
   }
   analyze::join_ranks(analyzed.findings);

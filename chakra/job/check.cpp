@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "chakra/base/progress.h"
 #include "chakra/flight/flight.h"
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
@@ -35,6 +36,7 @@ Result<CheckedJob> check_job(const CheckOptions& o) {
   checked.ranks = job.ranks.size();
   for (const trace::Trace& t : job.ranks) checked.nodes += t.size();
   for (Finding& finding : check::check(job, all_groups)) checked.findings.push_back(std::move(finding));
+  CHAKRA_TRY(keep_going());
   return checked;
 }
 

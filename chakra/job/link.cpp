@@ -6,8 +6,10 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 
+#include "chakra/base/progress.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
 #include "chakra/job/cores.h"
@@ -38,7 +40,10 @@ class LinkJob {
     job_.ranks.resize(ranks);
     traces_.resize(ranks);
     files_.resize(ranks);
-    CHAKRA_TRY(for_each_rank([&](size_t i) { return link_rank(i); }));
+    {
+      const ProgressPart part(0, ranks > 1 ? 0.7 : 0.9);
+      CHAKRA_TRY(for_each_rank([&](size_t i) { return link_rank(i); }));
+    }
     std::vector<int64_t> linked;
     for (const LinkedRank& rank : job_.ranks) linked.push_back(rank.rank);
     recorded::find_unused_dumps(dumps_, linked, job_.findings);
@@ -94,11 +99,19 @@ class LinkJob {
   Result<void> for_each_rank(const Work& work) const {
     tbb::task_arena arena(cores());
     std::vector<std::optional<Error>> errors(inputs_.size());
-    arena.execute([&] {
-      tbb::parallel_for(size_t{0}, inputs_.size(), [&](size_t i) {
-        if (Result<void> done = work(i); !done) errors[i] = done.error();
+    std::atomic<size_t> finished{0};
+    const ProgressPtr watch = current_watch();
+    run_while_asking([&] {
+      arena.execute([&] {
+        tbb::parallel_for(size_t{0}, inputs_.size(), [&](size_t i) {
+          const WatchedToo watched(watch);
+          Result<void> done = work(i);
+          if (done) done = keep_going(++finished, inputs_.size());
+          if (!done) errors[i] = done.error();
+        });
       });
     });
+    CHAKRA_TRY(keep_going());
     for (const auto& error : errors)
       if (error) return Failure(*error);
     return {};

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "chakra/base/progress.h"
 #include "chakra/base/quantile.h"
 #include "chakra/des/des.h"
 #include "chakra/feed/feed.h"
@@ -80,6 +81,7 @@ class Watch {
     const auto at = Clock::now();
     if (at - last_look_ < kLongestNap) return {};
     last_look_ = at;
+    CHAKRA_TRY(keep_going());
     CHAKRA_TRY(rendezvous_.look());
     if (const auto answers = rendezvous_.answers()) {
       asked_ = at;
@@ -104,7 +106,10 @@ class Watch {
 /// with the errors of Rendezvous::look().
 template <class T>
 Result<void> answer_until(const std::future<T>& work, Rendezvous& rendezvous) {
-  while (work.wait_for(kLongestNap) != std::future_status::ready) CHAKRA_TRY(rendezvous.look());
+  while (work.wait_for(kLongestNap) != std::future_status::ready) {
+    CHAKRA_TRY(keep_going());
+    CHAKRA_TRY(rendezvous.look());
+  }
   return {};
 }
 

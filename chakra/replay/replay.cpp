@@ -10,6 +10,7 @@
 #include <system_error>
 #include <thread>
 
+#include "chakra/base/progress.h"
 #include "chakra/replay/parties.h"
 
 namespace chakra::replay {
@@ -113,7 +114,16 @@ Result<std::vector<RankRun>> run_all(const std::vector<RankPlan>& plans, const W
       return no_resources();
     }
   };
-  CHAKRA_TRY(as_threads(plans.size(), [&](size_t r) { results[r] = run_rank_of(r); }));
+  Result<void> started;
+  const ProgressPtr watch = current_watch();
+  run_while_asking([&] {
+    started = as_threads(plans.size(), [&](size_t r) {
+      const WatchedToo watched(watch);
+      results[r] = run_rank_of(r);
+    });
+  });
+  CHAKRA_TRY(started);
+  CHAKRA_TRY(keep_going());
   // What other ranks say of one that failed says less than what it says itself.
   const Error* worst = nullptr;
   for (const auto& result : results)

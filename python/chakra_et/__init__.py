@@ -23,11 +23,12 @@ except ImportError as error:
     raise
 from ._base import Answer, Error, Finding, Place, Table, path_of
 from ._chakra import Builder, CommType, EdgeKind, Edges, NodeType, Trace
+from ._models import Feeder, Meeting, Models
 from ._verbs import Job, calibrate, generate, link
 
 __version__ = _chakra.version()
-__all__ = ["Answer", "Builder", "CommType", "EdgeKind", "Edges", "Error", "Finding", "Job", "NodeType", "Place", "Table", "Trace",
-           "calibrate", "generate", "hta", "link", "names", "open", "plots", "record"]
+__all__ = ["Answer", "Builder", "CommType", "EdgeKind", "Edges", "Error", "Feeder", "Finding", "Job", "Meeting", "Models", "NodeType",
+           "Place", "Table", "Trace", "calibrate", "generate", "hta", "link", "names", "open", "plots", "record"]
 
 
 def __getattr__(name):

@@ -177,7 +177,7 @@ def _text_of(name, value):
     raise TypeError(f"{name}: {type(value).__name__} is not text, a number or a truth value")
 
 
-ARGUMENTS = ("self", "progress", "other", "path", "recordings")  # arguments of verbs that are not options
+ARGUMENTS = ("self", "progress", "models", "other", "path", "recordings")  # arguments of verbs that are not options
 
 
 def paths(recordings) -> list:

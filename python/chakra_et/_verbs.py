@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Literal
 
+    from ._models import Models
+
     Text = str | os.PathLike[str]
     Texts = Sequence[Text | float] | Text | float
     Numbers = Sequence[int] | int
@@ -24,15 +26,13 @@ class Job(BaseJob):
     """The traces of all ranks of a job. Several threads may use one job.
 
     The first verb that needs the traces reads them; later verbs reuse them. progress(share) receives the completed
-    share of the work, 0 to 1. Return False to stop: the verb then raises Error with code 130. Other Python threads
-    run during a verb.
+    share of the work, 0 to 1, several times a second. Return False to stop: the verb then raises Error with code
+    130. Ctrl-C stops a verb, too. Other Python threads run during a verb.
     """
 
     def check(self, *, groups: Text | None = None, expand: Text | None = None,
             progress: Progress = None) -> Answer:
         """Rules and proofs over a job: `chakra check`.
-
-        Calls progress and checks for Ctrl-C before and after the work.
 
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
         the command.
@@ -54,10 +54,10 @@ class Job(BaseJob):
             align_starts: bool = False, no_fold: bool = False, device: Text | None = None,
             stack: Text | None = None, from_device: Text | None = None,
             unrecorded: Literal["scale", "keep"] = "scale", max_error: float | None = None,
-            progress: Progress = None) -> Answer:
+            models: Models | None = None, progress: Progress = None) -> Answer:
         """The system that a job runs on: `chakra sim`.
 
-        Calls progress and checks for Ctrl-C during the run.
+        models: your models of durations, in place of the built-in ones.
 
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
         the command.
@@ -103,7 +103,7 @@ class Job(BaseJob):
             simulates the linked graph with recorded transfers, and compares the total with the measured time. The
             result is written in either case. 0 to 1e+06.
         """
-        return Answer(self._simulate(given(locals(), ("delay",)), progress))
+        return Answer(self._simulate(given(locals(), ("delay",)), progress, models))
 
     def what_if(self, *, from_network: Text | None = None, system: Text | None = None,
             groups: Text | None = None, ranks: Text | None = None, network: Text | None = None,
@@ -115,8 +115,6 @@ class Job(BaseJob):
             speed: Texts | None = None, jitter: Texts | None = None, repeat: int = 100, seed: int = 1,
             sensitivity: bool = False, progress: Progress = None) -> Answer:
         """What to change: `chakra whatif`.
-
-        Calls progress and checks for Ctrl-C before and after the work.
 
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
         the command.
@@ -179,8 +177,6 @@ class Job(BaseJob):
             launched: Literal["all", "steps", "before-last-step"] = "all", progress: Progress = None) -> Answer:
         """What to analyze: `chakra analyze`.
 
-        Calls progress and checks for Ctrl-C before and after the work.
-
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
         the command.
 
@@ -226,8 +222,6 @@ class Job(BaseJob):
             min_size: int | None = None, max_size: int | None = None, warmup_iter: int = 0, num_replays: int = 1,
             compare: bool = False, progress: Progress = None) -> Answer:
         """How to run a job for real: `chakra replay`.
-
-        Calls progress and checks for Ctrl-C before and after the work.
 
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
         the command.
@@ -276,8 +270,6 @@ class Job(BaseJob):
     def diff(self, other: Job, *, threshold: float | None = None, least_share: float = 1,
             progress: Progress = None) -> Answer:
         """How to compare two jobs: `chakra diff`.
-
-        Calls progress and checks for Ctrl-C before and after the work.
 
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
         the command.

@@ -99,7 +99,7 @@ def cases():
     for verb in VERBS:
         yield verb, "", None
         for name, parameter in inspect.signature(function_of(verb)).parameters.items():
-            if parameter.kind is not parameter.KEYWORD_ONLY or name == "progress":
+            if parameter.kind is not parameter.KEYWORD_ONLY or name in ("progress", "models"):
                 continue
             if name in ("from_", "output"):  # of each call
                 continue

@@ -242,20 +242,18 @@ namespace {
 struct Function {
   std::string_view options, scope, name, arguments, gives, call, more;
 };
-constexpr std::string_view kAsks = "Calls progress and checks for Ctrl-C before and after the work.";
 constexpr std::array kFunctions{
-    Function{"CheckOptions", "Job", "check", "self", "Answer", "Answer(self._check({}, progress))", kAsks},
-    Function{"SimulateOptions", "Job", "simulate", "self", "Answer", "Answer(self._simulate({}, progress))",
-             "Calls progress and checks for Ctrl-C during the run."},
-    Function{"WhatIfOptions", "Job", "what_if", "self", "Answer", "Answer(self._what_if({}, progress))", kAsks},
-    Function{"AnalyzeOptions", "Job", "analyze", "self", "Answer", "Answer(self._analyze({}, progress))", kAsks},
+    Function{"CheckOptions", "Job", "check", "self", "Answer", "Answer(self._check({}, progress))", ""},
+    Function{"SimulateOptions", "Job", "simulate", "self", "Answer", "Answer(self._simulate({}, progress, models))",
+             "models: your models of durations, in place of the built-in ones."},
+    Function{"WhatIfOptions", "Job", "what_if", "self", "Answer", "Answer(self._what_if({}, progress))", ""},
+    Function{"AnalyzeOptions", "Job", "analyze", "self", "Answer", "Answer(self._analyze({}, progress))", ""},
     Function{"ViewOptions", "Job", "view", "self, path: Text", "Answer",
              "Answer(self._view(path_of(path), {}, progress))",
              "path: the file. FILE.json is a timeline for https://ui.perfetto.dev; .dot, .graphml, .svg, .pdf and .png "
              "are graphs of one rank."},
-    Function{"RunOptions", "Job", "run", "self", "Answer", "Answer(self._run({}, progress))", kAsks},
-    Function{"DiffOptions", "Job", "diff", "self, other: Job", "Answer", "Answer(self._diff(other, {}, progress))",
-             kAsks},
+    Function{"RunOptions", "Job", "run", "self", "Answer", "Answer(self._run({}, progress))", ""},
+    Function{"DiffOptions", "Job", "diff", "self, other: Job", "Answer", "Answer(self._diff(other, {}, progress))", ""},
     Function{"EditOptions", "Job", "edit", "self", "Job", "Job(self._edit({}, progress))",
              "The job itself does not change. Job.made has the findings."},
     Function{"WriteOptions", "Job", "write", "self, path: Text", "Answer",
@@ -333,7 +331,7 @@ std::string python_function(const Function& function) {
       std::find_if(kVerbs.begin(), kVerbs.end(), [&](const Verb& v) { return v.name == function.options; });
   const size_t depth = function.scope.empty() ? 0 : 4;
   const std::string in(depth, ' '), deeper(depth + 4, ' ');
-  const bool watched = function.call.find("progress") != std::string_view::npos;
+  const auto passes = [&](std::string_view name) { return function.call.find(name) != std::string_view::npos; };
   std::string signature =
       fmt::format("def {}({}{}*", function.name, function.arguments, function.arguments.empty() ? "" : ", ");
   const auto parameter = [&](std::string text) {  // on one line
@@ -357,7 +355,8 @@ std::string python_function(const Function& function) {
     doc += "\n" + deeper + options::wrapped(in_python(text), 120, depth + 8) + (text.ends_with('.') ? "" : ".");
     if (options::is_list(row)) lists += fmt::format("\"{}\", ", name);
   }
-  if (watched) parameter("progress: Progress = None");
+  if (passes("models")) parameter("models: Models | None = None");
+  if (passes("progress")) parameter("progress: Progress = None");
   signature += fmt::format("){0}->{0}{1}:", kUnbroken, function.gives);
   signature = options::wrapped(signature, 116, depth + 8);
   std::replace(signature.begin(), signature.end(), kUnbroken, ' ');
@@ -380,6 +379,7 @@ std::string python_source() {
       "from __future__ import annotations\n\nimport os\n\nfrom . import _chakra\n"
       "from ._base import Answer, BaseJob, given, path_of, paths\n\nTYPE_CHECKING = False\nif TYPE_CHECKING:\n"
       "    from collections.abc import Callable, Sequence\n    from typing import Literal\n\n"
+      "    from ._models import Models\n\n"
       "    Text = str | os.PathLike[str]\n    Texts = Sequence[Text | float] | Text | float\n    Numbers = "
       "Sequence[int] | int\n    Progress = Callable[[float], bool | None] | None\n";
   std::string_view scope;
@@ -392,9 +392,9 @@ std::string python_source() {
                 "job.\n\n"
                 "    The first verb that needs the traces reads them; later verbs reuse them. progress(share) receives "
                 "the completed\n"
-                "    share of the work, 0 to 1. Return False to stop: the verb then raises Error with code 130. Other "
-                "Python threads\n"
-                "    run during a verb.\n    \"\"\"\n"
+                "    share of the work, 0 to 1, several times a second. Return False to stop: the verb then raises "
+                "Error with code\n"
+                "    130. Ctrl-C stops a verb, too. Other Python threads run during a verb.\n    \"\"\"\n"
               : fmt::format("\n\nclass {}:\n    \"\"\"`chakra {}`.\"\"\"\n", function.scope,
                             function.scope == "generate" ? "gen" : "calibrate");
     scope = function.scope;

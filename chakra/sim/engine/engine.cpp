@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "chakra/base/progress.h"
 #include "chakra/base/times.h"
 #include "chakra/sim/engine/collectives.h"
 #include "chakra/sim/engine/messages.h"
@@ -132,12 +133,13 @@ class Engine {
     const bool due = run_.report.events >= next_look_;
     if (!due && !run_.traffic) return false;
     if (run_.in.stop && run_.in.stop->load(std::memory_order_relaxed)) return true;
-    if (!due) return false;
-    if (run_.in.progress)
-      run_.in.progress(
-          {run_.report.events + (run_.traffic ? run_.traffic->events() : 0), nodes_done_, nodes_, run_.agenda.now});
-    next_look_ = run_.report.events + kEventsBetweenLooks;
-    return false;
+    if (due) {
+      if (run_.in.progress)
+        run_.in.progress(
+            {run_.report.events + (run_.traffic ? run_.traffic->events() : 0), nodes_done_, nodes_, run_.agenda.now});
+      next_look_ = run_.report.events + kEventsBetweenLooks;
+    }
+    return chakra::is_stopped();
   }
 
   // ---- a node: ready, started, finished ----------------------------------------------------------------------
