@@ -530,7 +530,8 @@ struct DiffOptions {
 
 /// The form of a written job: `chakra convert`.
 struct WriteOptions {
-  /// Output format (default: from the name of the output). One of json, jsonl, et, or text (ASTRA-sim 1.0, SimAI).
+  /// Output format (default: from the name of the output). One of json, jsonl, et, or text (ASTRA-sim 1.0, SimAI). Of a
+  /// network file: network (devices and links) or infragraph.
   std::string to = {};
 };
 

@@ -40,6 +40,7 @@ constexpr CommandRow kCommandRows[] = {
      "chakra gen step --preset llama3-405b --dp 1024 -o job         # 131,072 ranks in 16 classes\n"
      "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file\n"
      "chakra gen serve --model llama3-70b --tp 8 --batch 16 -o job  # prefill, a step of decode\n"
+     "chakra gen network fat-tree -o net.json --set ports=16        # a network by its blueprint\n"
      "chakra gen cases -o cases/ --num-npus 2                       # the named test cases",
      gen_syntax, false},
     {"replay", "Run a job for real, on the wall clock",
@@ -55,7 +56,8 @@ constexpr CommandRow kCommandRows[] = {
     {"info", "Summarize traces", "chakra info traces/trace.0.et", info_syntax},
     {"convert", "Convert traces to another format, without loss",
      "chakra convert trace.0.et -o trace.0.json\n"
-     "chakra convert traces/ -o lines --to jsonl     # lines.0.jsonl, lines.1.jsonl, ...",
+     "chakra convert traces/ -o lines --to jsonl     # lines.0.jsonl, lines.1.jsonl, ...\n"
+     "chakra convert net.yml -o net.json --to infragraph",
      convert_syntax},
     {"pack", "Put all ranks of a job into one indexed file",
      "chakra pack traces/ -o job.chakra --stats\n"

@@ -28,6 +28,14 @@ Result<int> run_serve(job::GenerateServeOptions& o, const Globals& globals) {
   return show_made(made, findings, globals);
 }
 
+Result<int> run_blueprint(const job::NetworkOptions& o, const Globals& globals) {
+  CHAKRA_TRY(keep_apart({}, {o.output}, globals.json));
+  CHAKRA_ASSIGN(const job::GeneratedNetwork made, job::generate_network(o));
+  CHAKRA_TRY(show(globals, made));
+  return 0;
+}
+
+Syntax blueprint_syntax() { return syntax_of<job::NetworkOptions>(run_blueprint); }
 Syntax step_syntax() { return syntax_of<job::GenerateStepOptions>(run_step); }
 Syntax serve_syntax() { return syntax_of<job::GenerateServeOptions>(run_serve); }
 
@@ -36,6 +44,7 @@ Syntax serve_syntax() { return syntax_of<job::GenerateServeOptions>(run_serve); 
 Syntax gen_syntax() {
   return {
       .below = {{"cases", "Generate the named Chakra test cases: one or two nodes each", gen_cases_syntax},
+                {"network", "Generate a network from a blueprint, as an InfraGraph file", blueprint_syntax},
                 {"serve", "Generate prefill and decode of a transformer, as a job by classes of ranks", serve_syntax},
                 {"step", "Generate a training step of a model, as a job by classes of ranks", step_syntax}}};
 }

@@ -9,6 +9,7 @@
 #include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
+#include "chakra/job/network.h"
 #include "chakra/job/paths.h"
 #include "chakra/view/view.h"
 
@@ -184,6 +185,15 @@ Result<ConvertedJob> convert_job(const ConvertOptions& o) {
   CHAKRA_TRY(options::check_call(o));
   ConvertedJob converted;
   converted.output = o.output;
+  if (is_network_form(o.to)) {
+    if (o.paths.size() != 1 || !o.from.empty())
+      return fail(Code::usage, "cli.usage", fmt::format("--to {} takes one network file, without --from", o.to));
+    CHAKRA_TRY(keep_apart(o.paths, {o.output}));
+    CHAKRA_ASSIGN(const int64_t ranks, convert_network(o.paths[0], o.to, o.output, converted.findings));
+    converted.outputs = {o.output};
+    converted.ranks = static_cast<size_t>(ranks);
+    return converted;
+  }
   Input in;
   CHAKRA_ASSIGN(in.job, foreign_job(o, converted.findings));
   if (!o.to.empty() && !io::find_format(o.to) && foreign::find(o.to)) {

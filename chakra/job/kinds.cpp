@@ -11,6 +11,7 @@
 #include "chakra/feed/feed.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/gen/gen.h"
+#include "chakra/infragraph/infragraph.h"
 #include "chakra/io/io.h"
 #include "chakra/job/analyze.h"
 #include "chakra/job/calibrate.h"
@@ -23,6 +24,7 @@
 #include "chakra/job/import.h"
 #include "chakra/job/installation.h"
 #include "chakra/job/link.h"
+#include "chakra/job/network.h"
 #include "chakra/job/pack.h"
 #include "chakra/job/replay.h"
 #include "chakra/job/replay_outputs.h"
@@ -87,6 +89,18 @@ Table columns_of_traces() {
 Table edge_kinds() { return list_rows("edge kind", trace::kEdgeKinds); }
 Table policies() { return list_rows("policy", feed::kPolicies); }
 Table presets() { return list_rows("preset", gen::kPresets); }
+
+Table blueprints() {
+  Table table = columns({"blueprint", "what it is", "parameters"});
+  for (const infragraph::Blueprint& row : infragraph::kBlueprints) {
+    std::string parameters;
+    for (const infragraph::Parameter& p : row.parameters)
+      parameters += fmt::format("{}{}={}: {} ({} to {})", parameters.empty() ? "" : "; ", p.name, p.value, p.meaning,
+                                p.least, p.most);
+    table.rows.push_back({std::string(row.name), std::string(row.description), parameters});
+  }
+  return table;
+}
 
 Table blocks() {
   Table table = columns({"block", "where", "what it is", "model that has it", "its operators there"});
@@ -240,6 +254,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(ExaminedFiles()); },
     [] { return answer_of(RepairedContainer()); },
     [] { return answer_of(CaseOptions()); },
+    [] { return answer_of(GeneratedNetwork()); },
     [] { return answer_of(ServeJob()); },
     [] { return answer_of(StepJob()); },
     [] { return answer_of(ImportedJob()); },
@@ -275,6 +290,7 @@ Table results() {
 constexpr KindRow kKindRows[] = {
     {"analyses", "answers of 'chakra analyze'", analyses},
     {"blocks", "building blocks of models of 'chakra gen step'", blocks},
+    {"blueprints", "networks of 'chakra gen network', and their parameters", blueprints},
     {"changes", "changes of 'chakra whatif'", changes},
     {"checks", "rules of 'chakra check'", checks},
     {"collectives", "algorithms of collectives, and their costs", collectives},

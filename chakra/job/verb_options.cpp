@@ -40,7 +40,7 @@ Options rows_of(ConvertOptions& o) {
   return {
       required({"paths",
                 &o.paths,
-                "Traces in any format, or one file of another tool",
+                "Traces in any format, or one file of another tool, or a network file",
                 "IN...",
                 {},
                 "Files, a prefix (PREFIX.<rank>.et), a folder, a container, or a job by classes (ranks.json). 'chakra "
@@ -62,7 +62,8 @@ Options rows_of(ConvertOptions& o) {
        "Output format (default: from the name of the output)",
        "FORM",
        {},
-       "One of " + known_forms(true) + ", or text (ASTRA-sim 1.0, SimAI)."}};
+       "One of " + known_forms(true) +
+           ", or text (ASTRA-sim 1.0, SimAI). Of a network file: network (devices and links) or infragraph."}};
 }
 
 Options rows_of(DiffOptions& o) {

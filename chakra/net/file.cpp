@@ -1,6 +1,7 @@
 // Network files: which form they have, and what holds in each form (docs/reference/formats/network.md).
 #include <fmt/core.h>
 
+#include "chakra/infragraph/infragraph.h"
 #include "chakra/net/file_parts.h"
 
 namespace chakra::net {
@@ -50,6 +51,7 @@ Result<Fabric> parse_fabric(const Spec& spec, Findings* findings) {
   const ShapeRow* shape = topology && topology->kind == Spec::Kind::scalar ? find_shape(topology->scalar) : nullptr;
   const auto fabric_of = [&]() -> Result<Fabric> {
     if (shape) return parse_shape(spec, *shape);
+    if (!topology && infragraph::is_infragraph(spec)) return parse_infragraph(spec, findings);
     if (spec.find("links") && !topology) return parse_graph(spec);
     return parse_dimensions(spec, findings);
   };

@@ -16,6 +16,7 @@ inline constexpr int64_t kMostRanks = int64_t{1} << 24;
 Result<Fabric> parse_dimensions(const Spec& spec, Findings* findings);
 Result<Fabric> parse_shape(const Spec& spec, const ShapeRow& row);
 Result<Fabric> parse_graph(const Spec& spec);
+Result<Fabric> parse_infragraph(const Spec& spec, Findings* findings);
 
 /// Read GB/s of 2^30 bytes, or ns. Errors: net.file.value.
 Result<double> read_bandwidth(const Spec& spec);

@@ -397,6 +397,13 @@ Result<Fabric> load_fabric(const std::string& path, Findings* findings = nullptr
 Result<void> check_routing(const Fabric& fabric);
 Result<Fabric> parse_fabric(const Spec& spec, Findings* findings = nullptr);
 
+/// Return the network as a file: as a graph of devices and links, or as InfraGraph, with an XPU per rank and a switch
+/// per switch. Names (only of a graph), rates and latencies read back as they are. Findings: net.file.lost, for
+/// properties that the form has no place for. Errors: net.graph.large above 2^18 links; net.infragraph.direction for a
+/// link of an InfraGraph file whose way back differs.
+Result<std::string> to_graph_file(const Fabric& fabric, Findings& findings);
+Result<std::string> to_infragraph_file(const Fabric& fabric, Findings& findings);
+
 // ---- messages over shared links --------------------------------------------------------------------
 // A caller with other events drives both networks in the same way:
 //
