@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "chakra/facade/facade.h"
+#include "chakra/facade/calls.h"
 #include "chakra/feed/feed.h"
 #include "chakra/io/io.h"
 

@@ -294,7 +294,9 @@ std::optional<int64_t> known(int64_t number) { return number < 0 ? std::nullopt 
 view::Text text_of(const ExaminedFiles&) { return {kFilesText}; }
 
 answer::Answer answer_of(const ExaminedFiles& folder) {
-  constexpr std::array kFolder{column<&ExaminedFiles::path>("path", Unit::none, "the file or folder")};
+  constexpr std::array kFolder{
+      column<ExaminedFiles>("ok", Unit::none, "no finding is an error", [](const auto& f) { return f.ok(); }),
+      column<&ExaminedFiles::path>("path", Unit::none, "the file or folder")};
   constexpr std::array kFiles{
       column<&ExaminedFile::name>("name", Unit::none, "its name"),
       column<ExaminedFile>("kind", Unit::none, "kind of file",

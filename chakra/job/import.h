@@ -32,8 +32,7 @@ struct ImportedJob {
   int64_t nodes = 0;
   std::vector<std::string> outputs;  ///< by rank
   Findings findings;
-  FilesTogether<AtomicFile> files;   ///< the outputs; a caller may add files
-  std::optional<AtomicFile> report;  ///< an empty file; created before the other files: a wrong path fails early
+  FilesTogether<AtomicFile> files;  ///< the outputs; a caller may add files
 
   /// Publish all files, or no file. Errors: base.file.write.
   Result<void> commit() { return files.commit(); }
