@@ -76,7 +76,7 @@ Options part_rows(ReplayOptions& o) {
   dry.excludes = "--flows";
   return {
       std::move(dry),
-      {"--steps", &s.steps, "Only these training steps, by the numbers in ProfilerStep#N", "FIRST:COUNT"},
+      {"--steps", options::steps_form(s.steps), "Run only the ProfilerSteps A to B, inclusive", "A:B"},
       {"--subgraph", &s.subgraph, "Only nodes of this name and their callees", "NAME"},
       separated(
           {"--allow-ops",
