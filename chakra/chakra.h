@@ -5,11 +5,13 @@
 //   Result<Answer> run = job->simulate({.network = "network.yml"});
 //   int64_t makespan = run->whole("makespan_ps").value_or(0);
 //
-// Three kinds of verbs: open, link, generate and Job::edit make a job; check, simulate, what_if, analyze, run and diff
-// query a job, and return values and tables; write writes files. The command `chakra` has the same verbs and options.
+// Three kinds of verbs: open, link, generate, import_workload and Job::edit make a job; check, simulate, what_if,
+// analyze, run, diff and info query a job, and return values and tables; write, convert, pack, unpack and view write
+// files. The command `chakra` is made of these verbs alone.
 // Times are picoseconds in int64_t, except where a name has another unit.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -94,8 +96,15 @@ class CHAKRA_API Answer {
   std::vector<std::string> tables() const;  ///< keys of the tables present
   const std::vector<Finding>& findings() const;
 
+  /// Return the error of a run that was stopped or has a wrong result, if Control::partial asked for such an answer.
+  const std::optional<Error>& failure() const;
+
   std::string to_text() const;  ///< the text that the command prints
+  /// Return a table with all rows and columns. Errors: cli.usage for a table that this answer lacks.
+  Result<std::string> to_text(std::string_view table) const;
   std::string to_json() const;  ///< the JSON of --json. Cost: memory for the whole text
+  /// Write the JSON in pieces. Errors: as for `write`.
+  Result<void> to_json(Result<void> (*write)(void* user, std::string_view piece), void* user = nullptr) const;
   /// Write the answer in the form "json", "txt" or "csv". Without a form, the ending .txt or .csv selects the form, and
   /// any other ending means JSON. CSV: for PREFIX.csv, a file PREFIX.<table>.csv for each table. Each file appears
   /// whole, or none does. Errors: base.file.*; cli.usage for another form, and for CSV of an answer without tables.
@@ -108,12 +117,20 @@ class CHAKRA_API Answer {
 
 // ---- jobs ------------------------------------------------------------------------------------------------------
 
-/// Progress and cancellation of a long call.
+/// How a call runs, and where the answer goes beside the caller.
 struct Control {
   /// Called repeatedly, on the thread of the caller. `share` is the completed part of the work, 0 to 1. Return false to
-  /// stop the call: the call then returns an Error with Code::interrupted, never a partial answer.
+  /// stop the call: the call then returns an Error with Code::interrupted, and a partial answer only with `partial`.
   bool (*progress)(void* user, double share) = nullptr;
   void* user = nullptr;
+  std::atomic<bool>* stop = nullptr;  ///< true stops the call likewise: for signal handlers and other threads
+  /// Files for the answer, none of which may be an input: JSON, and PREFIX.<table>.csv for each table (diff of
+  /// contents: the rows, as this one file). These files and the files of the call appear together, or none of them
+  /// does. json "-": the caller prints the JSON.
+  std::string json = {}, csv = {};
+  bool brief = false;  ///< omit tables that to_text() does not show, unless there are files for the answer
+  /// Return the answer of a run that was stopped, is stuck or misses `max_error`; Answer::failure() has the error.
+  bool partial = false;
 };
 
 /// A collective at the arrival of the last member.
@@ -161,6 +178,7 @@ class CHAKRA_API Job {
   Result<Answer> analyze(const AnalyzeOptions& options = {}, Control control = {}) const;
   Result<Answer> diff(const Job& other, const DiffOptions& options = {}, Control control = {}) const;
   Result<Answer> run(const RunOptions& options = {}, Control control = {}) const;  ///< for real, on this machine
+  Result<Answer> info(Control control = {}) const;                                 ///< ranks, nodes and their kinds
 
   /// Return a job with fewer or more ranks. made().findings() of the new job has the findings.
   Result<Job> edit(const EditOptions& options, Control control = {}) const;
@@ -178,9 +196,12 @@ class CHAKRA_API Job {
   std::shared_ptr<struct JobData> data_;
 };
 
+struct OpenOptions {
+  bool keep = true;  ///< keep the traces in memory for further verbs; else each verb reads only the traces it needs
+};
 /// Open a prefix (PREFIX.<rank>.et), a folder, a container, one trace, or a job by classes (ranks.json). Only names are
 /// inspected: the first verb that reads a damaged file fails. Errors: as for io::find_ranks, such as `io.job.none`.
-CHAKRA_API Result<Job> open(const std::string& path);
+CHAKRA_API Result<Job> open(const std::string& path, OpenOptions options = {});
 /// Link recordings of one rank (host trace, device trace or both, in any order), or folders with the recordings of a
 /// job. Without `options.output`, traces stay in memory. Errors: as for `chakra link`.
 CHAKRA_API Result<Job> link(const std::vector<std::string>& recordings, const LinkOptions& options = {},
@@ -188,18 +209,50 @@ CHAKRA_API Result<Job> link(const std::vector<std::string>& recordings, const Li
 /// Generate a training step or a serving step of a model. Errors: as for `chakra gen`.
 CHAKRA_API Result<Job> generate(const StepOptions& options, Control control = {});
 CHAKRA_API Result<Job> generate(const ServeOptions& options, Control control = {});
+/// Write the named test cases, each a job of one or two nodes per rank. Errors: as for `chakra gen cases`.
+CHAKRA_API Result<Answer> generate(const CasesOptions& options, Control control = {});
+CHAKRA_API Result<Answer> generate(const BlueprintOptions& options, Control control = {});
+/// Import a workload of another tool as traces. Errors: as for `chakra import`.
+CHAKRA_API Result<Job> import_workload(const std::string& file, const ImportOptions& options, Control control = {});
 /// Fit a device file to measured kernels, or a network file to measured collectives, and write the file. Errors: as for
 /// `chakra calibrate`.
-CHAKRA_API Result<Answer> calibrate(const CalibrateDeviceOptions& options);
-CHAKRA_API Result<Answer> calibrate(const CalibrateNetworkOptions& options);
+CHAKRA_API Result<Answer> calibrate(const CalibrateDeviceOptions& options, Control control = {});
+CHAKRA_API Result<Answer> calibrate(const CalibrateNetworkOptions& options, Control control = {});
+
+// ---- files -----------------------------------------------------------------------------------------------------
+
+/// Check several jobs, and dumps of PyTorch's flight recorder: a folder of dumps is a job, and single dumps are one
+/// job together. Errors: as for Job::check; broken rules are findings, and the value "ok" is then false.
+CHAKRA_API Result<Answer> check(const std::vector<std::string>& paths, const CheckOptions& options = {},
+                                Control control = {});
+/// Convert jobs, or a file of another tool, to another format. Errors: as for `chakra convert`.
+CHAKRA_API Result<Answer> convert(const std::vector<std::string>& paths, const ConvertOptions& options,
+                                  Control control = {});
+/// Put jobs into a container, or (with `stats` and without an output) read the statistics of a container. With `stats`,
+/// to_text() has the statistics as well. Errors: as for `chakra pack`.
+CHAKRA_API Result<Answer> pack(const std::vector<std::string>& paths, const PackOptions& options, Control control = {});
+/// Extract the ranks of a container into files. Errors: as for `chakra unpack`.
+CHAKRA_API Result<Answer> unpack(const std::string& container, const UnpackOptions& options, Control control = {});
+/// Draw like Job::view(), also the CSV of issue and callback lines of a simulator.
+CHAKRA_API Result<Answer> view(const std::string& path, const std::string& output, const ViewOptions& options = {},
+                               Control control = {});
+/// Diagnose a file or a folder, or (without a path) this installation. The value "ok" is false if anything is wrong.
+/// Errors: as for `chakra doctor`.
+CHAKRA_API Result<Answer> doctor(const std::string& path = {}, const DoctorOptions& options = {}, Control control = {});
+
+// ---- the library -----------------------------------------------------------------------------------------------
+
+/// Limit all later calls to this number of cores; 0: all cores of the machine. Must not be called during another call.
+CHAKRA_API void use_cores(int cores);
 
 /// Run the command `chakra` with the arguments of main(). Prints, and handles SIGINT and SIGPIPE. Returns the exit
 /// code.
 CHAKRA_API int command(int argc, char** argv);
 
-/// Return the names that an option accepts: names("devices"), names("models"). Errors: cli.usage for a kind that
-/// `chakra list` does not have.
+/// Return the names that an option accepts: names("devices"), names("models"). Errors: cli.usage for an unknown kind.
 CHAKRA_API Result<std::vector<std::string>> names(std::string_view kind);
+/// Return the table of a kind, such as list("devices"); without a kind, the kinds. Errors: cli.usage.
+CHAKRA_API Result<Answer> list(std::string_view kind = {}, Control control = {});
 
 }  // namespace v1
 }  // namespace chakra

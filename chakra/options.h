@@ -23,6 +23,7 @@ enum class Congestion : uint8_t { closed, fluid, packet, auto_ };
 enum class Transfers : uint8_t { recorded, simulated };
 enum class Unrecorded : uint8_t { scale, keep };
 enum class Launched : uint8_t { all, steps, before_last_step };
+enum class From : uint8_t { traces, csv };
 enum class Only : uint8_t { all, comm, compute, device };
 enum class Start : uint8_t { recorded, together };
 
@@ -55,6 +56,8 @@ struct LinkOptions {
 
 /// A training step to generate: `chakra gen step`.
 struct StepOptions {
+  /// The folder to write the job to
+  std::string output = {};
   /// Start from a known model and its ranks (chakra list presets). {tiny,llama3-8b,llama3-70b,llama3-405b,gpt3-175b}.
   std::string preset = {};
   /// A known model (chakra list models), or a config.json
@@ -174,10 +177,16 @@ struct StepOptions {
   std::optional<double> efficiency = {};
   /// Memory of the device in GiB, for --stats. Default: the memory of --device, else 80. 0 or more.
   std::optional<double> device_memory_gib = {};
+  /// Print parameters, FLOPs, communication and memory. With --stats, -o is optional.
+  bool stats = false;
+  /// Write step.<rank>.et for every rank, instead of one trace per class
+  bool all_ranks = false;
 };
 
 /// A serving step to generate: `chakra gen serve`.
 struct ServeOptions {
+  /// The folder to write the job to
+  std::string output = {};
   /// A known model (chakra list models), or a config.json
   std::string model = {};
   /// Prompt lengths in tokens; one number applies to all of --batch. With --prompts false: context lengths at the first
@@ -260,6 +269,57 @@ struct ServeOptions {
   std::optional<double> efficiency = {};
   /// Memory of the device in GiB, for --stats. Default: the memory of --device, else 80. 0 or more.
   std::optional<double> device_memory_gib = {};
+  /// Print parameters, FLOPs, communication and memory. With --stats, -o is optional.
+  bool stats = false;
+  /// Write serve.<rank>.et for every rank, instead of one trace per class
+  bool all_ranks = false;
+};
+
+/// Named test cases to generate: `chakra gen cases`.
+struct CasesOptions {
+  /// Folder for <case>.<rank>.et
+  std::string output = {};
+  /// Number of ranks. 1 to 1048576.
+  int64_t num_npus = 1;
+  /// Time of a computation in us. 0 or more.
+  int64_t default_runtime = 5;
+  /// Bytes of a load, store or message. 0 or more.
+  uint64_t default_tensor_size = 1024;
+  /// Bytes of a collective. 0 or more.
+  uint64_t default_comm_size = 65536;
+};
+
+/// A network to generate from a blueprint: `chakra gen network`.
+struct BlueprintOptions {
+  /// Blueprint to build (chakra list blueprints)
+  std::string blueprint = {};
+  /// InfraGraph file to write
+  std::string output = {};
+  /// Parameter, or bandwidth or latency of a link.
+  std::vector<std::string> set = {};
+};
+
+/// A workload of another tool: `chakra import`.
+struct ImportOptions {
+  /// Prefix of PREFIX.<rank>.et; or a folder, for trace.<rank>.et
+  std::string output = {};
+  /// Write a folder with one trace per class of identical ranks (ranks.json)
+  bool classes = false;
+  /// Format of the file (default: detected from the contents). {text,flexflow,msccl,feeder-json,linked-json}.
+  std::string from = {};
+  /// text: ranks in each dimension of the network, innermost first: 8,8. 1 or more.
+  std::vector<int64_t> dims = {};
+  /// text: number of ranks, if neither --dims nor the file gives it. 1 or more.
+  int64_t num_npus = 0;
+  /// text: training iterations. 1 or more.
+  int64_t num_passes = 1;
+  /// text, flexflow: time unit of the file. Default: us for ASTRA-sim text, ns for SimAI and ms for FlexFlow.
+  /// {ns,us,ms,s}.
+  std::string time_unit = {};
+  /// msccl: bytes of the collective. 1 or more.
+  uint64_t coll_size = 1048576;
+  /// msccl: time of each reduction and copy, such as 7us
+  std::string default_simulated_run_time = "0us";
 };
 
 /// Which ranks a job has.
@@ -341,6 +401,10 @@ struct SimulateOptions {
   /// graph with recorded transfers, and compares the total with the measured time. The result is written in either
   /// case. 0 to 1e+06.
   std::optional<double> max_error = {};
+  /// With --compat: print ASTRA-sim's output lines
+  bool astra_output = false;
+  /// Write a timeline for https://ui.perfetto.dev
+  std::string timeline = {};
 };
 
 /// What to change: `chakra whatif`.
@@ -428,12 +492,16 @@ struct AnalyzeOptions {
   /// Device operations to include, by the time of their launch. all: launched at any time. steps: launched before the
   /// last ProfilerStep ends. before-last-step: launched before the last ProfilerStep begins.
   Launched launched = Launched::all;
+  /// Draw the worst imbalance of collective sizes across ranks
+  std::string svg = {};
 };
 
 /// A timeline or a figure of a job: `chakra view`.
 struct ViewOptions {
   /// Output format, if the extension does not select it. {timeline,dot,graphml,svg,pdf,png}.
   std::string to = {};
+  /// Kind of PATH, if its extension does not show it
+  std::optional<From> from = {};
   /// Only this rank; a graph shows one rank. 0 to 1073741824.
   std::optional<int64_t> rank = {};
   /// Only these ranks, for example 0:8 (the first eight) or 0,2,5
@@ -448,6 +516,10 @@ struct ViewOptions {
   bool group = false;
   /// Largest number of boxes with --group. 2 to 1000.
   uint64_t boxes = 30;
+  /// CSV: number of ranks; a higher rank is an error. 1 to 1073741824.
+  int64_t num_npus = 0;
+  /// CSV: ticks per second, such as 1.5GHz; MHz without unit. Default: a tick is a nanosecond (1GHz).
+  std::string npu_frequency = {};
 };
 
 /// How to run a job for real: `chakra replay`.
@@ -518,6 +590,18 @@ struct RunOptions {
   int64_t num_replays = 1;
   /// Compare the times with the recorded times. The output has the tables of 'chakra diff --timing'.
   bool compare = false;
+  /// Write the traces with the times of the last run as PREFIX.<rank>.et
+  std::string output = {};
+  /// Write a timeline for https://ui.perfetto.dev. In file names, {rank} stands for the rank of a process. Under a
+  /// launcher, each rank needs a separate file.
+  std::string timeline = {};
+  /// Write the flows between ranks, without running the job. Each flow lists the flows that it depends on. The file is
+  /// CSV, or JSON if its name ends in .json.
+  std::string flows = {};
+  /// With --flows: network for which algorithms are selected. Default: all ranks at one switch.
+  std::string network = {};
+  /// With --flows: algorithms (chakra list collectives)
+  std::string collectives = {};
 };
 
 /// How to compare two jobs: `chakra diff`.
@@ -526,13 +610,58 @@ struct DiffOptions {
   std::optional<double> threshold = {};
   /// Smallest share of the total time, in percent, that --threshold considers. 0 to 100.
   double least_share = 1;
+  /// Compare the measured times of two runs of the same job
+  bool timing = false;
 };
 
-/// The form of a written job: `chakra convert`.
+/// The form of a written job.
 struct WriteOptions {
   /// Output format (default: from the name of the output). One of json, jsonl, et, or text (ASTRA-sim 1.0, SimAI). Of a
   /// network file: network (devices and links) or infragraph.
   std::string to = {};
+};
+
+/// Formats of a conversion: `chakra convert`.
+struct ConvertOptions {
+  /// File to write; for several ranks, a prefix or a folder. A name that ends in .gz or .zst selects compression.
+  std::string output = {};
+  /// Input format (default: detected from the contents). One of json, jsonl, eg, et, or a format of 'chakra import'.
+  std::string from = {};
+  /// Output format (default: from the name of the output). One of json, jsonl, et, or text (ASTRA-sim 1.0, SimAI).
+  std::string to = {};
+};
+
+/// How to write a container: `chakra pack`.
+struct PackOptions {
+  /// Container to write
+  std::string output = {};
+  /// Add the ranks to an existing container; its blocks stay unchanged
+  bool append = false;
+  /// Show the bytes of each rank, and the bytes read to load a rank
+  bool stats = false;
+  /// Nodes per packed group. Larger groups compress better; smaller groups are faster to search. 1 to 16777216.
+  int64_t group = 128;
+};
+
+/// Parts of a container to extract: `chakra unpack`.
+struct UnpackOptions {
+  /// Folder for trace.<rank>.et
+  std::string output = {};
+  /// Only these ranks. 0 or more.
+  std::vector<int64_t> ranks = {};
+  /// Only these nodes of each rank: first node (from 0) and count
+  std::string nodes = {};
+  /// Format: et, json or jsonl; append .gz or .zst to compress the files
+  std::string to = "et";
+};
+
+/// What to diagnose: `chakra doctor`.
+struct DoctorOptions {
+  /// Truncate a damaged container after its last index. The container keeps all data from before the interrupted
+  /// append.
+  bool repair = false;
+  /// Show the location of each 'chakra replay' plugin, or how to build it
+  bool plugins = false;
 };
 
 /// Measured kernels, and the device file to make of them: `chakra calibrate device`.
@@ -570,6 +699,9 @@ struct CalibrateNetworkOptions {
 CHAKRA_API Result<void> set(LinkOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(StepOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(ServeOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(CasesOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(BlueprintOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(ImportOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(EditOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(CheckOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(SimulateOptions& options, std::string_view name, const std::string& text);
@@ -579,6 +711,10 @@ CHAKRA_API Result<void> set(ViewOptions& options, std::string_view name, const s
 CHAKRA_API Result<void> set(RunOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(DiffOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(WriteOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(ConvertOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(PackOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(UnpackOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(DoctorOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(CalibrateDeviceOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(CalibrateNetworkOptions& options, std::string_view name, const std::string& text);
 

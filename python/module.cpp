@@ -65,6 +65,20 @@ Answer calibrate_file(const Given& given) {
   return Watch(std::nullopt).run([&](Control) { return calibrate(options); });
 }
 
+/// A verb that takes a path or several paths.
+template <class Made, class Path, class Options>
+auto of_path(Result<Made> (*verb)(const Path&, const Options&, Control)) {
+  return [verb](const Path& path, const Given& given, Progress progress) {
+    const auto options = options_of<Options>(given);
+    return Watch(progress).run([&](Control control) { return verb(path, options, control); });
+  };
+}
+template <class Options>
+Answer generate_files(const Given& given, Progress progress) {
+  const auto options = options_of<Options>(given);
+  return Watch(progress).run([&](Control control) { return generate(options, control); });
+}
+
 void add_jobs(nb::module_& m) {
   nb::class_<Job>(m, "Job")
       .def(nb::init<const Job&>())
@@ -86,10 +100,19 @@ void add_jobs(nb::module_& m) {
       .def("_analyze", verb(&Job::analyze))
       .def("_run", verb(&Job::run))
       .def("_edit", verb(&Job::edit))
+      .def("_info", [](const Job& job) { return Watch(std::nullopt).run([&](Control c) { return job.info(c); }); })
       .def("_diff", &diff)
       .def("_view", &draw)
       .def("_write", &write);
   m.def("open", [](const std::string& path) { return value(open(path)); });
+  m.def("generate_cases", &generate_files<CasesOptions>);
+  m.def("generate_network", &generate_files<BlueprintOptions>);
+  m.def("import_workload", of_path(&import_workload));
+  m.def("convert", of_path(&convert));
+  m.def("pack", of_path(&pack));
+  m.def("unpack", of_path(&unpack));
+  m.def("doctor", of_path(&doctor));
+  m.def("list", [](std::string_view kind) { return value(list(kind)); });
   m.def("link", &link_all);
   m.def("generate_step", &generate_job<StepOptions>);
   m.def("generate_serve", &generate_job<ServeOptions>);

@@ -70,7 +70,7 @@ def main():
         with open(where("net.yml"), "w", encoding="utf-8") as file:
             file.write("topology: [Switch]\nnpus_count: [2]\nbandwidth: [1]\nlatency: [1000]\n")
         said = run(where("job", "link_and_simulate"), os.path.join(examples, "traces", "ddp_gloo_2ranks"), where("traces"), where("net.yml"))
-        for wanted in ("rank 0: ", "rank 1: ", "  self-replay    ", ": 2 ranks on a ", "finished after "):
+        for wanted in ("rank 0: ", "rank 1: ", "  self-check     ", ": 2 ranks on a ", "finished after "):
             expect(said, wanted, "link_and_simulate")
         asked = subprocess.run([where("job", "ask"), where("traces"), where("net.yml")], text=True, capture_output=True, check=False)
         for wanted in ("2 ranks", "makespan ", "a rank ends after "):

@@ -80,8 +80,8 @@ def main():
             for key in ("matched_host_ops", "attached_device_ops", "comm_nodes", "comm_bytes"):
                 if report[key] != args.copies * single[key]:
                     sys.exit(f"link_bench: {key} is {report[key]}, not {args.copies} times {single[key]}")
-            if abs(report["self_replay_error"]) > 0.01:
-                sys.exit(f"link_bench: the self-replay is off by {report['self_replay_error']}")
+            if abs(report["self_check_error"]) > 0.01:
+                sys.exit(f"link_bench: the self-check is off by {report['self_check_error']}")
         if len(answers) > 1:
             sys.exit("link_bench: two runs gave two answers")
         floor = bare_parse(args.bin + "/link_bench", many)

@@ -6,24 +6,15 @@
 #include "chakra/cli/cli.h"
 
 namespace chakra::cli {
-namespace {
 
-std::vector<std::string> tables_of(const answer::Answer& answer) {
-  std::vector<std::string> names;
-  for (const answer::Table& table : answer.tables())
-    if (table.present && table.rows > 0) names.push_back(table.key);
-  return names;
+Control Globals::control(const std::string& csv) const {
+  return {.json = json, .csv = csv, .brief = all.empty() && json.empty(), .partial = true};
 }
-
-}  // namespace
 
 Result<void> check_table(const std::string& table, const std::vector<std::string>& words) {
   if (table.empty()) return {};
   const std::string command = fmt::format("{}", fmt::join(words, " "));
-  std::vector<std::string> known;
-  for (const answer::Answer& schema : job::schemas_of(command))
-    for (const answer::Table& each : schema.tables())
-      if (std::find(known.begin(), known.end(), each.key) == known.end()) known.push_back(each.key);
+  const std::vector<std::string> known = facade::tables_of(command);
   if (std::find(known.begin(), known.end(), table) != known.end()) return {};
   if (known.empty())
     return fail(Code::usage, "cli.usage", fmt::format("--all: the answer of 'chakra {}' has no tables", command));
@@ -32,35 +23,45 @@ Result<void> check_table(const std::string& table, const std::vector<std::string
                           fmt::join(known, ", ")));
 }
 
-Result<void> print_answer(const answer::Answer& answer, const view::Text& text, const std::string& table) {
-  if (table.empty()) {
-    print(view::to_text(answer, text));
+namespace {
+
+Result<void> print_answer(const Globals& globals, const Answer& answer) {
+  if (globals.json == "-") {
+    if (!globals.all.empty())
+      print_error(facade::to_text({options::no_effect("--all", "--json - prints the whole answer")}));
+    return answer.to_json([](void*, std::string_view piece) -> Result<void> {
+      print(piece);
+      return {};
+    });
+  }
+  if (globals.all.empty()) {
+    print(answer.to_text());
     return {};
   }
-  const answer::Table* const found = answer.table(table);
-  if (!found)
-    return fail(
-        Code::usage, "cli.usage",
-        fmt::format("--all: this answer has no table {}; it has {}", table, fmt::join(tables_of(answer), ", ")));
-  print(view::to_text(answer, *found));
+  CHAKRA_ASSIGN(const std::string table, answer.to_text(globals.all));
+  print(table);
   return {};
 }
 
-Result<void> show(const Globals& globals, const answer::Answer& answer, const view::Text& text, job::Outputs files) {
-  CHAKRA_TRY(add_answer(files, globals.json, answer));
-  CHAKRA_TRY(files.commit());
-  if (globals.json != "-") return print_answer(answer, text, globals.all);
-  if (!globals.all.empty()) print_error(to_text({job::no_effect("--all", "--json - prints the whole answer")}, ""));
-  return print_json(answer);
+}  // namespace
+
+Result<int> show(const Globals& globals, const Answer& answer) {
+  const Result<void> printed = print_answer(globals, answer);
+  if (answer.failure()) return Failure(*answer.failure());
+  CHAKRA_TRY(printed);
+  return answer.whole("ok") == 0 ? static_cast<int>(Code::bad_input) : 0;
+}
+Result<int> show(const Globals& globals, const Result<Answer>& answer) {
+  if (!answer) return Failure(answer.error());
+  return show(globals, *answer);
+}
+Result<int> show(const Globals& globals, const Result<Job>& job) {
+  if (!job) return Failure(job.error());
+  return show(globals, job->made());
 }
 
-Result<void> show_words(const std::string& json_path, const answer::Answer& answer, const std::string& words) {
-  job::Outputs files;
-  CHAKRA_TRY(add_answer(files, json_path, answer));
-  CHAKRA_TRY(files.commit());
-  if (json_path == "-") return print_json(answer);
-  print(words);
-  return {};
+options::Option csv_option(std::string& csv, std::string help, std::string_view value) {
+  return {"--csv", &csv, std::move(help), value};
 }
 
 }  // namespace chakra::cli

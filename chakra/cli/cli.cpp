@@ -35,13 +35,6 @@ void print_error(std::string_view text) {
 
 int exit_code_of(int exit_code) { return output_lost ? report(*std::exchange(output_lost, std::nullopt)) : exit_code; }
 
-Result<void> print_json(const answer::Answer& answer) {
-  return answer::write_json(answer, [](std::string_view piece) -> Result<void> {
-    print(piece);
-    return {};
-  });
-}
-
 namespace {
 
 /// Called by the name of a command of mlcommons/chakra.

@@ -2,6 +2,7 @@
 // the command line.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,22 +12,15 @@
 #include <utility>
 #include <vector>
 
-#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
-#include "chakra/job/job.h"
+#include "chakra/chakra.h"
+#include "chakra/facade/facade.h"
 #include "chakra/options/options.h"
-#include "chakra/result/result.h"
-#include "chakra/view/view.h"
 
 namespace chakra::cli {
 
-using job::add_answer;
-using job::add_csv;
-using job::add_text;
-using job::job_files;
-using job::keep_apart;
+using facade::rows_of;
 using options::required;
-using view::to_text;
 
 /// Options of every subcommand.
 struct Globals {
@@ -34,6 +28,9 @@ struct Globals {
   std::string all;            ///< a table of the answer to print in full; "": no table
   int64_t jobs = 0;           ///< cores; 0: all
   uint64_t max_unpacked = 0;  ///< bytes; 0: the default
+
+  /// Return where and how a call of the library puts its answer. `csv`: a prefix; "": no tables.
+  Control control(const std::string& csv = {}) const;
 };
 options::Options rows_of(Globals& globals);
 
@@ -51,21 +48,25 @@ struct Syntax {
   std::function<Result<void>()> settle = {};  ///< derives options from other options, before the check
   std::vector<BelowRow> below = {};           ///< one of these must follow; all other members are then empty
 };
-/// Adapt a function that returns Result<void> to Syntax::run: exit code 0 unless there is an error.
-template <class Run>
-std::function<Result<int>(const Globals&)> exits_with_zero(Run run) {
-  return [run = std::move(run)](const Globals& globals) -> Result<int> {
-    CHAKRA_TRY(run(globals));
-    return 0;
-  };
-}
-/// Return the syntax of a subcommand with options of type Asked, which are passed to `run`.
-template <class Asked, class Run>
-Syntax syntax_of(Run run) {
+/// Arguments of a subcommand and the options of a call of the library.
+template <class Options>
+struct With {
+  std::string path = {};                ///< the first argument
+  std::vector<std::string> paths = {};  ///< the same, of subcommands that take several
+  std::string other = {};               ///< the second argument, or the output
+  std::string csv = {};
+  Options options = {};
+};
+/// Return the syntax of a subcommand with options of type Asked, which are passed to `run`. `rows`: of an Asked.
+template <class Asked, class Rows, class Run>
+Syntax syntax_of(Rows rows, Run run) {
   auto asked = std::make_shared<Asked>();
-  return {.rows = rows_of(*asked),
+  return {.rows = rows(*asked),
           .run = [asked, run](const Globals& globals) -> Result<int> { return run(*asked, globals); }};
 }
+/// Return the row of --csv.
+options::Option csv_option(std::string& csv, std::string help = "Write the tables as PREFIX.<table>.csv",
+                           std::string_view value = "PREFIX");
 
 struct CommandRow {
   std::string_view name;
@@ -110,23 +111,14 @@ void print_error(std::string_view text);
 /// Return the exit code of a command that would end with `exit_code`: 3, with a message on stderr, if standard output
 /// did not accept all printed text.
 int exit_code_of(int exit_code);
-/// Print an answer to stdout, in pieces.
-Result<void> print_json(const answer::Answer& answer);
 /// Check the table of --all. Errors: cli.usage if no answer of the subcommand with these words has the table.
 Result<void> check_table(const std::string& table, const std::vector<std::string>& words);
-/// Print the text, or the table given with --all. Errors: cli.usage if this answer does not have the table.
-Result<void> print_answer(const answer::Answer& answer, const view::Text& text, const std::string& table);
-/// Show the result of a subcommand: `files` and the file of `answer` appear together; then the answer (for "-") or the
-/// text goes to standard output. Errors: also as for print_answer().
-Result<void> show(const Globals& globals, const answer::Answer& answer, const view::Text& text,
-                  job::Outputs files = {});
-/// Likewise, with a text made elsewhere.
-Result<void> show_words(const std::string& json_path, const answer::Answer& answer, const std::string& words);
-/// Likewise, for a result of room job.
-template <class Made>
-Result<void> show(const Globals& globals, const Made& made, job::Outputs files = {}) {
-  return show(globals, answer_of(made), text_of(made), std::move(files));
-}
+/// Print an answer: as JSON (--json -), the table of --all, or the text. Returns the exit code: that of the failure of
+/// the answer, else 1 if the answer is not ok. Errors: cli.usage if the answer does not have the table.
+Result<int> show(const Globals& globals, const Answer& answer);
+/// Likewise, for the result of a verb.
+Result<int> show(const Globals& globals, const Result<Answer>& answer);
+Result<int> show(const Globals& globals, const Result<Job>& job);  ///< what made the job
 /// A command such as "chakra sim" or "chakra gen step": the words, and the syntax.
 struct Command {
   std::vector<std::string> words;
@@ -138,7 +130,5 @@ std::vector<Command> all_commands();
 /// Return the --help text of a subcommand, or of the whole command if `words` is empty.
 std::string help_text(const std::vector<std::string>& words, std::string_view description, const Syntax& syntax,
                       std::string_view example);
-
-Syntax gen_cases_syntax();  ///< below `gen`
 
 }  // namespace chakra::cli

@@ -78,10 +78,10 @@ void find_without_effect(const Reading& reading) {
   Findings findings;
   const std::string name = fmt::format("'chakra {}'", fmt::join(reading.words, " "));
   if (reading.globals.jobs > 0 && !reading.row->parallel)
-    findings.push_back(job::no_effect("--jobs", name + " works on one core"));
+    findings.push_back(options::no_effect("--jobs", name + " works on one core"));
   if (reading.globals.max_unpacked > 0 && !reading.row->reads)
-    findings.push_back(job::no_effect("--max-unpacked", name + " does not unpack inputs"));
-  if (!findings.empty()) print_error(to_text(findings, ""));
+    findings.push_back(options::no_effect("--max-unpacked", name + " does not unpack inputs"));
+  if (!findings.empty()) print_error(facade::to_text(findings));
 }
 
 int run_subcommand(const Reading& reading) {
@@ -90,7 +90,7 @@ int run_subcommand(const Reading& reading) {
                                               : report(settled.error());
   if (const Result<void> known = check_table(reading.globals.all, reading.words); !known) return report(known.error());
   if (reading.globals.max_unpacked > 0) set_most_unpacked(reading.globals.max_unpacked);
-  job::use_cores(reading.globals.jobs);
+  use_cores(static_cast<int>(reading.globals.jobs));
   find_without_effect(reading);
   const Result<int> code = reading.syntax.run(reading.globals);
   return code ? *code : report(code.error());

@@ -154,28 +154,20 @@ struct ShellRow {
 };
 constexpr std::array<ShellRow, 3> kShells{{{"bash", for_bash}, {"zsh", for_zsh}, {"fish", for_fish}}};
 
-Options rows_of(CompletionOptions& o) {
+Options completion_rows(CompletionOptions& o) {
   return {required({"shell", &o.shell, "The shell", "SHELL", options::one_of(options::names(kShells))})};
 }
 
-struct Completion {
-  std::string shell, script;
-};
-constexpr std::array kCompletion{
-    answer::column<&Completion::shell>("shell", answer::Unit::none, "the shell"),
-    answer::column<&Completion::script>("script", answer::Unit::none, "the completion script")};
-
 Result<int> run_completion(const CompletionOptions& o, const Globals& globals) {
   const std::string script = find_row(kShells, o.shell)->script();
-  const Completion made{o.shell, script};
-  answer::Builder to("completion");
-  to.values("", &made, kCompletion);
-  CHAKRA_TRY(show_words(globals.json, std::move(to).finish(), script));
-  return 0;
+  const Answer answer = facade::answer_of(
+      "completion", {{"shell", "the shell", o.shell}, {"script", "the completion script", script}}, script);
+  CHAKRA_TRY(facade::write_files(answer, globals.control()));
+  return show(globals, answer);
 }
 
 }  // namespace
 
-Syntax completion_syntax() { return syntax_of<CompletionOptions>(run_completion); }
+Syntax completion_syntax() { return syntax_of<CompletionOptions>(completion_rows, run_completion); }
 
 }  // namespace chakra::cli

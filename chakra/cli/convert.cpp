@@ -5,15 +5,15 @@
 namespace chakra::cli {
 namespace {
 
-Result<int> run_convert(const job::ConvertOptions& o, const Globals& globals) {
-  CHAKRA_TRY(keep_apart(o.paths, {o.output}, globals.json));
-  CHAKRA_ASSIGN(const job::ConvertedJob converted, job::convert_job(o));
-  CHAKRA_TRY(show(globals, converted));
-  return 0;
+using ConvertAsked = With<ConvertOptions>;
+
+options::Options convert_rows(ConvertAsked& o) { return rows_of(o.options, {{"paths", &o.paths}}); }
+Result<int> run_convert(const ConvertAsked& o, const Globals& globals) {
+  return show(globals, convert(o.paths, o.options, globals.control()));
 }
 
 }  // namespace
 
-Syntax convert_syntax() { return syntax_of<job::ConvertOptions>(run_convert); }
+Syntax convert_syntax() { return syntax_of<ConvertAsked>(convert_rows, run_convert); }
 
 }  // namespace chakra::cli

@@ -1,48 +1,29 @@
 // chakra diff
 #include "chakra/cli/cli.h"
 #include "chakra/cli/rows.h"
-#include "chakra/view/view.h"
 
 namespace chakra::cli {
 namespace {
 
-struct DiffOptions {
-  job::DiffOptions call;
-  std::string csv;
-};
+using DiffAsked = With<DiffOptions>;
 
-options::Options rows_of(DiffOptions& o) {
-  options::Options rows = job::rows_of(o.call);
-  rows.push_back({"--csv", &o.csv, "Write the rows as CSV; with --timing each table as FILE.<table>.csv", "FILE"});
+options::Options diff_rows(DiffAsked& o) {
+  options::Options rows = rows_of(o.options, {{"a", &o.path}, {"b", &o.other}});
+  rows.push_back(csv_option(o.csv, "Write the rows as CSV; with --timing each table as FILE.<table>.csv", "FILE"));
   return rows;
 }
 
-/// Compare the times of the jobs, instead of their contents.
-Result<int> run_timing(const DiffOptions& o, const Globals& globals) {
-  CHAKRA_ASSIGN(const job::TimesCompared compared, job::compare_times(o.call.a, o.call.b));
-  job::Outputs files;
-  const answer::Answer answer = answer_of(compared);
-  CHAKRA_TRY(add_csv(files, o.csv, answer));
-  CHAKRA_TRY(show(globals, answer, text_of(compared), std::move(files)));
-  return 0;
-}
-
-Result<int> run_diff(const DiffOptions& o, const Globals& globals) {
-  CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.call.a));
-  CHAKRA_ASSIGN(const std::vector<std::string> others, job_files(o.call.b));
-  files.insert(files.end(), others.begin(), others.end());
-  CHAKRA_TRY(keep_apart(files, {o.csv}, globals.json));
-  if (o.call.timing) return run_timing(o, globals);
-  CHAKRA_ASSIGN(const job::JobsDiff diff, job::diff_jobs(o.call));
-  const answer::Answer answer = answer_of(diff);
-  job::Outputs outputs;
-  if (!o.csv.empty()) CHAKRA_TRY(add_csv(outputs, o.csv, *answer.table("rows")));
-  CHAKRA_TRY(show(globals, answer, text_of(diff), std::move(outputs)));
-  return diff.exceeding.empty() ? 0 : static_cast<int>(Code::bad_input);
+Result<int> run_diff(const DiffAsked& o, const Globals& globals) {
+  CHAKRA_ASSIGN(const Job a, open(o.path, {.keep = false}));
+  CHAKRA_ASSIGN(const Job b, open(o.other, {.keep = false}));
+  const Result<Answer> answer = a.diff(b, o.options, globals.control(o.csv));
+  CHAKRA_ASSIGN(const int code, show(globals, answer));
+  const auto exceeding = answer->table("exceeding");
+  return exceeding && exceeding->rows() > 0 ? static_cast<int>(Code::bad_input) : code;
 }
 
 }  // namespace
 
-Syntax diff_syntax() { return syntax_of<DiffOptions>(run_diff); }
+Syntax diff_syntax() { return syntax_of<DiffAsked>(diff_rows, run_diff); }
 
 }  // namespace chakra::cli

@@ -5,24 +5,21 @@
 namespace chakra::cli {
 namespace {
 
-struct InfoOptions {
+struct InfoAsked {
   std::string path;
 };
 
-options::Options rows_of(InfoOptions& o) {
+options::Options info_rows(InfoAsked& o) {
   return {required({"path", &o.path, "Traces: a file, a prefix (PREFIX.<rank>.et), a folder or a container", "PATH"})};
 }
 
-Result<int> run_info(const InfoOptions& o, const Globals& globals) {
-  CHAKRA_ASSIGN(const std::vector<std::string> inputs, job_files(o.path));
-  CHAKRA_TRY(keep_apart(inputs, {}, globals.json));
-  CHAKRA_ASSIGN(const job::JobSummary summary, job::summarize_job(o.path));
-  CHAKRA_TRY(show(globals, summary));
-  return 0;
+Result<int> run_info(const InfoAsked& o, const Globals& globals) {
+  CHAKRA_ASSIGN(const Job job, open(o.path, {.keep = false}));
+  return show(globals, job.info(globals.control()));
 }
 
 }  // namespace
 
-Syntax info_syntax() { return syntax_of<InfoOptions>(run_info); }
+Syntax info_syntax() { return syntax_of<InfoAsked>(info_rows, run_info); }
 
 }  // namespace chakra::cli

@@ -5,20 +5,15 @@
 namespace chakra::cli {
 namespace {
 
-Result<int> run_link(const job::LinkJobOptions& o, const Globals& globals) {
-  CHAKRA_TRY(keep_apart(o.inputs, {o.output}, globals.json));
-  CHAKRA_ASSIGN(job::LinkedJob linked, job::link_job(o));
-  if (o.of_folders())
-    for (const job::LinkedRank& rank : linked.ranks) CHAKRA_TRY(keep_apart({}, {rank.output}, globals.json));
-  job::Outputs traces;
-  for (AtomicFile& file : linked.files) CHAKRA_TRY(traces.add(std::move(file)));
-  CHAKRA_TRY(show(globals, linked, std::move(traces)));
-  CHAKRA_TRY(recorded::check_errors(o.max_error, linked.replays));
-  return 0;
+using LinkAsked = With<LinkOptions>;
+
+options::Options link_rows(LinkAsked& o) { return rows_of(o.options, {{"inputs", &o.paths}}); }
+Result<int> run_link(const LinkAsked& o, const Globals& globals) {
+  return show(globals, link(o.paths, o.options, globals.control()));
 }
 
 }  // namespace
 
-Syntax link_syntax() { return syntax_of<job::LinkJobOptions>(run_link); }
+Syntax link_syntax() { return syntax_of<LinkAsked>(link_rows, run_link); }
 
 }  // namespace chakra::cli

@@ -18,7 +18,7 @@ struct ManualOptions {
   std::string folder;
 };
 
-Options rows_of(ManualOptions& o) {
+Options manual_rows(ManualOptions& o) {
   Option words{"command", &o.words, "Subcommand, such as sim or 'gen step' (default: chakra itself)", "COMMAND"};
   Option folder{"-o,--output", &o.folder, "Write all pages as DIR/man1/chakra*.1 instead of printing one", "DIR"};
   folder.excludes = "command";
@@ -101,28 +101,24 @@ Result<std::string> page(const std::vector<std::string>& words) {
 }
 
 /// An answer with one text.
-Result<void> show_text(const Globals& globals, std::string_view key, std::string_view meaning, const std::string& text,
-                       const std::string& for_people) {
-  const std::array columns{
-      answer::column<std::string>(key, answer::Unit::none, meaning, [](const std::string& all) { return all; })};
-  answer::Builder to("manual");
-  to.values("", &text, columns);
-  return show_words(globals.json, std::move(to).finish(), for_people);
+Result<int> show_text(const Globals& globals, std::string_view key, std::string_view meaning, const std::string& text,
+                      const std::string& for_people) {
+  const Answer answer = facade::answer_of("manual", {{key, meaning, text}}, for_people);
+  CHAKRA_TRY(facade::write_files(answer, globals.control()));
+  return show(globals, answer);
 }
 
 Result<int> run_manual(const ManualOptions& o, const Globals& globals) {
   if (!o.folder.empty()) {
     CHAKRA_TRY(write_pages(o.folder));
-    CHAKRA_TRY(show_text(globals, "output", "the folder", o.folder, ""));
-    return 0;
+    return show_text(globals, "output", "the folder", o.folder, "");
   }
   CHAKRA_ASSIGN(const std::string text, page(o.words));
-  CHAKRA_TRY(show_text(globals, "page", "the page, for man", text, text));
-  return 0;
+  return show_text(globals, "page", "the page, for man", text, text);
 }
 
 }  // namespace
 
-Syntax manual_syntax() { return syntax_of<ManualOptions>(run_manual); }
+Syntax manual_syntax() { return syntax_of<ManualOptions>(manual_rows, run_manual); }
 
 }  // namespace chakra::cli

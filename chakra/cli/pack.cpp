@@ -5,39 +5,24 @@
 namespace chakra::cli {
 namespace {
 
-Result<void> show_stats(const std::string& path, const Globals& globals) {
-  CHAKRA_ASSIGN(const job::ContainerStats stats, job::container_stats(path));
-  return show(globals, stats);
-}
+using Packed = With<PackOptions>;
+using Unpacked = With<UnpackOptions>;
 
-Result<void> run_pack(job::PackOptions& o, const Globals& globals) {
-  const std::string& json = o.report = globals.json;
-  if (o.output.empty()) {  // statistics of one that is there
-    if (!o.stats || o.paths.size() != 1 || o.append)
-      return fail(Code::usage, "cli.usage", "the output is missing: use -o job.chakra, or a container and --stats");
-    CHAKRA_TRY(keep_apart(o.paths, {}, json));
-    return show_stats(o.paths[0], globals);
-  }
-  CHAKRA_ASSIGN(const job::PackedJob packed, job::pack_job(o));
-  if (json != "-" && globals.all.empty()) print(view::to_text(answer_of(packed), text_of(packed)));
-  return o.stats || !json.empty() || !globals.all.empty() ? show_stats(packed.output, globals) : Result<void>();
-}
+options::Options pack_rows(Packed& o) { return rows_of(o.options, {{"paths", &o.paths}}); }
+options::Options unpack_rows(Unpacked& o) { return rows_of(o.options, {{"path", &o.path}}); }
 
-Result<int> run_unpack(const job::UnpackOptions& o, const Globals& globals) {
-  CHAKRA_TRY(keep_apart({o.path}, {}, globals.json));
-  CHAKRA_ASSIGN(const job::UnpackedJob unpacked, job::unpack_job(o));
-  CHAKRA_TRY(show(globals, unpacked));
-  return 0;
+Result<int> run_pack(const Packed& o, const Globals& globals) {
+  PackOptions options = o.options;
+  options.stats |= !options.output.empty() && (!globals.json.empty() || !globals.all.empty());
+  return show(globals, pack(o.paths, options, globals.control()));
+}
+Result<int> run_unpack(const Unpacked& o, const Globals& globals) {
+  return show(globals, unpack(o.path, o.options, globals.control()));
 }
 
 }  // namespace
 
-Syntax pack_syntax() {
-  return syntax_of<job::PackOptions>([](job::PackOptions& o, const Globals& globals) -> Result<int> {
-    CHAKRA_TRY(run_pack(o, globals));
-    return 0;
-  });
-}
-Syntax unpack_syntax() { return syntax_of<job::UnpackOptions>(run_unpack); }
+Syntax pack_syntax() { return syntax_of<Packed>(pack_rows, run_pack); }
+Syntax unpack_syntax() { return syntax_of<Unpacked>(unpack_rows, run_unpack); }
 
 }  // namespace chakra::cli

@@ -1,6 +1,5 @@
 // chakra whatif
 #include <atomic>
-#include <csignal>
 
 #include "chakra/cli/cli.h"
 #include "chakra/cli/rows.h"
@@ -8,21 +7,22 @@
 namespace chakra::cli {
 namespace {
 
+using WhatifAsked = With<WhatIfOptions>;
+
+options::Options whatif_rows(WhatifAsked& o) { return rows_of(o.options, {{"path", &o.path}}); }
+
 std::atomic<bool> no_longer_wanted{false};
 
-Result<int> run_whatif(const job::WhatIfOptions& o, const Globals& globals) {
-  CHAKRA_ASSIGN(std::vector<std::string> files, job_files(o.path));
-  for (const std::string& file : {o.from_network, o.network, o.system, o.groups}) files.push_back(file);
-  CHAKRA_TRY(keep_apart(files, {}, globals.json));
+Result<int> run_whatif(const WhatifAsked& o, const Globals& globals) {
+  CHAKRA_ASSIGN(const Job job, open(o.path, {.keep = false}));
+  Control control = globals.control();
+  control.stop = &no_longer_wanted;
   std::signal(SIGINT, [](int) { no_longer_wanted = true; });
-  CHAKRA_ASSIGN(const job::WhatIf result, job::what_if(o, &no_longer_wanted));
-  end_on_signals();
-  CHAKRA_TRY(show(globals, result));
-  return 0;
+  return show(globals, job.what_if(o.options, control));
 }
 
 }  // namespace
 
-Syntax whatif_syntax() { return syntax_of<job::WhatIfOptions>(run_whatif); }
+Syntax whatif_syntax() { return syntax_of<WhatifAsked>(whatif_rows, run_whatif); }
 
 }  // namespace chakra::cli

@@ -1,7 +1,8 @@
 // Answers of the facade: what chakra::answer has, behind pointers.
 #include <fmt/core.h>
 
-#include "chakra/facade/facade.h"
+#include "chakra/facade/calls.h"
+#include "chakra/view/view.h"
 
 namespace chakra {
 inline namespace v1 {
@@ -77,16 +78,27 @@ const std::vector<Finding>& Table::findings() const {
   return findings ? *findings : none;
 }
 
-Answer AnswerMaker::make(answer::Answer answer, std::string text) {
+Answer AnswerMaker::make(answer::Answer answer, const view::Text& text, std::optional<Error> failure) {
+  auto data = std::make_shared<AnswerData>(
+      AnswerData{std::move(answer), std::string(text.subject), text, {}, std::move(failure)});
+  data->text.subject = data->subject;
   Answer made;
-  made.data_ = std::make_shared<const AnswerData>(AnswerData{std::move(answer), std::move(text)});
+  made.data_ = std::move(data);
   return made;
 }
+Answer AnswerMaker::make(answer::Answer answer, std::string words, std::optional<Error> failure) {
+  Answer made;
+  made.data_ =
+      std::make_shared<const AnswerData>(AnswerData{std::move(answer), {}, {}, std::move(words), std::move(failure)});
+  return made;
+}
+const answer::Answer& AnswerMaker::get(const Answer& answer) { return answer.data_->answer; }
 
 namespace {
 
 const std::shared_ptr<const AnswerData>& no_answer() {
-  static const auto none = std::make_shared<const AnswerData>(AnswerData{answer::Builder("").finish({}), {}});
+  static const auto none =
+      std::make_shared<const AnswerData>(AnswerData{answer::Builder("").finish({}), {}, {}, {}, {}});
   return none;
 }
 
@@ -142,10 +154,27 @@ std::vector<std::string> Answer::tables() const {
     if (table.present) keys.push_back(table.key);
   return keys;
 }
-const std::vector<Finding>& Answer::findings() const { return data_->answer.findings(); }
+const std::vector<Finding>& Answer::findings() const {
+  const answer::Table* const table = data_->answer.has_findings() ? nullptr : data_->answer.table("findings");
+  return table && table->findings ? *table->findings : data_->answer.findings();
+}
 
-std::string Answer::to_text() const { return data_->text; }
+const std::optional<Error>& Answer::failure() const { return data_->failure; }
+
+std::string Answer::to_text() const {
+  return data_->text.shows.empty() ? data_->words : view::to_text(data_->answer, data_->text);
+}
+Result<std::string> Answer::to_text(std::string_view key) const {
+  if (const answer::Table* const table = data_->answer.table(key)) return view::to_text(data_->answer, *table);
+  std::string known;
+  for (const answer::Table& table : data_->answer.tables())
+    if (table.present && table.rows > 0) known += (known.empty() ? "" : ", ") + table.key;
+  return fail(Code::usage, "cli.usage", fmt::format("--all: this answer has no table {}; it has {}", key, known));
+}
 std::string Answer::to_json() const { return answer::to_json_text(data_->answer); }
+Result<void> Answer::to_json(Result<void> (*write)(void* user, std::string_view piece), void* user) const {
+  return answer::write_json(data_->answer, [&](std::string_view piece) { return write(user, piece); });
+}
 Result<void> Answer::write(const std::string& path, std::string_view form) const {
   if (form.empty()) form = path.ends_with(".txt") ? "txt" : path.ends_with(".csv") ? "csv" : "json";
   if (form != "json" && form != "txt" && form != "csv")
@@ -160,7 +189,7 @@ Result<void> Answer::write(const std::string& path, std::string_view form) const
   }
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));
   if (form == "txt") {
-    CHAKRA_TRY(file.write(data_->text));
+    CHAKRA_TRY(file.write(to_text()));
   } else {
     CHAKRA_TRY(answer::write_json(data_->answer, [&](std::string_view piece) { return file.write(piece); }));
   }

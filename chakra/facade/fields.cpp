@@ -1,6 +1,8 @@
 // The members of the facade's options as rows, by the keys of the calls' rows.
 // MADE from the table of options (chakra/facade/testing/public_options.cpp); do not edit.
-#include "chakra/facade/facade.h"
+#include "chakra/facade/fields.h"
+
+#include "chakra/facade/calls.h"
 
 namespace chakra::facade {
 namespace {
@@ -18,6 +20,7 @@ constexpr std::array<std::string_view, 4> kCongestion{"closed", "fluid", "packet
 constexpr std::array<std::string_view, 2> kTransfers{"recorded", "simulated"};
 constexpr std::array<std::string_view, 2> kUnrecorded{"scale", "keep"};
 constexpr std::array<std::string_view, 3> kLaunched{"all", "steps", "before-last-step"};
+constexpr std::array<std::string_view, 2> kFrom{"traces", "csv"};
 constexpr std::array<std::string_view, 4> kOnly{"all", "comm", "compute", "device"};
 constexpr std::array<std::string_view, 2> kStart{"recorded", "together"};
 
@@ -30,9 +33,13 @@ Options fields_of(LinkOptions& o) {
       {"--salvage", &o.salvage, {}},     {"--max-error", &o.max_error, {}}, {"--explain", &o.explain, {}},
   };
 }
+Options rows_of(LinkOptions& o, const Arguments& arguments) {
+  return bound<job::LinkJobOptions>(fields_of(o), arguments);
+}
 
 Options fields_of(StepOptions& o) {
   return {
+      {"--output", &o.output, {}},
       {"--preset", &o.preset, {}},
       {"--model", &o.model, {}},
       {"--layers", &o.layers, {}},
@@ -89,11 +96,17 @@ Options fields_of(StepOptions& o) {
       {"--device-mem-gb-per-s", &o.device_mem_gb_per_s, {}},
       {"--efficiency", &o.efficiency, {}},
       {"--device-memory-gib", &o.device_memory_gib, {}},
+      {"--stats", &o.stats, {}},
+      {"--all-ranks", &o.all_ranks, {}},
   };
+}
+Options rows_of(StepOptions& o, const Arguments& arguments) {
+  return bound<job::GenerateStepOptions>(fields_of(o), arguments);
 }
 
 Options fields_of(ServeOptions& o) {
   return {
+      {"--output", &o.output, {}},
       {"--model", &o.model, {}},
       {"--contexts", &o.contexts, {}},
       {"--layers", &o.layers, {}},
@@ -133,7 +146,53 @@ Options fields_of(ServeOptions& o) {
       {"--device-mem-gb-per-s", &o.device_mem_gb_per_s, {}},
       {"--efficiency", &o.efficiency, {}},
       {"--device-memory-gib", &o.device_memory_gib, {}},
+      {"--stats", &o.stats, {}},
+      {"--all-ranks", &o.all_ranks, {}},
   };
+}
+Options rows_of(ServeOptions& o, const Arguments& arguments) {
+  return bound<job::GenerateServeOptions>(fields_of(o), arguments);
+}
+
+Options fields_of(CasesOptions& o) {
+  return {
+      {"--output", &o.output, {}},
+      {"--num-npus", &o.num_npus, {}},
+      {"--default-runtime", &o.default_runtime, {}},
+      {"--default-tensor-size", &o.default_tensor_size, {}},
+      {"--default-comm-size", &o.default_comm_size, {}},
+  };
+}
+Options rows_of(CasesOptions& o, const Arguments& arguments) {
+  return bound<job::CaseOptions>(fields_of(o), arguments);
+}
+
+Options fields_of(BlueprintOptions& o) {
+  return {
+      {"blueprint", &o.blueprint, {}},
+      {"--output", &o.output, {}},
+      {"--set", &o.set, {}},
+  };
+}
+Options rows_of(BlueprintOptions& o, const Arguments& arguments) {
+  return bound<job::NetworkOptions>(fields_of(o), arguments);
+}
+
+Options fields_of(ImportOptions& o) {
+  return {
+      {"--output", &o.output, {}},
+      {"--classes", &o.classes, {}},
+      {"--from", &o.from, {}},
+      {"--dims", &o.dims, {}},
+      {"--num-npus", &o.num_npus, {}},
+      {"--num-passes", &o.num_passes, {}},
+      {"--time-unit", &o.time_unit, {}},
+      {"--coll-size", &o.coll_size, {}},
+      {"--default-simulated-run-time", &o.default_simulated_run_time, {}},
+  };
+}
+Options rows_of(ImportOptions& o, const Arguments& arguments) {
+  return bound<job::ImportOptions>(fields_of(o), arguments);
 }
 
 Options fields_of(EditOptions& o) {
@@ -142,12 +201,18 @@ Options fields_of(EditOptions& o) {
       {"--expand", &o.expand, {}},
   };
 }
+Options rows_of(EditOptions& o, const Arguments& arguments) {
+  return bound<job::SimulateOptions>(fields_of(o), arguments);
+}
 
 Options fields_of(CheckOptions& o) {
   return {
       {"--groups", &o.groups, {}},
       {"--expand", &o.expand, {}},
   };
+}
+Options rows_of(CheckOptions& o, const Arguments& arguments) {
+  return bound<job::CheckOptions>(fields_of(o), arguments);
 }
 
 Options fields_of(SimulateOptions& o) {
@@ -177,7 +242,12 @@ Options fields_of(SimulateOptions& o) {
       {"--from-device", &o.from_device, {}},
       {"--unrecorded", choice(o.unrecorded, kUnrecorded), {}},
       {"--max-error", &o.max_error, {}},
+      {"--astra-output", &o.astra_output, {}},
+      {"--timeline", &o.timeline, {}},
   };
+}
+Options rows_of(SimulateOptions& o, const Arguments& arguments) {
+  return bound<job::SimulateOptions>(fields_of(o), arguments);
 }
 
 Options fields_of(WhatIfOptions& o) {
@@ -209,23 +279,38 @@ Options fields_of(WhatIfOptions& o) {
       {"--sensitivity", &o.sensitivity, {}},
   };
 }
+Options rows_of(WhatIfOptions& o, const Arguments& arguments) {
+  return bound<job::WhatIfOptions>(fields_of(o), arguments);
+}
 
 Options fields_of(AnalyzeOptions& o) {
   return {
       {"--only", &o.only, {}},
       {"--groups", &o.groups, {}},
       {"--launched", choice(o.launched, kLaunched), {}},
+      {"--svg", &o.svg, {}},
   };
+}
+Options rows_of(AnalyzeOptions& o, const Arguments& arguments) {
+  return bound<job::AnalyzeOptions>(fields_of(o), arguments);
 }
 
 Options fields_of(ViewOptions& o) {
   return {
-      {"--to", &o.to, {}},       {"--rank", &o.rank, {}},
-      {"--ranks", &o.ranks, {}}, {"--only", choice(o.only, kOnly), {}},
-      {"--focus", &o.focus, {}}, {"--hops", &o.hops, {}},
-      {"--group", &o.group, {}}, {"--boxes", &o.boxes, {}},
+      {"--to", &o.to, {}},
+      {"--from", choice(o.from, kFrom), {}},
+      {"--rank", &o.rank, {}},
+      {"--ranks", &o.ranks, {}},
+      {"--only", choice(o.only, kOnly), {}},
+      {"--focus", &o.focus, {}},
+      {"--hops", &o.hops, {}},
+      {"--group", &o.group, {}},
+      {"--boxes", &o.boxes, {}},
+      {"--num-npus", &o.num_npus, {}},
+      {"--npu-frequency", &o.npu_frequency, {}},
   };
 }
+Options rows_of(ViewOptions& o, const Arguments& arguments) { return bound<job::ViewOptions>(fields_of(o), arguments); }
 
 Options fields_of(RunOptions& o) {
   return {
@@ -258,20 +343,76 @@ Options fields_of(RunOptions& o) {
       {"--warmup-iter", &o.warmup_iter, {}},
       {"--num-replays", &o.num_replays, {}},
       {"--compare", &o.compare, {}},
+      {"--output", &o.output, {}},
+      {"--timeline", &o.timeline, {}},
+      {"--flows", &o.flows, {}},
+      {"--network", &o.network, {}},
+      {"--collectives", &o.collectives, {}},
   };
+}
+Options rows_of(RunOptions& o, const Arguments& arguments) {
+  return bound<job::ReplayOptions>(fields_of(o), arguments);
 }
 
 Options fields_of(DiffOptions& o) {
   return {
       {"--threshold", &o.threshold, {}},
       {"--least-share", &o.least_share, {}},
+      {"--timing", &o.timing, {}},
   };
 }
+Options rows_of(DiffOptions& o, const Arguments& arguments) { return bound<job::DiffOptions>(fields_of(o), arguments); }
 
 Options fields_of(WriteOptions& o) {
   return {
       {"--to", &o.to, {}},
   };
+}
+Options rows_of(WriteOptions& o, const Arguments& arguments) {
+  return bound<job::ConvertOptions>(fields_of(o), arguments);
+}
+
+Options fields_of(ConvertOptions& o) {
+  return {
+      {"--output", &o.output, {}},
+      {"--from", &o.from, {}},
+      {"--to", &o.to, {}},
+  };
+}
+Options rows_of(ConvertOptions& o, const Arguments& arguments) {
+  return bound<job::ConvertOptions>(fields_of(o), arguments);
+}
+
+Options fields_of(PackOptions& o) {
+  return {
+      {"--output", &o.output, {}},
+      {"--append", &o.append, {}},
+      {"--stats", &o.stats, {}},
+      {"--group", &o.group, {}},
+  };
+}
+Options rows_of(PackOptions& o, const Arguments& arguments) { return bound<job::PackOptions>(fields_of(o), arguments); }
+
+Options fields_of(UnpackOptions& o) {
+  return {
+      {"--output", &o.output, {}},
+      {"--ranks", &o.ranks, {}},
+      {"--nodes", &o.nodes, {}},
+      {"--to", &o.to, {}},
+  };
+}
+Options rows_of(UnpackOptions& o, const Arguments& arguments) {
+  return bound<job::UnpackOptions>(fields_of(o), arguments);
+}
+
+Options fields_of(DoctorOptions& o) {
+  return {
+      {"--repair", &o.repair, {}},
+      {"--plugins", &o.plugins, {}},
+  };
+}
+Options rows_of(DoctorOptions& o, const Arguments& arguments) {
+  return bound<job::DoctorOptions>(fields_of(o), arguments);
 }
 
 Options fields_of(CalibrateDeviceOptions& o) {
@@ -281,6 +422,9 @@ Options fields_of(CalibrateDeviceOptions& o) {
       {"--device", &o.device, {}},
   };
 }
+Options rows_of(CalibrateDeviceOptions& o, const Arguments& arguments) {
+  return bound<job::CalibrateDeviceOptions>(fields_of(o), arguments);
+}
 
 Options fields_of(CalibrateNetworkOptions& o) {
   return {
@@ -288,5 +432,78 @@ Options fields_of(CalibrateNetworkOptions& o) {
       {"--where", &o.where, {}}, {"--operation", &o.operation, {}}, {"--npus", &o.npus, {}},
   };
 }
+Options rows_of(CalibrateNetworkOptions& o, const Arguments& arguments) {
+  return bound<job::CalibrateNetworkOptions>(fields_of(o), arguments);
+}
 
 }  // namespace chakra::facade
+
+namespace chakra {
+inline namespace v1 {
+
+Result<void> set(LinkOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::LinkJobOptions>(o, name, text);
+}
+Result<void> set(StepOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::GenerateStepOptions>(o, name, text);
+}
+Result<void> set(ServeOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::GenerateServeOptions>(o, name, text);
+}
+Result<void> set(CasesOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::CaseOptions>(o, name, text);
+}
+Result<void> set(BlueprintOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::NetworkOptions>(o, name, text);
+}
+Result<void> set(ImportOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::ImportOptions>(o, name, text);
+}
+Result<void> set(EditOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::SimulateOptions>(o, name, text);
+}
+Result<void> set(CheckOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::CheckOptions>(o, name, text);
+}
+Result<void> set(SimulateOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::SimulateOptions>(o, name, text);
+}
+Result<void> set(WhatIfOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::WhatIfOptions>(o, name, text);
+}
+Result<void> set(AnalyzeOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::AnalyzeOptions>(o, name, text);
+}
+Result<void> set(ViewOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::ViewOptions>(o, name, text);
+}
+Result<void> set(RunOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::ReplayOptions>(o, name, text);
+}
+Result<void> set(DiffOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::DiffOptions>(o, name, text);
+}
+Result<void> set(WriteOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::ConvertOptions>(o, name, text);
+}
+Result<void> set(ConvertOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::ConvertOptions>(o, name, text);
+}
+Result<void> set(PackOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::PackOptions>(o, name, text);
+}
+Result<void> set(UnpackOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::UnpackOptions>(o, name, text);
+}
+Result<void> set(DoctorOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::DoctorOptions>(o, name, text);
+}
+Result<void> set(CalibrateDeviceOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::CalibrateDeviceOptions>(o, name, text);
+}
+Result<void> set(CalibrateNetworkOptions& o, std::string_view name, const std::string& text) {
+  return facade::set_checked<job::CalibrateNetworkOptions>(o, name, text);
+}
+
+}  // namespace v1
+}  // namespace chakra

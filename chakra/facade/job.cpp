@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "chakra/base/progress.h"
-#include "chakra/facade/facade.h"
+#include "chakra/facade/calls.h"
 #include "chakra/facade/folder.h"
 #include "chakra/io/io.h"
 #include "chakra/view/view.h"
@@ -18,7 +18,13 @@
 namespace chakra {
 inline namespace v1 {
 
+using facade::answer;
+using facade::commit;
+using facade::deliver;
+using facade::keep_apart;
 using facade::take;
+using facade::unwatched;
+using facade::watched;
 using job::LoadedPtr;
 
 namespace {
@@ -28,6 +34,7 @@ constexpr double kRead = 0.3;  ///< share of a verb that reads the traces; an es
 /// What all copies of a Job share.
 struct JobData {
   std::string path;  ///< "" of a job that no file has
+  bool keep = true;  ///< the traces stay in memory
   Answer made;
 
   std::string name() const { return path.empty() ? "job" : path; }  ///< in texts
@@ -37,11 +44,13 @@ struct JobData {
     std::unique_lock<std::timed_mutex> lock;
     CHAKRA_ASSIGN(lock, locked());
     const Reading reading(*this);
-    if (!loaded_) {
-      CHAKRA_ASSIGN(loaded_, job::load(path));
-    }
-    return loaded_;
+    if (loaded_) return loaded_;
+    CHAKRA_ASSIGN(LoadedPtr loaded, job::load(path));
+    if (keep) loaded_ = loaded;
+    return loaded;
   }
+  /// The traces for a call; null: the call reads those that it needs.
+  Result<LoadedPtr> for_call() const { return keep || path.empty() ? load() : LoadedPtr(); }
   /// A path that holds the job: its own, or that of a folder it is written to and that goes with the job.
   Result<std::string> on_disk() const {
     if (!path.empty()) return path;
@@ -56,7 +65,14 @@ struct JobData {
     }
     return folder_->path();
   }
-  void keep(LoadedPtr loaded) { loaded_ = std::move(loaded); }
+  /// The files of the job, and `more` that a call reads. A job in memory has no files.
+  Result<std::vector<std::string>> inputs(std::vector<std::string> more = {}) const {
+    if (path.empty()) return more;
+    CHAKRA_ASSIGN(const std::vector<std::string> files, job::job_files(path));
+    more.insert(more.end(), files.begin(), files.end());
+    return more;
+  }
+  void hold(LoadedPtr loaded) { loaded_ = std::move(loaded); }
 
  private:
   /// The lock, for which a call that is watched can stop waiting. Errors: job.busy in a progress function that uses the
@@ -80,11 +96,12 @@ struct JobData {
   mutable std::optional<facade::Folder> folder_;
 };
 struct JobMaker {
-  static Job make(std::string path, LoadedPtr loaded, Answer made = {}) {
+  static Job make(std::string path, LoadedPtr loaded, Answer made = {}, bool keep = true) {
     auto data = std::make_shared<JobData>();
     data->path = std::move(path);
+    data->keep = keep;
     data->made = std::move(made);
-    data->keep(std::move(loaded));
+    data->hold(std::move(loaded));
     return Job(std::move(data));
   }
   static const JobData& get(const Job& job) { return *job.data_; }
@@ -92,44 +109,13 @@ struct JobMaker {
 
 namespace {
 
-// `job.interrupted` (130): the caller's Control said stop
-// `job.busy` (2): a progress function uses the job that is being read
 // `job.models.time` (1): Models::prices() of a caller gives a node a negative time
 
-Failure interrupted() { return fail(Code::interrupted, "job.interrupted", "stopped, as the caller asked for"); }
-
-/// Run a verb so that the caller's Control hears the progress, and can stop the verb. Loops of the rooms ask it.
-template <class Run>
-auto watched(const Control& control, const Run& run) -> decltype(run()) {
-  if (!control.progress) return run();
-  if (!control.progress(control.user, 0)) return interrupted();
-  auto made = [&]() -> decltype(run()) {
-    const Watched watch(control.progress, control.user);
-    auto result = run();
-    if (is_stopped()) return interrupted();  // also where a room gave another error for the input that it lacked
-    return result;
-  }();
-  if (made) control.progress(control.user, 1);  // too late to stop
-  return made;
+std::optional<Error> error_of(const Result<void>& result) {
+  return result ? std::nullopt : std::optional(result.error());
 }
-
-/// Text and answer of what a call gives.
-template <class Made>
-Answer public_answer(const Made& made) {
-  answer::Answer answer = answer_of(made);
-  std::string text = view::to_text(answer, text_of(made));
-  return AnswerMaker::make(std::move(answer), std::move(text));
-}
-
-/// Runs a call with the options of its public struct, and gives its answer.
-template <class Call, class Asked, class Run>
-Result<Answer> answer(const Asked& asked, Call call, const Run& run) {
-  CHAKRA_TRY(take(asked, call));
-  const ProgressPart rest(kRead, 1);
-  CHAKRA_ASSIGN(const auto made, run(std::move(call)));
-  CHAKRA_TRY(keep_going());
-  return public_answer(made);
-}
+/// Whether the answer needs all of its tables.
+bool whole(const Control& control) { return !control.brief || !control.json.empty() || !control.csv.empty(); }
 
 /// The models of a caller, before the simulation.
 Result<void> price(sim::SimInput& input, Models& models) {
@@ -199,71 +185,181 @@ Result<Trace> Job::trace(int64_t rank) const {
 Result<Answer> Job::check(const CheckOptions& options, Control control) const {
   return watched(control, [&]() -> Result<Answer> {
     job::CheckOptions call;
-    CHAKRA_ASSIGN(call.loaded, data_->load());
     call.path = data_->name();
-    return answer(options, std::move(call), [](const job::CheckOptions& asked) { return job::check_job(asked); });
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs, data_->inputs({options.groups}));
+    CHAKRA_TRY(keep_apart(inputs, {}, control));
+    CHAKRA_ASSIGN(call.loaded, data_->for_call());
+    return answer(options, control, std::move(call), [](const auto& asked) { return job::check_job(asked); });
   });
 }
+
+namespace {
+
+/// Start the simulation with the Control and the models of a caller. The engine asks whether the call is stopped.
+Result<job::SimulateResult> run_simulation(const job::SimulateOptions& asked, const Control& control, Models* models,
+                                           std::vector<sim::Wait>& waits) {
+  job::SimulateHooks hooks;
+  hooks.stop = control.stop;
+  hooks.waits = &waits;
+  if (control.progress) hooks.progress = [](const sim::Progress& p) { (void)keep_going(p.nodes_done, p.nodes); };
+  if (models) hooks.change = [&](sim::SimInput& input) { return use(input, *models); };
+  return job::simulate_job(asked, hooks);
+}
+
+/// What stopped a simulation that has a result, or makes the result a failure.
+std::optional<Error> failure_of(const job::SimulateOptions& asked, const job::SimulateResult& result,
+                                const Control& control) {
+  if (!result.report.interrupted) return error_of(recorded::check_errors(asked.max_error, result.replays));
+  return Error{
+      Code::interrupted,
+      "sim.interrupted",
+      control.partial ? "stopped; the result covers the run up to that point" : "stopped, as the caller asked for",
+      {}};
+}
+
+}  // namespace
 
 Result<Answer> Job::simulate(const SimulateOptions& options, Control control, Models* models) const {
   return watched(control, [&]() -> Result<Answer> {
     job::SimulateOptions call;
-    CHAKRA_ASSIGN(call.loaded, data_->load());
     call.path = data_->name();
-    job::SimulateHooks hooks;
-    if (control.progress)
-      hooks.progress = [](const sim::Progress& p) { (void)keep_going(p.nodes_done, p.nodes); };  // the engine asks
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs,
+                  data_->inputs({options.network, options.system, options.memory, options.groups}));
+    CHAKRA_TRY(keep_apart(inputs, {options.timeline}, control, [] { return job::answer_of(job::SimulateResult{}); }));
     if (models) {
       if (options.congestion && options.congestion != Congestion::closed)
         return fail(Code::usage, "cli.usage", "a caller's models require the contention model closed");
       if (options.compat != Compat::native)
         return fail(Code::usage, "cli.usage", "a caller's models require the native mode");
       call.congestion = sim::Congestion::closed;
-      hooks.change = [&](sim::SimInput& input) { return use(input, *models); };
     }
-    return answer(options, std::move(call), [&](const job::SimulateOptions& asked) -> Result<job::SimulateResult> {
-      CHAKRA_ASSIGN(job::SimulateResult result, job::simulate_job(asked, hooks));
-      CHAKRA_TRY(recorded::check_errors(asked.max_error, result.replays));
-      return result;
-    });
+    CHAKRA_TRY(take(options, call));
+    CHAKRA_ASSIGN(call.loaded, data_->for_call());
+    std::vector<sim::Wait> waits;
+    Result<job::SimulateResult> run = run_simulation(call, control, models, waits);
+    if (!run && control.partial && !waits.empty()) {
+      answer::Answer stuck = sim::answer_of(run.error(), waits);
+      CHAKRA_TRY(commit(stuck, control));
+      return AnswerMaker::make(std::move(stuck), "", run.error());
+    }
+    CHAKRA_ASSIGN(job::SimulateResult result, std::move(run));
+    const std::optional<Error> failure = failure_of(call, result, control);
+    if (failure && !control.partial) return Failure(*failure);
+    answer::Answer answer = job::answer_of(result, whole(control) ? job::Tables::all : job::Tables::shown);
+    if (!call.timeline.empty()) {
+      view::add_queue_counters(result.report.timeline);
+      CHAKRA_TRY(view::write_timeline(result.report.timeline, call.timeline));
+    }
+    CHAKRA_TRY(commit(answer, control));
+    if (call.astra_output) return AnswerMaker::make(std::move(answer), job::astra_text_of(result), failure);
+    return AnswerMaker::make(std::move(answer), text_of(result), failure);
   });
 }
 
 Result<Answer> Job::what_if(const WhatIfOptions& options, Control control) const {
   return watched(control, [&]() -> Result<Answer> {
     job::WhatIfOptions call;
-    CHAKRA_ASSIGN(call.loaded, data_->load());
     call.path = data_->name();
-    return answer(options, std::move(call), [](const job::WhatIfOptions& asked) { return job::what_if(asked); });
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs,
+                  data_->inputs({options.from_network, options.network, options.system, options.groups}));
+    CHAKRA_TRY(keep_apart(inputs, {}, control));
+    CHAKRA_ASSIGN(call.loaded, data_->for_call());
+    return answer(options, control, std::move(call),
+                  [&](const auto& asked) { return job::what_if(asked, control.stop); });
   });
 }
 
 Result<Answer> Job::analyze(const AnalyzeOptions& options, Control control) const {
   return watched(control, [&]() -> Result<Answer> {
     job::AnalyzeOptions call;
-    CHAKRA_ASSIGN(call.loaded, data_->load());
     call.path = data_->name();
-    call.details = true;
-    return answer(options, std::move(call), [](const job::AnalyzeOptions& asked) { return job::analyze_job(asked); });
+    call.details = whole(control);
+    CHAKRA_TRY(take(options, call));
+    CHAKRA_ASSIGN(call.loaded, data_->for_call());
+    CHAKRA_ASSIGN(const job::AnalyzedJob made, job::analyze_job(call));
+    CHAKRA_TRY(keep_going());
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs, data_->inputs({options.groups}));
+    CHAKRA_TRY(keep_apart(inputs, {options.svg}, control, [&] { return answer_of(made); }));
+    job::Outputs files;
+    if (!options.svg.empty())
+      CHAKRA_TRY(job::add_text(files, options.svg, view::to_heat_map(job::picture_of(made.imbalances))));
+    return deliver(made, control, std::move(files));
   });
 }
 
 Result<Answer> Job::diff(const Job& other, const DiffOptions& options, Control control) const {
   return watched(control, [&]() -> Result<Answer> {
+    const JobData& b = JobMaker::get(other);
     job::DiffOptions call;
     call.a = data_->name();
-    call.b = JobMaker::get(other).name();
-    CHAKRA_ASSIGN(call.loaded_a, data_->load());
-    CHAKRA_ASSIGN(call.loaded_b, JobMaker::get(other).load());
-    return answer(options, std::move(call), [](const job::DiffOptions& asked) { return job::diff_jobs(asked); });
+    call.b = b.name();
+    CHAKRA_ASSIGN(std::vector<std::string> inputs, data_->inputs());
+    CHAKRA_ASSIGN(inputs, b.inputs(std::move(inputs)));
+    CHAKRA_TRY(keep_apart(inputs, {control.csv}, control));
+    CHAKRA_TRY(take(options, call));
+    if (call.timing) {
+      CHAKRA_ASSIGN(call.a, data_->on_disk());
+      CHAKRA_ASSIGN(call.b, b.on_disk());
+      return answer(options, control, std::move(call), [](const job::DiffOptions& asked) -> Result<job::TimesCompared> {
+        CHAKRA_TRY(options::check_call(asked));
+        return job::compare_times(asked.a, asked.b);
+      });
+    }
+    CHAKRA_ASSIGN(call.loaded_a, data_->for_call());
+    CHAKRA_ASSIGN(call.loaded_b, b.for_call());
+    CHAKRA_ASSIGN(const job::JobsDiff made, job::diff_jobs(call));
+    CHAKRA_TRY(keep_going());
+    job::Outputs files;
+    if (!control.csv.empty()) CHAKRA_TRY(job::add_csv(files, control.csv, *answer_of(made).table("rows")));
+    control.csv.clear();
+    return deliver(made, control, std::move(files));
   });
 }
+
+namespace {
+
+/// The schedule of flows instead of a run.
+Result<Answer> run_flows(const job::ReplayOptions& call, const Control& control, const JobData& data) {
+  if (!control.json.empty())
+    return fail(Code::usage, "cli.usage", "--json has no result with --flows: the job does not run");
+  CHAKRA_ASSIGN(const std::vector<std::string> inputs,
+                data.inputs({call.groups, call.flows.network, call.flows.collectives}));
+  CHAKRA_TRY(keep_apart(inputs, {call.flows.file}, control));
+  CHAKRA_ASSIGN(const replay::FlowSchedule schedule, job::job_flows(call));
+  CHAKRA_TRY(job::write_flows(schedule, call.flows.file));
+  return AnswerMaker::make(job::answer_of(schedule), job::flows_line(schedule, call.flows.file));
+}
+
+}  // namespace
 
 Result<Answer> Job::run(const RunOptions& options, Control control) const {
   return watched(control, [&]() -> Result<Answer> {
     job::ReplayOptions call;
     CHAKRA_ASSIGN(call.path, data_->on_disk());
-    return answer(options, std::move(call), [](const job::ReplayOptions& asked) { return job::replay_job(asked); });
+    CHAKRA_TRY(take(options, call));
+    if (!call.flows.file.empty()) return run_flows(call, control, *data_);
+    call.outputs.csv = control.csv;
+    call.outputs.json = control.json;
+    CHAKRA_ASSIGN(const job::ReplayOutputs outputs, job::replay_outputs(call));
+    CHAKRA_ASSIGN(const job::ReplayedJob made, job::replay_job(call));
+    CHAKRA_TRY(keep_going());
+    answer::Answer answer = answer_of(made);
+    CHAKRA_ASSIGN(job::Outputs files, job::made_outputs(made, answer, outputs));
+    control.csv.clear();  // is among the files
+    control.json = outputs.json;
+    CHAKRA_TRY(commit(answer, control, std::move(files)));
+    return AnswerMaker::make(std::move(answer), text_of(made));
+  });
+}
+
+Result<Answer> Job::info(Control control) const {
+  return watched(control, [&]() -> Result<Answer> {
+    CHAKRA_ASSIGN(const std::string path, data_->on_disk());
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs, data_->inputs());
+    CHAKRA_TRY(keep_apart(inputs, {}, control));
+    CHAKRA_ASSIGN(const job::JobSummary made, job::summarize_job(path));
+    CHAKRA_TRY(keep_going());
+    return deliver(made, control);
   });
 }
 
@@ -285,19 +381,15 @@ Result<Job> Job::edit(const EditOptions& options, Control control) const {
 
 namespace {
 
-Result<Answer> write_as(const std::string& from, const std::string& path, const WriteOptions& options) {
+Result<Answer> write_as(const std::string& from, const std::string& path, const WriteOptions& options,
+                        Control control) {
   if (path.ends_with(".chakra")) {
     if (!options.to.empty()) return fail(Code::usage, "cli.usage", "a container has a fixed format; leave out 'to'");
-    CHAKRA_ASSIGN(const job::PackedJob packed, job::pack_job({.paths = {from}, .output = path}));
-    return public_answer(packed);
+    return pack({from}, {.output = path}, std::move(control));
   }
-  job::ConvertOptions call;
-  call.paths = {from};
-  call.output = path;
-  CHAKRA_TRY(take(options, call));
-  if (call.to.empty() && std::filesystem::path(path).extension().empty()) call.to = "et";
-  CHAKRA_ASSIGN(const job::ConvertedJob converted, job::convert_job(call));
-  return public_answer(converted);
+  ConvertOptions to{.output = path, .to = options.to};
+  if (to.to.empty() && std::filesystem::path(path).extension().empty()) to.to = "et";
+  return convert({from}, to, std::move(control));
 }
 
 }  // namespace
@@ -306,17 +398,17 @@ Result<Answer> Job::write(const std::string& path, const WriteOptions& options, 
   return watched(control, [&]() -> Result<Answer> {
     CHAKRA_ASSIGN(const std::string from, data_->on_disk());
     const ProgressPart rest(kRead, 1);
-    return write_as(from, path, options);
+    return write_as(from, path, options, unwatched(control));
   });
 }
 
 Result<Answer> Job::view(const std::string& path, const ViewOptions& options, Control control) const {
   return watched(control, [&]() -> Result<Answer> {
-    job::ViewOptions call;
-    CHAKRA_ASSIGN(call.path, data_->on_disk());
-    call.output = path;
-    call.from = job::ViewInput::traces;
-    return answer(options, std::move(call), [](const job::ViewOptions& asked) { return job::view_job(asked); });
+    CHAKRA_ASSIGN(const std::string from, data_->on_disk());
+    ViewOptions traces = options;
+    if (!traces.from) traces.from = From::traces;
+    const ProgressPart rest(kRead, 1);
+    return v1::view(from, path, traces, unwatched(control));
   });
 }
 
@@ -334,10 +426,10 @@ Result<Job> Job::from(std::span<const Trace> traces) {
   return JobMaker::make("", std::make_shared<const job::Loaded>(job::Loaded{std::move(set)}));
 }
 
-Result<Job> open(const std::string& path) {
+Result<Job> open(const std::string& path, OpenOptions options) {
   if (path.empty()) return fail(Code::usage, "cli.usage", "the job is missing: give a prefix, a folder or one trace");
   if (!io::is_class_job(path)) CHAKRA_TRY(io::find_ranks(path));
-  return JobMaker::make(path, nullptr);
+  return JobMaker::make(path, nullptr, {}, options.keep);
 }
 
 Result<Job> link(const std::vector<std::string>& recordings, const LinkOptions& options, Control control) {
@@ -350,11 +442,19 @@ Result<Job> link(const std::vector<std::string>& recordings, const LinkOptions& 
       CHAKRA_ASSIGN(folder, facade::Folder::make());
       call.output = call.inputs.empty() || call.of_folders() ? folder->path() : folder->path() + "/trace.et";
     }
+    CHAKRA_TRY(keep_apart(call.inputs, {call.output}, control));
     CHAKRA_ASSIGN(job::LinkedJob linked, job::link_job(call));
     CHAKRA_TRY(keep_going());
-    CHAKRA_TRY(linked.commit());
-    CHAKRA_TRY(recorded::check_errors(call.max_error, linked.replays));
-    Answer made = public_answer(linked);
+    job::Outputs traces;
+    for (size_t r = 0; r < linked.files.size(); ++r) {
+      CHAKRA_TRY(keep_apart({}, {linked.ranks[r].output}, control));
+      CHAKRA_TRY(traces.add(std::move(linked.files[r])));
+    }
+    answer::Answer answer = answer_of(linked);
+    CHAKRA_TRY(commit(answer, control, std::move(traces)));
+    const std::optional<Error> failure = error_of(recorded::check_errors(call.max_error, linked.replays));
+    if (failure && !control.partial) return Failure(*failure);
+    Answer made = AnswerMaker::make(std::move(answer), text_of(linked), failure);
     if (!folder) return JobMaker::make(call.output, nullptr, std::move(made));
     CHAKRA_ASSIGN(LoadedPtr loaded, job::load(call.output));
     return JobMaker::make("", std::move(loaded), std::move(made));
@@ -363,19 +463,17 @@ Result<Job> link(const std::vector<std::string>& recordings, const LinkOptions& 
 
 namespace {
 
-/// The job of a generator, and what it says of it.
 template <class Call, class Asked>
 Result<Job> generated(const Asked& options, const Control& control, auto generator) {
   return watched(control, [&]() -> Result<Job> {
     Call call;
-    call.stats = true;  // no files are asked for
     CHAKRA_TRY(take(options, call));
+    call.files.report = control.json;
+    if (call.files.output.empty() && control.json.empty()) call.stats = true;
     Findings findings;
     CHAKRA_ASSIGN(auto made, generator(call, findings));
     CHAKRA_TRY(keep_going());
-    answer::Answer found = job::answer_of(made);
-    std::string text = view::to_text(found, text_of(made)) + view::to_text(findings, "");
-    Answer answer = AnswerMaker::make(std::move(found), std::move(text));
+    CHAKRA_ASSIGN(Answer answer, deliver(made, control));
     return JobMaker::make("", std::make_shared<const job::Loaded>(job::Loaded{std::move(made.job)}), std::move(answer));
   });
 }
@@ -392,31 +490,19 @@ Result<Job> generate(const ServeOptions& options, Control control) {
       options, control, [](const auto& o, Findings& findings) { return job::generate_serve(o, findings); });
 }
 
-Result<Answer> calibrate(const CalibrateDeviceOptions& options) {
-  return answer(options, job::CalibrateDeviceOptions{},
-                [](const job::CalibrateDeviceOptions& call) { return job::calibrate_device(call); });
+Result<Job> import_workload(const std::string& file, const ImportOptions& options, Control control) {
+  return watched(control, [&]() -> Result<Job> {
+    job::ImportOptions call;
+    call.input = file;
+    CHAKRA_TRY(take(options, call));
+    call.report = control.json;
+    CHAKRA_ASSIGN(job::ImportedJob imported, job::import_job(call));
+    CHAKRA_TRY(keep_going());
+    answer::Answer answer = answer_of(imported);
+    CHAKRA_TRY(commit(answer, control, std::move(imported.files)));
+    return JobMaker::make(imported.prefix, nullptr, AnswerMaker::make(std::move(answer), text_of(imported)));
+  });
 }
-Result<Answer> calibrate(const CalibrateNetworkOptions& options) {
-  job::CalibrateNetworkOptions call;
-  CHAKRA_TRY(take(options, call));
-  CHAKRA_ASSIGN(const calibrate::FittedNetwork fitted, job::calibrate_network(call));
-  answer::Answer found = job::answer_of(fitted);
-  std::string text = view::to_text(found, job::text_of(fitted));
-  return AnswerMaker::make(std::move(found), std::move(text));
-}
-
-Result<std::vector<std::string>> names(std::string_view kind) {
-  const job::KindRow* const row = find_row(job::kKinds, kind);
-  if (!row)
-    return fail(Code::usage, "cli.usage", fmt::format("no kind {}; known: {}", quote(kind), names_of(job::kKinds)));
-  const result::Table table = row->table();
-  std::vector<std::string> names;
-  for (const auto& cells : table.rows)
-    if (const auto* name = std::get_if<std::string>(&cells[0])) names.push_back(*name);
-  return names;
-}
-
-std::string_view version() { return CHAKRA_VERSION; }
 
 }  // namespace v1
 }  // namespace chakra

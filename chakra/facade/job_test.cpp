@@ -283,5 +283,63 @@ TEST(Names, AreThoseOfList) {
   EXPECT_FALSE(models->empty());
 }
 
+TEST(Files, AreMadeAndDescribedByTheVerbsOfTheCommand) {
+  const WithNetwork at;
+  const auto path = [&](const char* name) { return at.folder.path(name); };
+  const Job job = two_ranks();
+  ASSERT_TRUE(job.write(path("t")));
+  EXPECT_EQ(chakra::v1::convert({path("t")}, {.output = path("j"), .to = "json"})->whole("ranks"), 2);
+  EXPECT_EQ(chakra::v1::convert({path("t")}, {.output = path("t.0.et")}).error().tag, "cli.usage");
+  const auto packed = chakra::v1::pack({path("t")}, {.output = path("t.chakra"), .stats = true});
+  ASSERT_TRUE(packed) << packed.error().message();
+  EXPECT_EQ(packed->table("ranks")->rows(), 2U);
+  EXPECT_NE(packed->to_text().find("2 ranks, 6 nodes packed"), std::string::npos) << packed->to_text();
+  EXPECT_EQ(chakra::v1::pack({path("t")}, {}).error().tag, "cli.usage");
+  EXPECT_EQ(chakra::v1::unpack(path("t.chakra"), {.output = path("out"), .ranks = {1}})->table("outputs")->rows(), 1U);
+  EXPECT_EQ(job.info()->table("ranks")->rows(), 2U);
+  const auto both = chakra::v1::check({path("t"), path("t.chakra")});
+  EXPECT_EQ(both->table("jobs")->rows(), 2U);
+  EXPECT_EQ(both->whole("ok"), 1);
+  EXPECT_EQ(chakra::v1::doctor(path("out"))->whole("ok"), 1);
+  EXPECT_EQ(chakra::v1::doctor("", {.repair = true}).error().tag, "cli.usage");
+  EXPECT_EQ(generate({.output = path("cases"), .num_npus = 2})->verb(), "gen cases");
+  EXPECT_GT((*chakra::v1::list("devices")).table("")->rows(), 5U);
+  EXPECT_EQ(chakra::v1::list("no such kind").error().tag, "cli.usage");
+}
+
+TEST(Files, OfAnswersReplaceNoInputAndAppearTogether) {
+  const WithNetwork at;
+  const Job job = two_ranks();
+  const std::string json = at.folder.path("a.json"), csv = at.folder.path("a");
+  EXPECT_EQ(job.simulate({.network = at.network}, {.json = at.network}).error().tag, "cli.usage");
+  EXPECT_EQ(testing::must_read(at.network), kNetwork);
+  const auto answer = job.simulate({.network = at.network}, {.json = json, .csv = csv, .brief = true});
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_EQ(testing::must_read(json), answer->to_json());
+  EXPECT_TRUE(is_file(csv + ".ranks.csv"));
+  EXPECT_NE(answer->to_text("ranks")->find("finish_ps"), std::string::npos);
+  EXPECT_EQ(answer->to_text("no_such").error().tag, "cli.usage");
+  EXPECT_EQ(job.check({}, {.json = at.folder.path("no/such/folder.json")}).error().code, Code::io);
+}
+
+TEST(Control, StopsASimulationAndCanKeepThePart) {
+  const WithNetwork at;
+  const Job job = two_ranks();
+  std::atomic<bool> stop{true};
+  EXPECT_EQ(job.simulate({.network = at.network}, {.stop = &stop}).error().code, Code::interrupted);
+  const auto part = job.simulate({.network = at.network}, {.stop = &stop, .partial = true});
+  ASSERT_TRUE(part) << part.error().message();
+  ASSERT_TRUE(part->failure());
+  EXPECT_EQ(part->failure()->tag, "sim.interrupted");
+}
+
+TEST(Open, WithoutKeepingAnswersAlike) {
+  const WithNetwork at;
+  ASSERT_TRUE(two_ranks().write(at.folder.path("t")));
+  const Job kept = *open(at.folder.path("t")), read = *open(at.folder.path("t"), {.keep = false});
+  EXPECT_EQ(kept.simulate({.network = at.network})->to_json(), read.simulate({.network = at.network})->to_json());
+  EXPECT_EQ(kept.analyze()->to_json(), read.analyze()->to_json());
+}
+
 }  // namespace
 }  // namespace chakra

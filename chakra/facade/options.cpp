@@ -1,10 +1,10 @@
-// set() by name, and public options as those of calls.
-#include "chakra/facade/facade.h"
-#include "chakra/job/job.h"
+// Options of public structs and rows of calls: from one to the other, by key.
+#include "chakra/facade/calls.h"
 
 namespace chakra::facade {
 namespace {
 
+using options::Form;
 using options::Option;
 using options::Options;
 
@@ -19,6 +19,16 @@ std::vector<std::string> texts_of(const Option& field) {
   return {options::text_of(field)};
 }
 
+/// The member of a public struct is the text itself; the call says whether it has the form.
+Form checked_form(const Form& call, std::shared_ptr<void> owner, std::string* member) {
+  return {[member] { return *member; },
+          [call, owner = std::move(owner), member](const std::string& text) -> Result<void> {
+            CHAKRA_TRY(call.set(text));
+            *member = call.get();
+            return {};
+          }};
+}
+
 }  // namespace
 
 Result<void> take(const Options& fields, const Options& fresh, const Options& rows) {
@@ -31,69 +41,24 @@ Result<void> take(const Options& fields, const Options& fresh, const Options& ro
   return {};
 }
 
-namespace {
-
-/// The call's own row says whether the value is one; then the member gets it.
-template <class Call, class Asked>
-Result<void> set_checked(Asked& asked, std::string_view name, const std::string& text) {
-  Call call;
-  const Options rows = rows_of(call), fields = fields_of(asked);
-  const Option* const field = options::find(fields, name);
-  if (!field) return options::set(fields, name, text);  // whose error names the nearest one
-  CHAKRA_TRY(options::set(rows, options::key_of(*field), text));
-  return options::set(*field, text);
+Options bound(const Options& rows, std::shared_ptr<void> call, const Options& fields, const Arguments& arguments) {
+  Options all;
+  size_t next = 0;  // of `fields`, which are in the order of `rows`
+  for (Option row : rows) {
+    const std::string key = options::key_of(row);
+    const bool member = next < fields.size() && options::key_of(fields[next]) == key;
+    const auto argument =
+        std::find_if(arguments.begin(), arguments.end(), [&](const auto& each) { return each.first == key; });
+    if (!member && argument == arguments.end()) continue;
+    const Option::Target target = member ? fields[next++].target : argument->second;
+    const Form* const form = std::get_if<Form>(&row.target);
+    auto* const* const text = std::get_if<std::string*>(&target);
+    if (form && text) row.target = checked_form(*form, call, *text);
+    else row.target = target;
+    all.push_back(std::move(row));
+  }
+  CHAKRA_ASSERT(next == fields.size());
+  return all;
 }
 
-}  // namespace
 }  // namespace chakra::facade
-
-namespace chakra {
-inline namespace v1 {
-
-using facade::set_checked;
-
-Result<void> set(LinkOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::LinkJobOptions>(o, name, text);
-}
-Result<void> set(StepOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::GenerateStepOptions>(o, name, text);
-}
-Result<void> set(ServeOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::GenerateServeOptions>(o, name, text);
-}
-Result<void> set(EditOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::SimulateOptions>(o, name, text);
-}
-Result<void> set(CheckOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::CheckOptions>(o, name, text);
-}
-Result<void> set(SimulateOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::SimulateOptions>(o, name, text);
-}
-Result<void> set(WhatIfOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::WhatIfOptions>(o, name, text);
-}
-Result<void> set(AnalyzeOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::AnalyzeOptions>(o, name, text);
-}
-Result<void> set(ViewOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::ViewOptions>(o, name, text);
-}
-Result<void> set(RunOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::ReplayOptions>(o, name, text);
-}
-Result<void> set(DiffOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::DiffOptions>(o, name, text);
-}
-Result<void> set(WriteOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::ConvertOptions>(o, name, text);
-}
-Result<void> set(CalibrateDeviceOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::CalibrateDeviceOptions>(o, name, text);
-}
-Result<void> set(CalibrateNetworkOptions& o, std::string_view name, const std::string& text) {
-  return set_checked<job::CalibrateNetworkOptions>(o, name, text);
-}
-
-}  // namespace v1
-}  // namespace chakra

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "chakra/base/testing/testing.h"
-#include "chakra/facade/facade.h"
+#include "chakra/facade/calls.h"
 #include "chakra/facade/testing/public_options.h"
 
 namespace chakra {
@@ -28,6 +28,7 @@ void expect_made(const std::string& path, const std::string& made) {
 
 TEST(PublicOptions, AreThoseOfTheTable) {
   expect_made("chakra/options.h", facade::testing::options_header());
+  expect_made("chakra/facade/fields.h", facade::testing::fields_header());
   expect_made("chakra/facade/fields.cpp", facade::testing::fields_source());
   expect_made("python/chakra_et/_verbs.py", facade::testing::python_source());
 }
@@ -61,11 +62,13 @@ size_t try_all() {
 }
 
 TEST(PublicOptions, TakeATextOrRefuseIt) {
-  const size_t calls = try_all<LinkOptions>() + try_all<StepOptions>() + try_all<ServeOptions>() +
-                       try_all<EditOptions>() + try_all<CheckOptions>() + try_all<SimulateOptions>() +
-                       try_all<WhatIfOptions>() + try_all<AnalyzeOptions>() + try_all<ViewOptions>() +
-                       try_all<RunOptions>() + try_all<DiffOptions>() + try_all<WriteOptions>() +
-                       try_all<CalibrateDeviceOptions>() + try_all<CalibrateNetworkOptions>();
+  const size_t calls =
+      try_all<LinkOptions>() + try_all<StepOptions>() + try_all<ServeOptions>() + try_all<EditOptions>() +
+      try_all<CheckOptions>() + try_all<SimulateOptions>() + try_all<WhatIfOptions>() + try_all<AnalyzeOptions>() +
+      try_all<ViewOptions>() + try_all<RunOptions>() + try_all<DiffOptions>() + try_all<WriteOptions>() +
+      try_all<CalibrateDeviceOptions>() + try_all<CalibrateNetworkOptions>() + try_all<CasesOptions>() +
+      try_all<BlueprintOptions>() + try_all<ImportOptions>() + try_all<ConvertOptions>() + try_all<PackOptions>() +
+      try_all<UnpackOptions>() + try_all<DoctorOptions>();
   EXPECT_GT(calls, 3000U);
 }
 

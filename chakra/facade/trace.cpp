@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "chakra/facade/facade.h"
+#include "chakra/facade/calls.h"
 #include "chakra/feed/feed.h"
 #include "chakra/io/io.h"
 

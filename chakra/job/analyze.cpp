@@ -50,7 +50,7 @@ Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
     std::move(some.begin(), some.end(), std::back_inserter(analyzed.tables));
   }
   analyze::join_ranks(analyzed.findings);
-  if (o.imbalances) analyzed.imbalances = analyze::imbalances(traces, job.matching);
+  if (!o.svg.empty()) analyzed.imbalances = analyze::imbalances(traces, job.matching);
   return analyzed;
 }
 

@@ -19,9 +19,9 @@ struct AnalyzeOptions {
   std::string groups;             ///< a file
   std::vector<std::string> only;  ///< names of analyze::kAnalyses; empty: all
   analyze::LaunchScope scope = {};
-  bool details = false;     ///< also the tables that are too long for the text
-  bool imbalances = false;  ///< also AnalyzedJob::imbalances
-  LoadedPtr loaded = {};    ///< read instead of `path`
+  bool details = false;   ///< also the tables that are too long for the text
+  std::string svg = {};   ///< a file that the caller writes: fill AnalyzedJob::imbalances
+  LoadedPtr loaded = {};  ///< read instead of `path`
 };
 options::Options rows_of(AnalyzeOptions& options);
 

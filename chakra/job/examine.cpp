@@ -236,6 +236,18 @@ void look_at_file(ExaminedFiles& folder, ExaminedFile& file) {
   }
 }
 
+/// 'chakra link FOLDER' also reads recordings in subfolders.
+void add_recordings_below(ExaminedFiles& folder) {
+  const auto pairing = recording::pair_folder(folder.path);
+  if (!pairing) return;
+  for (const recording::RankInput& rank : pairing->ranks)
+    for (const std::string& path : {rank.host, rank.device})
+      if (!path.empty()) {
+        folder.files.push_back({fs::path(path).lexically_relative(folder.path).string(), path});
+        look_at_file(folder, folder.files.back());
+      }
+}
+
 void judge_neither(ExaminedFiles& folder) {
   std::string text = fmt::format("the {} has no traces or recordings", is_file(folder.path) ? "file" : "folder");
   if (!folder.folders.empty()) text += fmt::format("; look into {}", folder.folders[0]);
@@ -257,6 +269,11 @@ Result<ExaminedFiles> examine_files(const std::string& path) {
   folder.path = path;
   CHAKRA_TRY(list_files(folder));
   for (ExaminedFile& file : folder.files) look_at_file(folder, file);
+  const auto holds_any = [&] {
+    return std::any_of(folder.files.begin(), folder.files.end(),
+                       [](const ExaminedFile& file) { return file.kind != Holds::other; });
+  };
+  if (!folder.folders.empty() && !holds_any()) add_recordings_below(folder);
   const bool traces = has(folder, Holds::trace), classes = has(folder, Holds::classes);
   const bool recordings = has(folder, Holds::host) || has(folder, Holds::kineto);
   if (classes) {
@@ -294,7 +311,9 @@ std::optional<int64_t> known(int64_t number) { return number < 0 ? std::nullopt 
 view::Text text_of(const ExaminedFiles&) { return {kFilesText}; }
 
 answer::Answer answer_of(const ExaminedFiles& folder) {
-  constexpr std::array kFolder{column<&ExaminedFiles::path>("path", Unit::none, "the file or folder")};
+  constexpr std::array kFolder{
+      column<ExaminedFiles>("ok", Unit::none, "no finding is an error", [](const auto& f) { return f.ok(); }),
+      column<&ExaminedFiles::path>("path", Unit::none, "the file or folder")};
   constexpr std::array kFiles{
       column<&ExaminedFile::name>("name", Unit::none, "its name"),
       column<ExaminedFile>("kind", Unit::none, "kind of file",

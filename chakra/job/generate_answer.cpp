@@ -216,8 +216,8 @@ constexpr std::array kBothPhases{
     column<&gen::ServeStats::transfer_bytes>("transfer_bytes", Unit::bytes,
                                              "of the cache, from ranks of prefill to those that decode")};
 
-void add_ignored(const Findings& ignored, answer::Builder& to) {
-  to.findings("findings", "options without effect", ignored, !ignored.empty());
+void add_findings(const Findings& findings, answer::Builder& to) {
+  to.findings("findings", "options without effect, and assumptions", findings, !findings.empty());
 }
 
 }  // namespace
@@ -238,7 +238,7 @@ answer::Answer answer_of(const StepJob& job) {
   to.values("", &job, kStack);
   to.table("by_stack", "options that mean something else with that stack", job.by_stack, kTextRows,
            !job.by_stack.empty());
-  add_ignored(job.ignored, to);
+  add_findings(job.findings, to);
   const ByKey<TakenValue> taken = taken_options(job);
   to.table("taken", "options that were not given, and what was taken", taken, by_key<TakenValue>(Unit::none),
            !taken.empty());
@@ -262,7 +262,7 @@ answer::Answer answer_of(const ServeJob& job) {
   answer::Builder to("gen serve");
   to.values("", &job.files, kFiles);
   to.values("", &job.files, kShape);
-  add_ignored(job.ignored, to);
+  add_findings(job.findings, to);
   to.values("", &job, kServed);
   to.values("prefill.", &stats.prefill, kPhase);
   to.values("decode.", &stats.decode, kPhase);

@@ -44,8 +44,8 @@ Result<ServeJob> generate_serve(const ServeJobOptions& o, Findings& findings) {
   made.files.shape = shape_of(made.serve);
   CHAKRA_ASSIGN(made.stats, gen::serve_stats(made.serve, job));
   made.job = std::move(job);
-  made.ignored = options_without_effect(o, made.serve, made.stats);
-  findings.insert(findings.end(), made.ignored.begin(), made.ignored.end());
+  for (Finding& finding : options_without_effect(o, made.serve, made.stats)) findings.push_back(std::move(finding));
+  made.findings = findings;
   return made;
 }
 

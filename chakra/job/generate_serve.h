@@ -30,7 +30,7 @@ struct ServeJob {
   gen::ServeStats stats;
   double device_memory_gib = kUsualDeviceGib;
   std::string stack;  ///< the name
-  Findings ignored;   ///< options without effect (sim.option.no_effect)
+  Findings findings;  ///< options without effect (sim.option.no_effect), and assumptions
   bool shows_memory = false;
 };
 

@@ -6,12 +6,6 @@
 namespace chakra::job {
 namespace {
 
-/// Whether anything comes out: a job, numbers or JSON.
-Result<void> check_output(const GenerateOptions& files, bool stats) {
-  if (!files.output.empty() || stats || !files.report.empty()) return {};
-  return fail(Code::usage, "cli.usage", "give a folder with -o, or --stats to write no job");
-}
-
 /// Into options of a generator that have a device.
 template <class To>
 void settle_rates(const DeviceRates& rates, To& to) {
@@ -84,7 +78,6 @@ Result<gen::StepOptions> settled_step(const GenerateStepOptions& o, const std::v
 template <class Call, class Asked>
 Result<Call> begin_call(const Asked& o) {
   CHAKRA_TRY(options::check_call(o));
-  CHAKRA_TRY(check_output(o.files, o.stats));
   Call call;
   call.given = given(o);
   call.device = o.device;

@@ -93,8 +93,8 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   made.files.shape = shape_of(made.step);
   CHAKRA_ASSIGN(made.stats, gen::stats(made.step, job));
   made.job = std::move(job);
-  made.ignored = options_without_effect(o, made.stats);
-  findings.insert(findings.end(), made.ignored.begin(), made.ignored.end());
+  for (Finding& finding : options_without_effect(o, made.stats)) findings.push_back(std::move(finding));
+  made.findings = findings;
   return made;
 }
 

@@ -35,7 +35,7 @@ struct StepJob {
   std::string stack;                  ///< the name
   std::vector<std::string> by_stack;  ///< options that have another meaning with this stack, and the meaning
   std::vector<std::string> given;     ///< options on the command line
-  Findings ignored;                   ///< options without effect
+  Findings findings;                  ///< options without effect, and assumptions
   bool shows_memory = false;
 };
 

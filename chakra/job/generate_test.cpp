@@ -81,7 +81,7 @@ TEST(Generate, ServeIsCounted) {
   Findings findings;
   const auto serve = generate_serve(o, findings);
   ASSERT_TRUE(serve);
-  ASSERT_EQ(serve->ignored.size(), 1U);
+  ASSERT_EQ(serve->findings.size(), 1U);
   EXPECT_NE(to_json_text(answer_of(*serve)).find("\"rank_count\": 1"), std::string::npos);
   EXPECT_EQ(shown(*serve).substr(0, 14), "serve: 1 ranks");
 }

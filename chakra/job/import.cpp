@@ -113,9 +113,6 @@ Result<ImportedJob> import_job(const ImportOptions& o) {
   CHAKRA_ASSIGN(foreign::Job read, read_form(form, std::move(source), o, imported));
   const foreign::Job job = settle_classes(std::move(read), o.classes, imported.findings);
   imported.ranks = std::visit([](const auto& any) { return any.ranks.size(); }, job);
-  if (!o.report.empty() && o.report != "-") {
-    CHAKRA_ASSIGN(imported.report, AtomicFile::create(o.report));
-  }
   if (const auto* const set = std::get_if<trace::TraceSet>(&job)) CHAKRA_TRY(write_ranks(o, *set, imported));
   else CHAKRA_TRY(write_classes(o, std::get<trace::ClassJob>(job), imported));
   return imported;

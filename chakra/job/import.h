@@ -34,8 +34,7 @@ struct ImportedJob {
   std::vector<std::string> outputs;          ///< by rank
   std::vector<xla::ProgramReport> programs;  ///< a program of XLA
   Findings findings;
-  FilesTogether<AtomicFile> files;   ///< the outputs; a caller may add files
-  std::optional<AtomicFile> report;  ///< an empty file; created before the other files: a wrong path fails early
+  FilesTogether<AtomicFile> files;  ///< the outputs; a caller may add files
 
   /// Publish all files, or no file. Errors: base.file.write.
   Result<void> commit() { return files.commit(); }

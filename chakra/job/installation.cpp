@@ -133,6 +133,13 @@ std::string launcher_of(std::string_view name) {
   return fmt::format("#!/bin/sh\nexec \"${{0%/*}}/chakra\" {} \"$@\"\n", name);
 }
 
+Installation own_installation() {
+  std::error_code ignored;
+  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
+  const std::string found = self.stem() == "chakra" ? self.string() : in_path("chakra");
+  return {found.empty() ? self.string() : fs::canonical(found, ignored).string()};
+}
+
 bool CheckedInstallation::ok() const {
   return std::none_of(rows.begin(), rows.end(), [](const Row& row) { return row.checked.status == Status::wrong; });
 }
@@ -159,8 +166,10 @@ view::Text text_of(const CheckedInstallation&) {
 
 answer::Answer answer_of(const CheckedInstallation& checked) {
   using Row = CheckedInstallation::Row;
-  constexpr std::array kVersion{column<CheckedInstallation>("version", Unit::none, "the version of this program",
-                                                            [](const auto&) { return std::string(CHAKRA_VERSION); })};
+  constexpr std::array kVersion{
+      column<CheckedInstallation>("ok", Unit::none, "no check is wrong", [](const auto& c) { return c.ok(); }),
+      column<CheckedInstallation>("version", Unit::none, "the version of this program",
+                                  [](const auto&) { return std::string(CHAKRA_VERSION); })};
   constexpr std::array kChecks{
       column<Row>("name", Unit::none, "the check", [](const Row& r) { return std::string(r.name); }),
       column<Row>("status", Unit::none, "ok, note or wrong",

@@ -10,6 +10,7 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
+#include "chakra/options/options.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
@@ -17,11 +18,24 @@ namespace chakra::job {
 /// Return the script that replaces the link NAME -> chakra in a wheel, because wheels cannot contain links.
 std::string launcher_of(std::string_view name);
 
+/// Names of mlcommons/chakra's commands (docs/reference/names.md), required in the folder of the program: links to the
+/// program, or files of launcher_of().
+inline constexpr std::array<std::string_view, 6> kCommandNames{"chakra_trace_link", "chakra_converter",
+                                                               "chakra_generator",  "chakra_jsonizer",
+                                                               "chakra_visualizer", "chakra_timeline_visualizer"};
 /// A program, with all names of the program.
 struct Installation {
-  std::string command;             ///< the path of the program
-  std::vector<std::string> names;  ///< required in the same folder: links to the program, or files of launcher_of()
+  std::string command;  ///< the path of the program
+  std::vector<std::string> names{kCommandNames.begin(), kCommandNames.end()};
 };
+struct DoctorOptions {
+  std::string path;      ///< a file or a folder; empty: the installation
+  bool repair = false;   ///< run repair_container() instead
+  bool plugins = false;  ///< run check_plugins() instead
+};
+options::Options rows_of(DoctorOptions& options);
+/// Return the installation of this process; in another program, of the command `chakra` that the shell finds.
+Installation own_installation();
 
 /// The result of a check, and advice if the status is not ok.
 struct Checked {

@@ -125,7 +125,7 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
   EXPECT_TRUE(shown(*checked).starts_with(traces_ + ": 2 ranks, "));
   EXPECT_TRUE(contains(to_json_text(answer_of(*checked)), "\"ok\": true"));
 
-  const auto analyzed = analyze_job({.path = traces_, .groups = "", .only = {"time"}, .imbalances = true});
+  const auto analyzed = analyze_job({.path = traces_, .groups = "", .only = {"time"}, .svg = "i.svg"});
   ASSERT_TRUE(analyzed) << analyzed.error().message();
   EXPECT_TRUE(shown(*analyzed).starts_with(traces_ + ": 2 ranks\n"));
   EXPECT_TRUE(contains(to_json_text(answer_of(*analyzed)), "\"ranks\": 2"));

@@ -71,11 +71,13 @@ class LinkJob {
       return fail(Code::usage, "cli.usage", "give the files of one rank or folders of a job, not both");
     if (o_.cycle && !o_.of_folders()) return fail(Code::usage, "cli.usage", "--cycle applies to folders only");
     if (o_.of_folders()) {
-      if (o_.explain) return fail(Code::usage, "cli.usage", "--explain applies to one rank");
       if (o_.link.rank)
         return fail(Code::usage, "cli.usage", "--rank applies to one rank; in a folder, the files determine the ranks");
       CHAKRA_ASSIGN(recording::Pairing pairing, recording::pair_folders(o_.inputs, o_.cycle));
       inputs_ = std::move(pairing.ranks);
+      if (o_.explain && inputs_.size() > 1)
+        return fail(Code::usage, "cli.usage",
+                    fmt::format("--explain applies to one rank, but the folder has {}", inputs_.size()));
       job_.findings = std::move(pairing.findings);
       dumps_ = recorded::read_dumps_beside(pairing.dumps, job_.findings);
       return {};

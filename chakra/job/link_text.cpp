@@ -33,8 +33,8 @@ constexpr std::string_view kStartsLine =
     "  device starts  off by {device_start_error_ps.median} (median), {device_start_error_ps.max} (most); "
     "worst stream stalls {stream_stall_share} of the time without a known reason";
 constexpr std::string_view kNoteLine =
-    "  note           [!{?device_ops}the host alone explains the time: the replay says little about the device's edges"
-    "|{?self_replay_error=0.00 %}no device operations: the replay of one rank is an identity]";
+    "  note           [!{?device_ops}the host alone explains the time: the self-check says little about the device's edges"
+    "|{?self_check_error=0.00 %}no device operations: the self-check of one rank is an identity]";
 
 constexpr std::array<Show, 17> kRankText{{
     {.line = kHostLine},
@@ -46,7 +46,7 @@ constexpr std::array<Show, 17> kRankText{{
     {.when = "[!{?work.operators}|{?work.device_ns}]", .line = kWorkLine},
     {.line = "  without work   {device_ns/work.device_ns} {name} ({reason})", .table = "work.rest", .first = 4},
     {.when = "{?measured_ps}",
-     .line = "  self-replay    {measured_ps} measured, {replayed_ps} replayed: error {+self_replay_error}"},
+     .line = "  self-check     {measured_ps} measured, {replayed_ps} simulated: error {+self_check_error}"},
     {.when = "{?measured_ps}",
      .line = "  steps          {?#steps}{#steps}: median error {step_error.median}, worst {+step_error.worst}"},
     {.line = "                 {name}: {measured_ps}, error {+error}", .table = "steps", .first = 6},

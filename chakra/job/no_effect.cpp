@@ -172,7 +172,7 @@ Why why_no_fold(const SimulateOptions& asked, const JobFacts& job, const sim::Si
     return {fmt::format("--congestion {} simulates every rank",
                         sim::kCongestionNames[static_cast<size_t>(report.congestion)]),
             false};
-  if (asked.timeline && !job.classes) return {"--timeline shows every rank", false};
+  if (!asked.timeline.empty() && !job.classes) return {"--timeline shows every rank", false};
   if (report.distinct_traces >= static_cast<int64_t>(job.ranks.size()))
     return {"every rank has a different trace", false};
   return {};

@@ -41,14 +41,18 @@ TEST(Outputs, OfAReplayAreNamedByRankAndReplaceNoInput) {
   ASSERT_TRUE(write_cases({.output = job, .ranks = 2, .cases = {}}));
   ReplayOptions options;
   options.path = job + "/" + std::string(gen::cases()[0].name);
-  const auto all = replay_outputs(options, {.traces = folder.path("out"), .timeline = folder.path("t.json")});
+  const auto named = [&](const ReplayOutputs& outputs) {
+    options.outputs = outputs;
+    return replay_outputs(options);
+  };
+  const auto all = named({.traces = folder.path("out"), .timeline = folder.path("t.json")});
   ASSERT_TRUE(all);
   EXPECT_EQ(all->timeline, folder.path("t.json"));
-  EXPECT_EQ(tag_of(replay_outputs(options, {.timeline = folder.path("t{rank}.json")})), "cli.usage");
-  EXPECT_EQ(tag_of(replay_outputs(options, {.traces = options.path})), "cli.usage");
+  EXPECT_EQ(tag_of(named({.timeline = folder.path("t{rank}.json")})), "cli.usage");
+  EXPECT_EQ(tag_of(named({.traces = options.path})), "cli.usage");
   options.rank = 1;
   options.ranks = 2;
-  EXPECT_EQ(replay_outputs(options, {.csv = "r{rank}/x{rank}"})->csv, "r1/x1");
+  EXPECT_EQ(named({.csv = "r{rank}/x{rank}"})->csv, "r1/x1");
 }
 
 }  // namespace

@@ -260,7 +260,7 @@ Result<void> run(const ReplayOptions& o, const std::optional<replay::World>& wor
   add_work_findings(o, job);
   for (const Findings& more : {about_start(o, job), about_meetings(job)})
     job.findings.insert(job.findings.end(), more.begin(), more.end());
-  if (o.timeline) job.timeline = replay::timeline_of(job.plans, job.runs, options);
+  if (!o.outputs.timeline.empty()) job.timeline = replay::timeline_of(job.plans, job.runs, options);
   if (const Finding late = lateness(job);
       std::any_of(job.runs.begin(), job.runs.end(), [](const auto& r) { return r.collectives + r.messages > 0; }))
     job.findings.push_back(late);
@@ -355,10 +355,12 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
   return job;
 }
 
-Result<replay::FlowSchedule> job_flows(const ReplayOptions& o, const FlowsOptions& f) {
-  CHAKRA_TRY(options::check_call(f));
+Result<replay::FlowSchedule> job_flows(const ReplayOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
+  const FlowsOptions& f = o.flows;
   ReplayOptions dry = o;
   dry.dry_run = true;
+  dry.flows = {};
   if (o.rank) return fail(Code::usage, "cli.usage", "--flows covers the whole job: leave out --rank");
   CHAKRA_ASSIGN(const ReplayedJob job, replay_job(dry));
   net::Fabric fabric;

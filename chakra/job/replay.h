@@ -21,6 +21,20 @@ namespace chakra::job {
 enum class ReplayStart : uint8_t { recorded, together };
 inline constexpr std::array<std::string_view, 2> kReplayStarts{"recorded", "together"};
 
+/// Files that the caller writes. Empty: no file. In each name, {rank} stands for the rank of this process.
+struct ReplayOutputs {
+  std::string traces = {};  ///< prefix: PREFIX.<rank>.et with the times of the last repetition
+  std::string timeline = {};
+  std::string csv = {};   ///< not a separate option, a prefix: PREFIX.<table>.csv
+  std::string json = {};  ///< not a separate option. "-": the caller prints the JSON
+};
+/// Message volumes between ranks, with dependencies, instead of a run. Docs: docs/reference/replay.md, Flows.
+struct FlowsOptions {
+  std::string file;         ///< that the caller writes
+  std::string network;      ///< network for the selection of algorithms; empty: one switch
+  std::string collectives;  ///< rules, or a file of rules
+};
+
 /// Files and numbers; rows_of() describes each member. Only path is required.
 struct ReplayOptions {
   std::string path;  ///< the job: a prefix, a folder, a container, one trace, or a ranks.json
@@ -46,7 +60,8 @@ struct ReplayOptions {
   bool dry_run = false;
   bool no_check = false;
   bool compare = false;   ///< fill ReplayedJob::compared
-  bool timeline = false;  ///< not a separate option: fill ReplayedJob::timeline
+  ReplayOutputs outputs;  ///< a timeline: fill ReplayedJob::timeline
+  FlowsOptions flows;     ///< for job_flows()
 };
 options::Options rows_of(ReplayOptions& options);
 
@@ -85,15 +100,9 @@ Result<ReplayProcess> replay_process(const ReplayOptions& options);
 /// replay::plan_rank, replay::run_one and replay::run_all.
 Result<ReplayedJob> replay_job(const ReplayOptions& options);
 
-/// Message volumes between ranks, with dependencies, without a run. Docs: docs/reference/replay.md, Flows.
-struct FlowsOptions {
-  std::string network;      ///< network for the selection of algorithms; empty: one switch
-  std::string collectives;  ///< rules, or a file of rules
-};
-options::Options rows_of(FlowsOptions& options);
 /// Compute the flows. Errors: as for replay_job() before the run, net::load_fabric, coll::parse_selection and
 /// replay::flows_of; cli.usage for a single rank.
-Result<replay::FlowSchedule> job_flows(const ReplayOptions& options, const FlowsOptions& flows);
+Result<replay::FlowSchedule> job_flows(const ReplayOptions& options);
 
 /// Return the executed ranks with the times of a repetition instead of recorded times, on one clock. Unselected nodes
 /// have no times. Cost: O(nodes).

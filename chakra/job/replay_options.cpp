@@ -71,10 +71,12 @@ Options part_rows(ReplayOptions& o) {
   replay::Selection& s = o.selection;
   Option compare{"--compare", &o.compare, "Compare the times with the recorded times",
                  {},          {},         "The output has the tables of 'chakra diff --timing'."};
-  compare.excludes = "--dry-run";
+  compare.excludes = "--flows, --dry-run";
+  Option dry{"--dry-run", &o.dry_run, "Print the plan without running the job"};
+  dry.excludes = "--flows";
   return {
-      {"--dry-run", &o.dry_run, "Print the plan without running the job"},
-      {"--steps", &s.steps, "Only these training steps, by the numbers in ProfilerStep#N", "FIRST:COUNT"},
+      std::move(dry),
+      {"--steps", options::steps_form(s.steps), "Run only the ProfilerSteps A to B, inclusive", "A:B"},
       {"--subgraph", &s.subgraph, "Only nodes of this name and their callees", "NAME"},
       separated(
           {"--allow-ops",
@@ -96,23 +98,48 @@ Options part_rows(ReplayOptions& o) {
       std::move(compare)};
 }
 
+Options output_rows(ReplayOutputs& o) {
+  Options rows{
+      {"-o,--output", &o.traces, "Write the traces with the times of the last run as PREFIX.<rank>.et", "PREFIX"},
+      {"--timeline",
+       &o.timeline,
+       "Write a timeline for https://ui.perfetto.dev",
+       "FILE",
+       {},
+       "In file names, {rank} stands for the rank of a process. Under a launcher, each rank needs a separate file."}};
+  for (Option& row : rows) row.excludes = "--flows, --dry-run";
+  return rows;
+}
+
+/// The flows, instead of a run.
+Options flows_rows(FlowsOptions& o) {
+  Options rows{{"--network",
+                &o.network,
+                "With --flows: network for which algorithms are selected",
+                "FILE",
+                {},
+                "Default: all ranks at one switch."},
+               {"--collectives", &o.collectives, "With --flows: algorithms (chakra list collectives)", "RULES"}};
+  for (Option& row : rows) row.needs = "--flows";
+  rows.insert(rows.begin(),
+              {"--flows",
+               &o.file,
+               "Write the flows between ranks, without running the job",
+               "FILE",
+               {},
+               "Each flow lists the flows that it depends on. The file is CSV, or JSON if its name ends in .json."});
+  return rows;
+}
+
 }  // namespace
 
 Options rows_of(ReplayOptions& o) {
   Options rows = job_rows(o);
   add(rows, rank_rows(o));
   add(rows, part_rows(o));
+  add(rows, output_rows(o.outputs));
+  add(rows, flows_rows(o.flows));
   return rows;
-}
-
-Options rows_of(FlowsOptions& o) {
-  return {{"--network",
-           &o.network,
-           "With --flows: network for which algorithms are selected",
-           "FILE",
-           {},
-           "Default: all ranks at one switch."},
-          {"--collectives", &o.collectives, "With --flows: algorithms (chakra list collectives)", "RULES"}};
 }
 
 }  // namespace chakra::job

@@ -45,7 +45,8 @@ Result<void> keep_from_inputs(const ReplayOptions& options, const ReplayOutputs&
 
 }  // namespace
 
-Result<ReplayOutputs> replay_outputs(const ReplayOptions& options, ReplayOutputs outputs) {
+Result<ReplayOutputs> replay_outputs(const ReplayOptions& options) {
+  ReplayOutputs outputs = options.outputs;
   CHAKRA_ASSIGN(const ReplayProcess process, replay_process(options));
   CHAKRA_TRY(settle_name("--output", outputs.traces, true, process));
   CHAKRA_TRY(settle_name("--timeline", outputs.timeline, false, process));

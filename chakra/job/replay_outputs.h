@@ -9,18 +9,10 @@
 
 namespace chakra::job {
 
-/// Empty: no file. In each name, {rank} stands for the rank of this process.
-struct ReplayOutputs {
-  std::string traces = {};  ///< prefix: PREFIX.<rank>.et with the times of the last repetition
-  std::string timeline = {};
-  std::string csv = {};   ///< prefix: PREFIX.<table>.csv
-  std::string json = {};  ///< "-": the caller prints the JSON
-};
-
 /// Return the file names of this process, before the run: a launcher passes the same names to all processes. Errors:
 /// cli.usage if several ranks would write the same file, if {rank} has no meaning, and if an output would replace an
 /// input; as for replay_process() and io::find_ranks.
-Result<ReplayOutputs> replay_outputs(const ReplayOptions& options, ReplayOutputs outputs);
+Result<ReplayOutputs> replay_outputs(const ReplayOptions& options);
 /// Prepare traces and tables (published together with the JSON of the caller) and the timeline. Requires an executed
 /// job for traces. Errors: base.file.*; as for io::write_et and view::write_timeline. Cost: O(nodes).
 Result<Outputs> made_outputs(const ReplayedJob& job, const answer::Answer& answer, const ReplayOutputs& outputs);

@@ -115,7 +115,6 @@ Result<void> read_system(const SimulateOptions& o, sim::SimInput& input, Finding
     CHAKRA_ASSIGN(input.groups, match::load_groups(o.groups));
   }
   if (o.compat() && o.system.empty()) return fail(Code::usage, "cli.usage", "--compat needs --system");
-  if (o.compat() && o.timeline) return fail(Code::usage, "cli.usage", "--timeline requires the native mode");
   return {};
 }
 
@@ -132,9 +131,9 @@ Result<void> read_traces(const SimulateOptions& o, sim::SimInput& input, Finding
 }
 
 Result<void> set_options(const SimulateOptions& o, sim::SimInput& input) {
-  input.timeline = o.timeline;
+  input.timeline = !o.timeline.empty();
   if (o.packet_bytes) input.packets.packet_bytes = static_cast<uint64_t>(*o.packet_bytes);
-  input.fold = !o.no_fold && (!o.timeline || input.classes);  // a timeline shows every rank
+  input.fold = !o.no_fold && (o.timeline.empty() || input.classes);  // a timeline shows every rank
   if (o.congestion) input.congestion = *o.congestion;
   CHAKRA_ASSIGN(input.collectives, read_collectives(o.collectives));
   return {};

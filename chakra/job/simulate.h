@@ -48,8 +48,9 @@ struct SimulateOptions {
   DeviceOptions devices;
   std::optional<double> max_error;  ///< percent
   bool align_starts = false, no_fold = false, no_check = false;
-  bool timeline = false;  ///< not a separate option: fill SimReport::timeline
-  LoadedPtr loaded = {};  ///< read instead of `path`
+  std::string timeline;       ///< a file that the caller writes: fill SimReport::timeline
+  bool astra_output = false;  ///< in the compatible mode: the text is astra_text_of()
+  LoadedPtr loaded = {};      ///< read instead of `path`
 
   bool compat() const { return rules == Rules::astra_sim; }
 };

@@ -108,6 +108,12 @@ Options rows_of(SimulateOptions& o) {
   for (Option& row : devices) row.excludes = "--compat astra-sim";
   add(rows, std::move(devices));
   rows.push_back(max_error_option(o.max_error));
+  Option lines{"--astra-output", &o.astra_output, "With --compat: print ASTRA-sim's output lines"};
+  lines.needs = "--compat astra-sim";
+  rows.push_back(std::move(lines));
+  Option timeline{"--timeline", &o.timeline, "Write a timeline for https://ui.perfetto.dev; .pftrace is smaller", "FILE.json"};
+  timeline.excludes = "--compat astra-sim";
+  rows.push_back(std::move(timeline));
   return rows;
 }
 

@@ -72,26 +72,21 @@ void leave_out_last_gaps(const Trace& t, std::vector<bool>& selected) {
     if (selected[n] && t.has_start(n) && is_gap(n) && end(n) > last) selected[n] = false;
 }
 
-Result<void> by_step(const Trace& t, const std::string& text, std::vector<bool>& selected) {
-  int64_t first = 0, count = 1;
-  const size_t colon = text.find(':');
-  if (!parse_decimal(std::string_view(text).substr(0, colon), first) ||
-      (colon != text.npos && (!parse_decimal(std::string_view(text).substr(colon + 1), count) || count < 1)))
-    return fail(Code::usage, "cli.usage", fmt::format("--steps {}: expected a number or FIRST:COUNT", quote(text)));
+Result<void> by_step(const Trace& t, std::pair<int64_t, int64_t> range, std::vector<bool>& selected) {
   const analyze::Steps steps = analyze::find_steps(t);
   std::vector<bool> wanted(steps.names.size());
   std::string known;
   bool any = false;
   for (size_t s = 0; s < steps.names.size(); ++s) {
     const auto number = trace::step_number(steps.names[s]);
-    wanted[s] = number && *number >= first && *number - first < count;
+    wanted[s] = number && *number >= range.first && *number <= range.second;
     any |= wanted[s];
     known += fmt::format("{}{}", known.empty() ? "" : ", ", steps.names[s]);
   }
   if (!any)
     return fail(Code::usage, "cli.usage",
-                fmt::format("--steps {}: rank {} has no such step, but {}", quote(text), t.rank,
-                            known.empty() ? "none at all" : known));
+                fmt::format("--steps: rank {} has none of these steps, but {}", t.rank,
+                            known.empty() ? "no steps at all" : known));
   for (const NodeId n : t.nodes())
     if (steps.of[n] < 0 || !wanted[static_cast<size_t>(steps.of[n])]) selected[n] = false;
   leave_out_last_gaps(t, selected);
@@ -132,7 +127,7 @@ Result<void> by_name(const Trace& t, const std::string& name, std::vector<bool>&
 Result<std::vector<bool>> select_nodes(const Trace& t, const Selection& selection) {
   std::vector<bool> selected(t.size(), true);
   CHAKRA_TRY(by_communication(t, selection, selected));
-  if (!selection.steps.empty()) CHAKRA_TRY(by_step(t, selection.steps, selected));
+  if (selection.steps) CHAKRA_TRY(by_step(t, *selection.steps, selected));
   if (!selection.subgraph.empty()) CHAKRA_TRY(by_name(t, selection.subgraph, selected));
   return selected;
 }

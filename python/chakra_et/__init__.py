@@ -11,6 +11,7 @@
 The verbs and options are those of the command `chakra`. Times are integers in picoseconds. The import starts no thread; the first
 array imports NumPy, and the first recording imports PyTorch.
 """
+import builtins
 import importlib
 import os
 
@@ -24,11 +25,12 @@ except ImportError as error:
 from ._base import Answer, Error, Finding, Place, Table, path_of
 from ._chakra import Builder, CommType, EdgeKind, Edges, NodeType, Trace
 from ._models import Feeder, Meeting, Models
-from ._verbs import Job, calibrate, generate, link
+from ._verbs import Job, calibrate, convert, doctor, generate, import_workload, link, pack, unpack
 
 __version__ = _chakra.version()
 __all__ = ["Answer", "Builder", "CommType", "EdgeKind", "Edges", "Error", "Feeder", "Finding", "Job", "Meeting", "Models", "NodeType",
-           "Place", "Table", "Trace", "calibrate", "generate", "hta", "link", "names", "open", "plots", "record"]
+           "Place", "Table", "Trace", "calibrate", "convert", "doctor", "generate", "hta", "import_workload", "link", "list", "names",
+           "open", "pack", "plots", "record", "unpack"]
 
 
 def __getattr__(name):
@@ -45,6 +47,11 @@ def open(path: str | os.PathLike) -> Job:
     return Job(_chakra.open(path_of(path)))
 
 
-def names(kind: str) -> list[str]:
+def list(kind: str = "") -> Answer:
+    """Return the table of a kind, such as list("devices"); without a kind, the kinds. Errors: cli.usage."""
+    return Answer(_chakra.list(kind))
+
+
+def names(kind: str) -> builtins.list[str]:
     """Return the names that an option can take: names('devices'), names('models'). `chakra list` has the kinds. Errors: cli.usage."""
     return _chakra.names(kind)

@@ -147,6 +147,10 @@ class BaseJob(_chakra.Job):
         """The answer of link, generate or edit; else empty."""
         return Answer(self._made())
 
+    def info(self) -> Answer:
+        """Return ranks, nodes and their kinds. Errors: those of reading."""
+        return Answer(self._info())
+
     def __repr__(self):
         return f"<chakra_et.Job {self.path!r}>" if self.path else "<chakra_et.Job in memory>"
 

@@ -54,7 +54,7 @@ class Job(BaseJob):
             align_starts: bool = False, no_fold: bool = False, device: Text | None = None,
             stack: Text | None = None, from_device: Text | None = None,
             unrecorded: Literal["scale", "keep"] = "scale", max_error: float | None = None,
-            models: Models | None = None, progress: Progress = None) -> Answer:
+            astra_output: bool = False, timeline: Text | None = None, progress: Progress = None) -> Answer:
         """The system that a job runs on: `chakra sim`.
 
         models: your models of durations, in place of the built-in ones.
@@ -102,6 +102,8 @@ class Job(BaseJob):
         max_error: Exit with 1 if the self-check error exceeds P percent in either direction. The self-check
             simulates the linked graph with recorded transfers, and compares the total with the measured time. The
             result is written in either case. 0 to 1e+06.
+        astra_output: With compat: print ASTRA-sim's output lines.
+        timeline: Write a timeline for https://ui.perfetto.dev.
         """
         return Answer(self._simulate(given(locals(), ("delay",)), progress, models))
 
@@ -174,7 +176,8 @@ class Job(BaseJob):
         return Answer(self._what_if(given(locals(), ("tp", "pp", "dp", "micro_batches", "batch", "slow_link", "fail_link", "overlap", "scale", "scale_node", "remove", "speed", "jitter",)), progress))
 
     def analyze(self, *, only: Texts | None = None, groups: Text | None = None,
-            launched: Literal["all", "steps", "before-last-step"] = "all", progress: Progress = None) -> Answer:
+            launched: Literal["all", "steps", "before-last-step"] = "all", svg: Text | None = None,
+            progress: Progress = None) -> Answer:
         """What to analyze: `chakra analyze`.
 
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
@@ -185,12 +188,14 @@ class Job(BaseJob):
         groups: Process groups, name -> ranks (JSON).
         launched: Device operations to include, by the time of their launch. all: launched at any time. steps:
             launched before the last ProfilerStep ends. before-last-step: launched before the last ProfilerStep begins.
+        svg: Draw the worst imbalance of collective sizes across ranks.
         """
         return Answer(self._analyze(given(locals(), ("only",)), progress))
 
-    def view(self, path: Text, *, to: Text | None = None, rank: int | None = None,
-            ranks: Text | None = None, only: Literal["all", "comm", "compute", "device"] = "all",
-            focus: int | None = None, hops: int = 2, group: bool = False, boxes: int = 30,
+    def view(self, path: Text, *, to: Text | None = None, from_: Literal["traces", "csv"] | None = None,
+            rank: int | None = None, ranks: Text | None = None,
+            only: Literal["all", "comm", "compute", "device"] = "all", focus: int | None = None, hops: int = 2,
+            group: bool = False, boxes: int = 30, num_npus: int | None = None, npu_frequency: Text | None = None,
             progress: Progress = None) -> Answer:
         """A timeline or a figure of a job: `chakra view`.
 
@@ -201,6 +206,7 @@ class Job(BaseJob):
         the command.
 
         to: Output format, if the extension does not select it. {timeline,dot,graphml,svg,pdf,png}.
+        from_: Kind of PATH, if its extension does not show it.
         rank: Only this rank; a graph shows one rank. 0 to 1073741824.
         ranks: Only these ranks, for example 0:8 (the first eight) or 0,2,5.
         only: Only nodes of a kind, with dependencies through hidden nodes.
@@ -208,6 +214,9 @@ class Job(BaseJob):
         hops: Largest distance from focus, in edges. 0 to 1000000.
         group: Draw one box for many nodes: by lane, caller and repetition.
         boxes: Largest number of boxes with group. 2 to 1000.
+        num_npus: CSV: number of ranks; a higher rank is an error. 1 to 1073741824.
+        npu_frequency: CSV: ticks per second, such as 1.5GHz; MHz without unit. Default: a tick is a nanosecond
+            (1GHz).
         """
         return Answer(self._view(path_of(path), given(locals()), progress))
 
@@ -220,7 +229,9 @@ class Job(BaseJob):
             auto_shrink: bool = False, expand: int | None = None, dry_run: bool = False, steps: Text | None = None,
             subgraph: Text | None = None, allow_ops: Texts | None = None, only_groups: Texts | None = None,
             min_size: int | None = None, max_size: int | None = None, warmup_iter: int = 0, num_replays: int = 1,
-            compare: bool = False, progress: Progress = None) -> Answer:
+            compare: bool = False, output: Text | None = None, timeline: Text | None = None,
+            flows: Text | None = None, network: Text | None = None, collectives: Text | None = None,
+            progress: Progress = None) -> Answer:
         """How to run a job for real: `chakra replay`.
 
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
@@ -264,11 +275,18 @@ class Job(BaseJob):
         warmup_iter: Number of warm-up runs. 0 to 1000000.
         num_replays: Number of measured runs. 1 to 1000000.
         compare: Compare the times with the recorded times. The output has the tables of 'chakra diff --timing'.
+        output: Write the traces with the times of the last run as PREFIX.<rank>.et.
+        timeline: Write a timeline for https://ui.perfetto.dev. In file names, {rank} stands for the rank of a
+            process. Under a launcher, each rank needs a separate file.
+        flows: Write the flows between ranks, without running the job. Each flow lists the flows that it depends on.
+            The file is CSV, or JSON if its name ends in .json.
+        network: With flows: network for which algorithms are selected. Default: all ranks at one switch.
+        collectives: With flows: algorithms (chakra list collectives).
         """
         return Answer(self._run(given(locals(), ("backend_option", "compute_option", "allow_ops", "only_groups",)), progress))
 
     def diff(self, other: Job, *, threshold: float | None = None, least_share: float = 1,
-            progress: Progress = None) -> Answer:
+            timing: bool = False, progress: Progress = None) -> Answer:
         """How to compare two jobs: `chakra diff`.
 
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
@@ -276,6 +294,7 @@ class Job(BaseJob):
 
         threshold: Exit with 1 if a difference exceeds P percent in either direction. 0 to 1e+06.
         least_share: Smallest share of the total time, in percent, that threshold considers. 0 to 100.
+        timing: Compare the measured times of two runs of the same job.
         """
         return Answer(self._diff(other, given(locals()), progress))
 
@@ -295,7 +314,7 @@ class Job(BaseJob):
         return Job(self._edit(given(locals()), progress))
 
     def write(self, path: Text, *, to: Text | None = None, progress: Progress = None) -> Answer:
-        """The form of a written job: `chakra convert`.
+        """The form of a written job.
 
         path: FILE.chakra is a container, PREFIX stands for PREFIX.<rank>.et, and FOLDER/ for trace.<rank>.et in the
         folder.
@@ -313,8 +332,8 @@ class generate:
     """`chakra gen`."""
 
     @staticmethod
-    def step(*, preset: Text | None = None, model: Text | None = None, layers: int | None = None,
-            hidden: int | None = None, ffn: int | None = None, heads: int | None = None,
+    def step(*, output: Text | None = None, preset: Text | None = None, model: Text | None = None,
+            layers: int | None = None, hidden: int | None = None, ffn: int | None = None, heads: int | None = None,
             kv_heads: int | None = None, head_dim: int | None = None, vocab: int | None = None,
             sequence: int | None = None, micro_batches: int | None = None, micro_batch_size: int | None = None,
             tp: int | None = None, cp: int | None = None, pp: int | None = None, dp: int | None = None,
@@ -334,7 +353,8 @@ class generate:
             host_waits: Literal["messages", "passes", "parts"] | None = None,
             device_peak_tflops: float | None = None, device_fp8_tflops: float | None = None,
             device_mem_gb_per_s: float | None = None, efficiency: float | None = None,
-            device_memory_gib: float | None = None, progress: Progress = None) -> Job:
+            device_memory_gib: float | None = None, stats: bool = False, all_ranks: bool = False,
+            progress: Progress = None) -> Job:
         """A training step to generate: `chakra gen step`.
 
         Job.made has the numbers of the job.
@@ -342,6 +362,7 @@ class generate:
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
         the command.
 
+        output: The folder to write the job to.
         preset: Start from a known model and its ranks (chakra list presets).
             {tiny,llama3-8b,llama3-70b,llama3-405b,gpt3-175b}.
         model: A known model (chakra list models), or a config.json.
@@ -408,12 +429,14 @@ class generate:
         device_mem_gb_per_s: Memory bandwidth of the device in GB/s (10^9 bytes per second). 0 or more.
         efficiency: Share of the peak rate that kernels reach. 0 to 1.
         device_memory_gib: Memory of the device in GiB, for stats. Default: the memory of device, else 80. 0 or more.
+        stats: Print parameters, FLOPs, communication and memory. With stats, -o is optional.
+        all_ranks: Write step.<rank>.et for every rank, instead of one trace per class.
         """
         return Job(_chakra.generate_step(given(locals()), progress))
 
     @staticmethod
-    def serve(*, model: Text | None = None, contexts: Numbers | None = None, layers: int | None = None,
-            hidden: int | None = None, ffn: int | None = None, heads: int | None = None,
+    def serve(*, output: Text | None = None, model: Text | None = None, contexts: Numbers | None = None,
+            layers: int | None = None, hidden: int | None = None, ffn: int | None = None, heads: int | None = None,
             kv_heads: int | None = None, head_dim: int | None = None, vocab: int | None = None,
             tp: int | None = None, pp: int | None = None, dp: int | None = None, ep: int | None = None,
             prefill_tp: int | None = None, prefill_pp: int | None = None, prefill_dp: int | None = None,
@@ -425,7 +448,8 @@ class generate:
             fp8: bool = False, device: Text | None = None, stack: Text | None = None,
             device_peak_tflops: float | None = None, device_fp8_tflops: float | None = None,
             device_mem_gb_per_s: float | None = None, efficiency: float | None = None,
-            device_memory_gib: float | None = None, progress: Progress = None) -> Job:
+            device_memory_gib: float | None = None, stats: bool = False, all_ranks: bool = False,
+            progress: Progress = None) -> Job:
         """A serving step to generate: `chakra gen serve`.
 
         Job.made has the numbers of the job.
@@ -433,6 +457,7 @@ class generate:
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
         the command.
 
+        output: The folder to write the job to.
         model: A known model (chakra list models), or a config.json.
         contexts: Prompt lengths in tokens; one number applies to all of batch. With prompts false: context lengths
             at the first step. Default: 1024.
@@ -476,8 +501,26 @@ class generate:
         device_mem_gb_per_s: Memory bandwidth of the device in GB/s (10^9 bytes per second). 0 or more.
         efficiency: Share of the peak rate that kernels reach. 0 to 1.
         device_memory_gib: Memory of the device in GiB, for stats. Default: the memory of device, else 80. 0 or more.
+        stats: Print parameters, FLOPs, communication and memory. With stats, -o is optional.
+        all_ranks: Write serve.<rank>.et for every rank, instead of one trace per class.
         """
         return Job(_chakra.generate_serve(given(locals(), ("contexts",)), progress))
+
+    @staticmethod
+    def cases(*, output: Text, num_npus: int = 1, default_runtime: int = 5, default_tensor_size: int = 1024,
+            default_comm_size: int = 65536, progress: Progress = None) -> Answer:
+        """Named test cases to generate: `chakra gen cases`.
+
+        Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+        the command.
+
+        output: Folder for <case>.<rank>.et.
+        num_npus: Number of ranks. 1 to 1048576.
+        default_runtime: Time of a computation in us. 0 or more.
+        default_tensor_size: Bytes of a load, store or message. 0 or more.
+        default_comm_size: Bytes of a collective. 0 or more.
+        """
+        return Answer(_chakra.generate_cases(given(locals()), progress))
 
 
 class calibrate:
@@ -547,3 +590,97 @@ def link(recordings: Sequence[Text] | Text, *, output: Text | None = None, rank:
     explain: Explain each edge of this node, instead of printing the report. 0 or more.
     """
     return Job(_chakra.link(paths(recordings), given(locals()), progress))
+
+
+def import_workload(path: Text, *, output: Text, classes: bool = False, from_: Text | None = None,
+        dims: Numbers | None = None, num_npus: int | None = None, num_passes: int = 1,
+        time_unit: Text | None = None, coll_size: int = 1048576, default_simulated_run_time: str | int = "0us",
+        progress: Progress = None) -> Job:
+    """A workload of another tool: `chakra import`.
+
+    path: the workload of another tool. Job.made has the numbers.
+
+    Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+    the command.
+
+    output: Prefix of PREFIX.<rank>.et; or a folder, for trace.<rank>.et.
+    classes: Write a folder with one trace per class of identical ranks (ranks.json).
+    from_: Format of the file (default: detected from the contents). {text,flexflow,msccl,feeder-json,linked-json}.
+    dims: text: ranks in each dimension of the network, innermost first: 8,8. 1 or more.
+    num_npus: text: number of ranks, if neither dims nor the file gives it. 1 or more.
+    num_passes: text: training iterations. 1 or more.
+    time_unit: text, flexflow: time unit of the file. Default: us for ASTRA-sim text, ns for SimAI and ms for
+        FlexFlow. {ns,us,ms,s}.
+    coll_size: msccl: bytes of the collective. 1 or more.
+    default_simulated_run_time: msccl: time of each reduction and copy, such as 7us.
+    """
+    return Job(_chakra.import_workload(path_of(path), given(locals(), ("dims",)), progress))
+
+
+def convert(path: Sequence[Text] | Text, *, output: Text, from_: Text | None = None, to: Text | None = None,
+        progress: Progress = None) -> Answer:
+    """Formats of a conversion: `chakra convert`.
+
+    path: jobs, which together are one job, or one file of another tool.
+
+    Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+    the command.
+
+    output: File to write; for several ranks, a prefix or a folder. A name that ends in .gz or .zst selects
+        compression.
+    from_: Input format (default: detected from the contents). One of json, jsonl, eg, et, or a format of 'chakra
+        import'.
+    to: Output format (default: from the name of the output). One of json, jsonl, et, or text (ASTRA-sim 1.0,
+        SimAI).
+    """
+    return Answer(_chakra.convert(paths(path), given(locals()), progress))
+
+
+def pack(path: Sequence[Text] | Text, *, output: Text | None = None, append: bool = False,
+        stats: bool = False, group: int = 128, progress: Progress = None) -> Answer:
+    """How to write a container: `chakra pack`.
+
+    path: jobs; with stats alone, a container.
+
+    Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+    the command.
+
+    output: Container to write.
+    append: Add the ranks to an existing container; its blocks stay unchanged.
+    stats: Show the bytes of each rank, and the bytes read to load a rank.
+    group: Nodes per packed group. Larger groups compress better; smaller groups are faster to search. 1 to 16777216.
+    """
+    return Answer(_chakra.pack(paths(path), given(locals()), progress))
+
+
+def unpack(path: Text, *, output: Text, ranks: Numbers | None = None, nodes: Text | None = None,
+        to: Text = "et", progress: Progress = None) -> Answer:
+    """Parts of a container to extract: `chakra unpack`.
+
+    path: the container.
+
+    Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+    the command.
+
+    output: Folder for trace.<rank>.et.
+    ranks: Only these ranks. 0 or more.
+    nodes: Only these nodes of each rank: first node (from 0) and count.
+    to: Format: et, json or jsonl; append .gz or .zst to compress the files.
+    """
+    return Answer(_chakra.unpack(path_of(path), given(locals(), ("ranks",)), progress))
+
+
+def doctor(path: Text = "", *, repair: bool = False, plugins: bool = False,
+        progress: Progress = None) -> Answer:
+    """What to diagnose: `chakra doctor`.
+
+    path: a file or a folder; without a path, the installation.
+
+    Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+    the command.
+
+    repair: Truncate a damaged container after its last index. The container keeps all data from before the
+        interrupted append.
+    plugins: Show the location of each 'chakra replay' plugin, or how to build it.
+    """
+    return Answer(_chakra.doctor(path_of(path), given(locals()), progress))

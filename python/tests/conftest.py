@@ -49,6 +49,8 @@ def place(tmp_path_factory):
     with open("groups.json", "w") as out:
         json.dump({"0": [0, 1]}, out)
     write_measured()
+    with open("work.txt", "w") as out:
+        out.write("MICRO\n2\nconv1 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 1024 10\nconv2 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 2048 10\n")
     command("gen", "step", "--preset", "tiny", "-o", "tiny")
     command("link", RECORDED, "-o", "linked")
     return folder

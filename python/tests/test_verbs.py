@@ -18,7 +18,8 @@ TEXTS = {"to": "dot",
     "file_cache": "cached", "file_order": "random", "rendezvous": "none", "steps": "4:5", "fit_steps": "3:4",
     "subgraph": "no such node", "allow_ops": ["all_reduce"], "only_groups": ["0"], "preset": "tiny", "model": "llama3-8b", "schedule": "1f1b",
     "optimizer": "adamw", "order": "tp-cp-ep-dp-pp", "data_tier": "disk", "checkpoint_tier": "disk", "restart_tier": "disk",
-    "kv_tier": "disk", "judge": ["collectives.csv"], "where": ["ranks=4"], "operation": "all_reduce", "contexts": [64],
+    "kv_tier": "disk", "timeline": "timeline.json", "svg": "sizes.svg", "nodes": "0:2", "npu_frequency": "1GHz", "dims": [2],
+    "time_unit": "us", "default_simulated_run_time": "7us", "judge": ["collectives.csv"], "where": ["ranks=4"], "operation": "all_reduce", "contexts": [64],
 }
 COMPAT = {"compat": "astra-sim", "system": "system.json"}
 NEEDS = {  # what an option goes together with
@@ -43,6 +44,12 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "device": (["calibrate", "device"], [], {"from_": ["kernels.csv"], "output": "made.json"}),
     "network": (["calibrate", "network"], [], {"from_": ["collectives.csv"], "output": "made.yml"}),
     "link": (["link"], [RECORDED], {"output": "out"}),
+    "cases": (["gen", "cases"], [], {"output": "cases"}),
+    "import_workload": (["import"], ["work.txt"], {"output": "work", "num_npus": 2}),
+    "convert": (["convert"], ["linked"], {"output": "converted", "to": "json"}),
+    "pack": (["pack"], ["linked"], {"output": "packed.chakra", "stats": True}),
+    "unpack": (["unpack"], ["packed.chakra"], {"output": "unpacked"}),
+    "doctor": (["doctor"], ["linked"], {}),
 }
 
 
@@ -62,8 +69,12 @@ def by_python(verb, options):
             return function(arguments, **options).made.to_json()
         if verb == "view":
             return function(chakra_et.open(arguments[0]), arguments[2], **options).to_json()
-        if verb in ("device", "network"):
+        if verb in ("device", "network", "cases"):
             return function(**options).to_json()
+        if verb == "import_workload":
+            return function(arguments[0], **options).made.to_json()
+        if verb in ("convert", "pack", "unpack", "doctor"):
+            return function(arguments[0], **options).to_json()
         return function(*map(chakra_et.open, arguments), **options).to_json()
     except chakra_et.Error as error:
         return error
@@ -101,7 +112,7 @@ def cases():
         for name, parameter in inspect.signature(function_of(verb)).parameters.items():
             if parameter.kind is not parameter.KEYWORD_ONLY or name in ("progress", "models"):
                 continue
-            if name in ("from_", "output"):  # of each call
+            if name in ("from_", "output", "flows"):  # of each call; flows have no JSON
                 continue
             for value in values_of(name, parameter.annotation):
                 yield verb, name, value

@@ -68,7 +68,7 @@ def linked(folder, traces, world, *options):
     for rank in result["ranks"]:
         missing = rank["host_ops"] - rank["matched_host_ops"]  # before 2.6, Kineto lacks what Gloo's threads run
         assert rank["host_ops"] > 0 and (missing == 0 or VERSION < (2, 6) and missing < 0.03 * rank["host_ops"]), rank
-        assert abs(rank["self_replay_error"]) < 0.01, rank
+        assert abs(rank["self_check_error"]) < 0.01, rank
     text = chakra("check", traces / "t")
     assert "nothing found" in text or VERSION < (2, 6) and "check.duration.missing" in text and "warning" not in text
     return result["ranks"]

@@ -20,9 +20,9 @@ using options::Form;
 using options::Option;
 using options::Options;
 
-/// A struct of the facade, and the rows that it takes.
+/// A struct of the facade, and the rows that it takes: those of a struct of room job.
 struct Verb {
-  std::string name, meaning;
+  std::string name, meaning, call;
   std::function<Options()> rows;
   std::vector<std::string> without;  ///< keys of rows that the facade has arguments for
   std::vector<std::string> only = {};
@@ -35,33 +35,90 @@ std::function<Options()> rows() {
   };
 }
 const std::array kVerbs{
-    Verb{"LinkOptions", "How recordings become traces: `chakra link`.", rows<job::LinkJobOptions>(), {"inputs"}},
+    Verb{"LinkOptions",
+         "How recordings become traces: `chakra link`.",
+         "LinkJobOptions",
+         rows<job::LinkJobOptions>(),
+         {"inputs"}},
     Verb{"StepOptions",
          "A training step to generate: `chakra gen step`.",
+         "GenerateStepOptions",
          rows<job::GenerateStepOptions>(),
-         {"output", "stats", "all-ranks"}},
+         {}},
     Verb{"ServeOptions",
          "A serving step to generate: `chakra gen serve`.",
+         "GenerateServeOptions",
          rows<job::GenerateServeOptions>(),
-         {"output", "stats", "all-ranks"}},
-    Verb{"EditOptions", "Which ranks a job has.", rows<job::SimulateOptions>(), {}, {"ranks", "expand"}},
-    Verb{"CheckOptions", "Rules and proofs over a job: `chakra check`.", rows<job::CheckOptions>(), {"path"}},
-    Verb{"SimulateOptions", "The system that a job runs on: `chakra sim`.", rows<job::SimulateOptions>(), {"path"}},
-    Verb{"WhatIfOptions", "What to change: `chakra whatif`.", rows<job::WhatIfOptions>(), {"path"}},
-    Verb{"AnalyzeOptions", "What to analyze: `chakra analyze`.", rows<job::AnalyzeOptions>(), {"path"}},
+         {}},
+    Verb{"CasesOptions",
+         "Named test cases to generate: `chakra gen cases`.",
+         "CaseOptions",
+         rows<job::CaseOptions>(),
+         {}},
+    Verb{"BlueprintOptions",
+         "A network to generate from a blueprint: `chakra gen network`.",
+         "NetworkOptions",
+         rows<job::NetworkOptions>(),
+         {}},
+    Verb{"ImportOptions",
+         "A workload of another tool: `chakra import`.",
+         "ImportOptions",
+         rows<job::ImportOptions>(),
+         {"file"}},
+    Verb{"EditOptions",
+         "Which ranks a job has.",
+         "SimulateOptions",
+         rows<job::SimulateOptions>(),
+         {},
+         {"ranks", "expand"}},
+    Verb{"CheckOptions",
+         "Rules and proofs over a job: `chakra check`.",
+         "CheckOptions",
+         rows<job::CheckOptions>(),
+         {"path"}},
+    Verb{"SimulateOptions",
+         "The system that a job runs on: `chakra sim`.",
+         "SimulateOptions",
+         rows<job::SimulateOptions>(),
+         {"path"}},
+    Verb{"WhatIfOptions", "What to change: `chakra whatif`.", "WhatIfOptions", rows<job::WhatIfOptions>(), {"path"}},
+    Verb{"AnalyzeOptions",
+         "What to analyze: `chakra analyze`.",
+         "AnalyzeOptions",
+         rows<job::AnalyzeOptions>(),
+         {"path"}},
     Verb{"ViewOptions",
          "A timeline or a figure of a job: `chakra view`.",
+         "ViewOptions",
          rows<job::ViewOptions>(),
-         {"path", "output", "from", "num-npus", "npu-frequency"}},
-    Verb{"RunOptions", "How to run a job for real: `chakra replay`.", rows<job::ReplayOptions>(), {"path"}},
-    Verb{"DiffOptions", "How to compare two jobs: `chakra diff`.", rows<job::DiffOptions>(), {"a", "b", "timing"}},
-    Verb{"WriteOptions", "The form of a written job: `chakra convert`.", rows<job::ConvertOptions>(), {}, {"to"}},
+         {"path", "output"}},
+    Verb{"RunOptions",
+         "How to run a job for real: `chakra replay`.",
+         "ReplayOptions",
+         rows<job::ReplayOptions>(),
+         {"path"}},
+    Verb{"DiffOptions", "How to compare two jobs: `chakra diff`.", "DiffOptions", rows<job::DiffOptions>(), {"a", "b"}},
+    Verb{"WriteOptions", "The form of a written job.", "ConvertOptions", rows<job::ConvertOptions>(), {}, {"to"}},
+    Verb{"ConvertOptions",
+         "Formats of a conversion: `chakra convert`.",
+         "ConvertOptions",
+         rows<job::ConvertOptions>(),
+         {"paths"}},
+    Verb{"PackOptions", "How to write a container: `chakra pack`.", "PackOptions", rows<job::PackOptions>(), {"paths"}},
+    Verb{"UnpackOptions",
+         "Parts of a container to extract: `chakra unpack`.",
+         "UnpackOptions",
+         rows<job::UnpackOptions>(),
+         {"path"}},
+    Verb{"DoctorOptions", "What to diagnose: `chakra doctor`.", "DoctorOptions", rows<job::DoctorOptions>(), {"path"}},
     Verb{"CalibrateDeviceOptions",
          "Measured kernels, and the device file to make of them: `chakra calibrate device`.",
+         "CalibrateDeviceOptions",
          rows<job::CalibrateDeviceOptions>(),
          {}},
     Verb{"CalibrateNetworkOptions",
          "Measured collectives, and the network file to make of them: `chakra calibrate network`.",
+         "CalibrateNetworkOptions",
          rows<job::CalibrateNetworkOptions>(),
          {}},
 };
@@ -207,19 +264,36 @@ std::string options_header() {
   return text + "\n}  // namespace v1\n}  // namespace chakra\n";
 }
 
+std::string fields_header() {
+  std::string text =
+      "// Rows for the members of each struct of chakra/options.h.\n"
+      "// MADE from the table of options (chakra/facade/testing/public_options.cpp); do not edit.\n"
+      "#pragma once\n\n#include <string_view>\n#include <utility>\n#include <vector>\n\n"
+      "#include \"chakra/options.h\"\n#include \"chakra/options/options.h\"\n\nnamespace chakra::facade {\n\n"
+      "/// Keys of rows that are no members, such as \"path\", and the variables that get the values.\n"
+      "using Arguments = std::vector<std::pair<std::string_view, options::Option::Target>>;\n\n"
+      "// fields_of(): a row for each member, with the key of the row of the call. rows_of(): the rows of the "
+      "command.\n";
+  for (const Verb& verb : kVerbs)
+    text += fmt::format(
+        "options::Options fields_of({0}& options), rows_of({0}& options, const Arguments& arguments);\n", verb.name);
+  return text + "\n}  // namespace chakra::facade\n";
+}
+
 std::string fields_source() {
   const Enums enums;
   std::string text =
       "// The members of the facade's options as rows, by the keys of the calls' rows.\n"
       "// MADE from the table of options (chakra/facade/testing/public_options.cpp); do not edit.\n"
-      "#include \"chakra/facade/facade.h\"\n\nnamespace chakra::facade {\nnamespace {\n\nusing options::choice;\n"
-      "using options::Options;\n\n";
+      "#include \"chakra/facade/fields.h\"\n\n#include \"chakra/facade/calls.h\"\n\nnamespace chakra::facade {\n"
+      "namespace {\n\nusing options::choice;\nusing options::Options;\n\n";
   for (const auto& [name, values] : enums.all()) {
     text += fmt::format("constexpr std::array<std::string_view, {}> k{}{{", values.size(), name);
     for (size_t i = 0; i < values.size(); ++i) text += fmt::format("{}\"{}\"", i ? ", " : "", values[i]);
     text += "};\n";
   }
   text += "\n}  // namespace\n";
+  std::string setters;
   for (const Verb& verb : kVerbs) {
     text += fmt::format("\nOptions fields_of({}& o) {{\n  return {{\n", verb.name);
     for (const Option& row : rows_of(verb)) {
@@ -229,9 +303,17 @@ std::string fields_source() {
                                              : fmt::format("&o.{}", member(row));
       text += fmt::format("      {{\"--{}\", {}, {{}}}},\n", key, target);
     }
-    text += "  };\n}\n";
+    text += fmt::format(
+        "  }};\n}}\nOptions rows_of({}& o, const Arguments& arguments) {{\n"
+        "  return bound<job::{}>(fields_of(o), arguments);\n}}\n",
+        verb.name, verb.call);
+    setters += fmt::format(
+        "Result<void> set({}& o, std::string_view name, const std::string& text) {{\n"
+        "  return facade::set_checked<job::{}>(o, name, text);\n}}\n",
+        verb.name, verb.call);
   }
-  return text + "\n}  // namespace chakra::facade\n";
+  return text + "\n}  // namespace chakra::facade\n\nnamespace chakra {\ninline namespace v1 {\n\n" + setters +
+         "\n}  // namespace v1\n}  // namespace chakra\n";
 }
 
 // ---- the package for Python -------------------------------------------------------------------------------------
@@ -264,6 +346,8 @@ constexpr std::array kFunctions{
              "Job.made has the numbers of the job."},
     Function{"ServeOptions", "generate", "serve", "", "Job", "Job(_chakra.generate_serve({}, progress))",
              "Job.made has the numbers of the job."},
+    Function{"CasesOptions", "generate", "cases", "", "Answer", "Answer(_chakra.generate_cases({}, progress))", ""},
+    Function{"BlueprintOptions", "generate", "network", "", "Answer", "Answer(_chakra.generate_network({}, progress))", ""},
     Function{"CalibrateDeviceOptions", "calibrate", "device", "", "Answer", "Answer(_chakra.calibrate_device({}))", ""},
     Function{"CalibrateNetworkOptions", "calibrate", "network", "", "Answer", "Answer(_chakra.calibrate_network({}))",
              ""},
@@ -272,6 +356,19 @@ constexpr std::array kFunctions{
         "Job(_chakra.link(paths(recordings), {}, progress))",
         "recordings: the host trace, the device trace or both of one rank, or folders with the recordings of a job. "
         "Without output, traces stay in memory. Job.made has the numbers."},
+    Function{"ImportOptions", "", "import_workload", "path: Text", "Job",
+             "Job(_chakra.import_workload(path_of(path), {}, progress))",
+             "path: the workload of another tool. Job.made has the numbers."},
+    Function{"ConvertOptions", "", "convert", "path: Sequence[Text] | Text", "Answer",
+             "Answer(_chakra.convert(paths(path), {}, progress))",
+             "path: jobs, which together are one job, or one file of another tool."},
+    Function{"PackOptions", "", "pack", "path: Sequence[Text] | Text", "Answer",
+             "Answer(_chakra.pack(paths(path), {}, progress))", "path: jobs; with stats alone, a container."},
+    Function{"UnpackOptions", "", "unpack", "path: Text", "Answer",
+             "Answer(_chakra.unpack(path_of(path), {}, progress))", "path: the container."},
+    Function{"DoctorOptions", "", "doctor", "path: Text = \"\"", "Answer",
+             "Answer(_chakra.doctor(path_of(path), {}, progress))",
+             "path: a file or a folder; without a path, the installation."},
 };
 
 constexpr char kUnbroken = '\1';  ///< a space that ends no line

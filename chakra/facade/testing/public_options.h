@@ -8,6 +8,7 @@
 namespace chakra::facade::testing {
 
 std::string options_header();  ///< chakra/options.h
+std::string fields_header();   ///< chakra/facade/fields.h
 std::string fields_source();   ///< chakra/facade/fields.cpp
 std::string python_source();   ///< python/chakra_et/_verbs.py
 
