@@ -103,7 +103,7 @@ def rooms_of(text):
 
 
 ROOM_COLOURS = {"base": "grey", "des": "grey", "answer": "grey", "json": "grey", "schema": "grey", "filetype": "grey", "options": "grey", "pack": "grey",
-                "trace": "blue", "io": "blue", "feed": "blue", "feeders": "blue", "result": "blue", "edit": "blue", "gen": "teal", "foreign": "teal",
+                "trace": "blue", "io": "blue", "feed": "blue", "feeders": "blue", "result": "blue", "edit": "blue", "gen": "teal", "foreign": "teal", "doctor": "teal",
                 "model": "teal", "recording": "teal", "flight": "teal", "link": "teal", "match": "green", "check": "green", "analyze": "green", "net": "orange",
                 "coll": "orange", "work": "orange", "device": "orange", "calibrate": "orange", "sim": "red", "recorded": "red", "replay": "red", "astra": "red",
                 "whatif": "red",

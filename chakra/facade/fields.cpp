@@ -401,7 +401,7 @@ Options fields_of(DoctorOptions& o) {
   };
 }
 Options rows_of(DoctorOptions& o, const Arguments& arguments) {
-  return bound<job::DoctorOptions>(fields_of(o), arguments);
+  return bound<doctor::DoctorOptions>(fields_of(o), arguments);
 }
 
 Options fields_of(CalibrateDeviceOptions& o) {
@@ -482,7 +482,7 @@ Result<void> set(UnpackOptions& o, std::string_view name, const std::string& tex
   return facade::set_checked<job::UnpackOptions>(o, name, text);
 }
 Result<void> set(DoctorOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::DoctorOptions>(o, name, text);
+  return facade::set_checked<doctor::DoctorOptions>(o, name, text);
 }
 Result<void> set(CalibrateDeviceOptions& o, std::string_view name, const std::string& text) {
   return facade::set_checked<job::CalibrateDeviceOptions>(o, name, text);

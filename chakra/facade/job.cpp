@@ -269,10 +269,11 @@ Result<Answer> Job::diff(const Job& other, const DiffOptions& options, Control c
   if (call.timing) {
     CHAKRA_ASSIGN(call.a, data_->on_disk());
     CHAKRA_ASSIGN(call.b, b.on_disk());
-    return answer(options, control, std::move(call), [](const job::DiffOptions& asked) -> Result<job::TimesCompared> {
-      CHAKRA_TRY(options::check_call(asked));
-      return job::compare_times(asked.a, asked.b);
-    });
+    return answer(options, control, std::move(call),
+                  [](const job::DiffOptions& asked) -> Result<recorded::TimesCompared> {
+                    CHAKRA_TRY(options::check_call(asked));
+                    return recorded::compare_times(asked.a, asked.b);
+                  });
   }
   CHAKRA_ASSIGN(call.loaded_a, data_->for_call());
   CHAKRA_ASSIGN(call.loaded_b, b.for_call());
