@@ -9,9 +9,9 @@
 #include <atomic>
 
 #include "chakra/base/testing/testing.h"
+#include "chakra/doctor/doctor.h"
 #include "chakra/io/io.h"
 #include "chakra/job/ranks.h"
-#include "chakra/doctor/doctor.h"
 #include "chakra/job/testing/shown.h"
 
 namespace chakra::job {
