@@ -222,7 +222,7 @@ Result<Answer> Job::simulate(const SimulateOptions& options, Control control, Mo
   CHAKRA_ASSIGN(const job::SimulateResult result, std::move(run));
   const std::optional<Error> failure = failure_of(call, result, control);
   if (failure && !control.partial) return Failure(*failure);
-  answer::Answer answer = job::answer_of(result, whole(control) ? job::Tables::all : job::Tables::shown);
+  answer::Answer answer = job::answer_of(result, whole(control));
   if (!call.timeline.empty()) CHAKRA_TRY(view::write_chrome_trace(result.report.timeline, call.timeline));
   CHAKRA_TRY(commit(answer, control));
   if (call.astra_output) return AnswerMaker::make(std::move(answer), job::astra_text_of(result), failure);

@@ -316,16 +316,16 @@ std::string fields_source() {
       text += fmt::format("      {{\"--{}\", {}, {{}}}},\n", key, target);
     }
     text += fmt::format(
-        "  }};\n}}\nOptions rows_of({}& o, const Arguments& arguments) {{\n"
-        "  return bound<{}>(fields_of(o), arguments);\n}}\n",
+        "  }};\n}}\nOptions rows_of({}& o, const Arguments& more) {{ return bound<{}>(fields_of(o), more); }}\n",
         verb.name, verb.call);
-    setters += fmt::format(
-        "Result<void> set({}& o, std::string_view name, const std::string& text) {{\n"
-        "  return facade::set_checked<{}>(o, name, text);\n}}\n",
-        verb.name, verb.call);
+    setters +=
+        fmt::format("Result<void> set({}& o, Name name, Text text) {{ return set_checked<{}>(o, name, text); }}\n",
+                    verb.name, verb.call);
   }
-  return text + "\n}  // namespace chakra::facade\n\nnamespace chakra {\ninline namespace v1 {\n\n" + setters +
-         "\n}  // namespace v1\n}  // namespace chakra\n";
+  return text +
+         "\n}  // namespace chakra::facade\n\nnamespace chakra {\ninline namespace v1 {\n\n"
+         "using facade::set_checked;\nusing Name = std::string_view;\nusing Text = const std::string&;\n\n" +
+         setters + "\n}  // namespace v1\n}  // namespace chakra\n";
 }
 
 // ---- the package for Python -------------------------------------------------------------------------------------
