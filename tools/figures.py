@@ -106,7 +106,7 @@ ROOM_COLOURS = {"base": "grey", "des": "grey", "answer": "grey", "json": "grey",
                 "trace": "blue", "io": "blue", "feed": "blue", "feeders": "blue", "result": "blue", "edit": "blue", "gen": "teal", "foreign": "teal",
                 "model": "teal", "recording": "teal", "flight": "teal", "link": "teal", "match": "green", "check": "green", "analyze": "green", "net": "orange",
                 "coll": "orange", "work": "orange", "device": "orange", "calibrate": "orange", "sim": "red", "recorded": "red", "replay": "red", "astra": "red",
-                "whatif": "red",
+                "whatif": "red", "doctor": "teal",
                 "view": "purple", "job": "purple", "facade": "purple", "cli": "purple"}
 ROOM_WORDS = (("grey", "foundation"), ("blue", "traces, files, feeding"), ("teal", "sources of traces"), ("green", "checks and analyses"),
               ("orange", "networks and devices"), ("red", "runs"), ("purple", "answers and the command"))

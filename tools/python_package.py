@@ -59,7 +59,7 @@ def names():
 
 
 def launcher(name):
-    """As job::launcher_of(), by which `chakra doctor` knows it."""
+    """As doctor::launcher_of(), by which `chakra doctor` knows it."""
     return f'#!/bin/sh\nexec "${{0%/*}}/chakra" {name} "$@"\n'
 
 

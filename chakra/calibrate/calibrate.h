@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/device/device.h"
 #include "chakra/net/net.h"
 #include "chakra/result/result.h"
 #include "chakra/trace/trace.h"
+#include "chakra/view/view.h"
 
 namespace chakra::calibrate {
 
@@ -35,6 +37,7 @@ struct KernelFit {
 struct FittedDevice {
   device::Device device;        ///< with kernels
   std::vector<KernelFit> fits;  ///< of Device::kernels, in the same order
+  std::string output = {};      ///< the file that the caller wrote, for the text
   Findings findings;
 };
 
@@ -45,6 +48,9 @@ struct FittedDevice {
 /// those of device::find_or_load and read_file. Cost: O(rows^2) of a kernel; 10,000 rows in 3 s.
 Result<FittedDevice> fit_device(const DeviceOptions& options);
 
+view::Text text_of(const FittedDevice& fitted);
+/// Return the answer: shares instead of the percents in the text, null if a kernel is not judged.
+answer::Answer answer_of(const FittedDevice& fitted);
 /// Return the device file, in the form of docs/reference/formats/device.md.
 std::string to_device_file(const device::Device& device);
 
@@ -122,5 +128,7 @@ struct FittedNetwork {
 };
 /// Fit a network. Errors: calibrate.network.few (no samples to fit), and those of read_collectives().
 Result<FittedNetwork> fit_network(const NetworkOptions& options);
+answer::Answer answer_of(const FittedNetwork& fitted);
+view::Text text_of(const FittedNetwork& fitted);
 
 }  // namespace chakra::calibrate

@@ -11,6 +11,7 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/progress.h"
+#include "chakra/doctor/doctor.h"
 #include "chakra/facade/facade.h"
 #include "chakra/job/job.h"
 #include "chakra/trace.h"
@@ -107,7 +108,6 @@ Result<void> commit(const answer::Answer& answer, const Control& control, job::O
 /// Publish the files, and make the answer of a result.
 template <class Made>
 Result<Answer> deliver(const Made& made, const Control& control, job::Outputs files = {}) {
-  using job::answer_of, job::text_of;
   answer::Answer answer = answer_of(made);
   CHAKRA_TRY(commit(answer, control, std::move(files)));
   return AnswerMaker::make(std::move(answer), text_of(made));

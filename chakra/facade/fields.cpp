@@ -33,9 +33,7 @@ Options fields_of(LinkOptions& o) {
       {"--salvage", &o.salvage, {}},     {"--max-error", &o.max_error, {}}, {"--explain", &o.explain, {}},
   };
 }
-Options rows_of(LinkOptions& o, const Arguments& arguments) {
-  return bound<job::LinkJobOptions>(fields_of(o), arguments);
-}
+Options rows_of(LinkOptions& o, const Arguments& more) { return bound<job::LinkJobOptions>(fields_of(o), more); }
 
 Options fields_of(StepOptions& o) {
   return {
@@ -100,9 +98,7 @@ Options fields_of(StepOptions& o) {
       {"--all-ranks", &o.all_ranks, {}},
   };
 }
-Options rows_of(StepOptions& o, const Arguments& arguments) {
-  return bound<job::GenerateStepOptions>(fields_of(o), arguments);
-}
+Options rows_of(StepOptions& o, const Arguments& more) { return bound<job::GenerateStepOptions>(fields_of(o), more); }
 
 Options fields_of(ServeOptions& o) {
   return {
@@ -150,9 +146,7 @@ Options fields_of(ServeOptions& o) {
       {"--all-ranks", &o.all_ranks, {}},
   };
 }
-Options rows_of(ServeOptions& o, const Arguments& arguments) {
-  return bound<job::GenerateServeOptions>(fields_of(o), arguments);
-}
+Options rows_of(ServeOptions& o, const Arguments& more) { return bound<job::GenerateServeOptions>(fields_of(o), more); }
 
 Options fields_of(CasesOptions& o) {
   return {
@@ -163,9 +157,7 @@ Options fields_of(CasesOptions& o) {
       {"--default-comm-size", &o.default_comm_size, {}},
   };
 }
-Options rows_of(CasesOptions& o, const Arguments& arguments) {
-  return bound<job::CaseOptions>(fields_of(o), arguments);
-}
+Options rows_of(CasesOptions& o, const Arguments& more) { return bound<job::CaseOptions>(fields_of(o), more); }
 
 Options fields_of(BlueprintOptions& o) {
   return {
@@ -174,9 +166,7 @@ Options fields_of(BlueprintOptions& o) {
       {"--set", &o.set, {}},
   };
 }
-Options rows_of(BlueprintOptions& o, const Arguments& arguments) {
-  return bound<job::NetworkOptions>(fields_of(o), arguments);
-}
+Options rows_of(BlueprintOptions& o, const Arguments& more) { return bound<job::NetworkOptions>(fields_of(o), more); }
 
 Options fields_of(ImportOptions& o) {
   return {
@@ -191,9 +181,7 @@ Options fields_of(ImportOptions& o) {
       {"--default-simulated-run-time", &o.default_simulated_run_time, {}},
   };
 }
-Options rows_of(ImportOptions& o, const Arguments& arguments) {
-  return bound<job::ImportOptions>(fields_of(o), arguments);
-}
+Options rows_of(ImportOptions& o, const Arguments& more) { return bound<job::ImportOptions>(fields_of(o), more); }
 
 Options fields_of(EditOptions& o) {
   return {
@@ -201,9 +189,7 @@ Options fields_of(EditOptions& o) {
       {"--expand", &o.expand, {}},
   };
 }
-Options rows_of(EditOptions& o, const Arguments& arguments) {
-  return bound<job::SimulateOptions>(fields_of(o), arguments);
-}
+Options rows_of(EditOptions& o, const Arguments& more) { return bound<job::SimulateOptions>(fields_of(o), more); }
 
 Options fields_of(CheckOptions& o) {
   return {
@@ -211,9 +197,7 @@ Options fields_of(CheckOptions& o) {
       {"--expand", &o.expand, {}},
   };
 }
-Options rows_of(CheckOptions& o, const Arguments& arguments) {
-  return bound<job::CheckOptions>(fields_of(o), arguments);
-}
+Options rows_of(CheckOptions& o, const Arguments& more) { return bound<job::CheckOptions>(fields_of(o), more); }
 
 Options fields_of(SimulateOptions& o) {
   return {
@@ -246,9 +230,7 @@ Options fields_of(SimulateOptions& o) {
       {"--timeline", &o.timeline, {}},
   };
 }
-Options rows_of(SimulateOptions& o, const Arguments& arguments) {
-  return bound<job::SimulateOptions>(fields_of(o), arguments);
-}
+Options rows_of(SimulateOptions& o, const Arguments& more) { return bound<job::SimulateOptions>(fields_of(o), more); }
 
 Options fields_of(WhatIfOptions& o) {
   return {
@@ -279,9 +261,7 @@ Options fields_of(WhatIfOptions& o) {
       {"--sensitivity", &o.sensitivity, {}},
   };
 }
-Options rows_of(WhatIfOptions& o, const Arguments& arguments) {
-  return bound<job::WhatIfOptions>(fields_of(o), arguments);
-}
+Options rows_of(WhatIfOptions& o, const Arguments& more) { return bound<job::WhatIfOptions>(fields_of(o), more); }
 
 Options fields_of(AnalyzeOptions& o) {
   return {
@@ -291,9 +271,7 @@ Options fields_of(AnalyzeOptions& o) {
       {"--svg", &o.svg, {}},
   };
 }
-Options rows_of(AnalyzeOptions& o, const Arguments& arguments) {
-  return bound<job::AnalyzeOptions>(fields_of(o), arguments);
-}
+Options rows_of(AnalyzeOptions& o, const Arguments& more) { return bound<job::AnalyzeOptions>(fields_of(o), more); }
 
 Options fields_of(ViewOptions& o) {
   return {
@@ -310,7 +288,7 @@ Options fields_of(ViewOptions& o) {
       {"--npu-frequency", &o.npu_frequency, {}},
   };
 }
-Options rows_of(ViewOptions& o, const Arguments& arguments) { return bound<job::ViewOptions>(fields_of(o), arguments); }
+Options rows_of(ViewOptions& o, const Arguments& more) { return bound<job::ViewOptions>(fields_of(o), more); }
 
 Options fields_of(RunOptions& o) {
   return {
@@ -350,9 +328,7 @@ Options fields_of(RunOptions& o) {
       {"--collectives", &o.collectives, {}},
   };
 }
-Options rows_of(RunOptions& o, const Arguments& arguments) {
-  return bound<job::ReplayOptions>(fields_of(o), arguments);
-}
+Options rows_of(RunOptions& o, const Arguments& more) { return bound<job::ReplayOptions>(fields_of(o), more); }
 
 Options fields_of(DiffOptions& o) {
   return {
@@ -361,16 +337,14 @@ Options fields_of(DiffOptions& o) {
       {"--timing", &o.timing, {}},
   };
 }
-Options rows_of(DiffOptions& o, const Arguments& arguments) { return bound<job::DiffOptions>(fields_of(o), arguments); }
+Options rows_of(DiffOptions& o, const Arguments& more) { return bound<job::DiffOptions>(fields_of(o), more); }
 
 Options fields_of(WriteOptions& o) {
   return {
       {"--to", &o.to, {}},
   };
 }
-Options rows_of(WriteOptions& o, const Arguments& arguments) {
-  return bound<job::ConvertOptions>(fields_of(o), arguments);
-}
+Options rows_of(WriteOptions& o, const Arguments& more) { return bound<job::ConvertOptions>(fields_of(o), more); }
 
 Options fields_of(ConvertOptions& o) {
   return {
@@ -379,9 +353,7 @@ Options fields_of(ConvertOptions& o) {
       {"--to", &o.to, {}},
   };
 }
-Options rows_of(ConvertOptions& o, const Arguments& arguments) {
-  return bound<job::ConvertOptions>(fields_of(o), arguments);
-}
+Options rows_of(ConvertOptions& o, const Arguments& more) { return bound<job::ConvertOptions>(fields_of(o), more); }
 
 Options fields_of(PackOptions& o) {
   return {
@@ -391,7 +363,7 @@ Options fields_of(PackOptions& o) {
       {"--group", &o.group, {}},
   };
 }
-Options rows_of(PackOptions& o, const Arguments& arguments) { return bound<job::PackOptions>(fields_of(o), arguments); }
+Options rows_of(PackOptions& o, const Arguments& more) { return bound<job::PackOptions>(fields_of(o), more); }
 
 Options fields_of(UnpackOptions& o) {
   return {
@@ -401,9 +373,7 @@ Options fields_of(UnpackOptions& o) {
       {"--to", &o.to, {}},
   };
 }
-Options rows_of(UnpackOptions& o, const Arguments& arguments) {
-  return bound<job::UnpackOptions>(fields_of(o), arguments);
-}
+Options rows_of(UnpackOptions& o, const Arguments& more) { return bound<job::UnpackOptions>(fields_of(o), more); }
 
 Options fields_of(DoctorOptions& o) {
   return {
@@ -411,9 +381,7 @@ Options fields_of(DoctorOptions& o) {
       {"--plugins", &o.plugins, {}},
   };
 }
-Options rows_of(DoctorOptions& o, const Arguments& arguments) {
-  return bound<job::DoctorOptions>(fields_of(o), arguments);
-}
+Options rows_of(DoctorOptions& o, const Arguments& more) { return bound<doctor::DoctorOptions>(fields_of(o), more); }
 
 Options fields_of(CalibrateDeviceOptions& o) {
   return {
@@ -422,8 +390,8 @@ Options fields_of(CalibrateDeviceOptions& o) {
       {"--device", &o.device, {}},
   };
 }
-Options rows_of(CalibrateDeviceOptions& o, const Arguments& arguments) {
-  return bound<job::CalibrateDeviceOptions>(fields_of(o), arguments);
+Options rows_of(CalibrateDeviceOptions& o, const Arguments& more) {
+  return bound<job::CalibrateDeviceOptions>(fields_of(o), more);
 }
 
 Options fields_of(CalibrateNetworkOptions& o) {
@@ -432,8 +400,8 @@ Options fields_of(CalibrateNetworkOptions& o) {
       {"--where", &o.where, {}}, {"--operation", &o.operation, {}}, {"--npus", &o.npus, {}},
   };
 }
-Options rows_of(CalibrateNetworkOptions& o, const Arguments& arguments) {
-  return bound<job::CalibrateNetworkOptions>(fields_of(o), arguments);
+Options rows_of(CalibrateNetworkOptions& o, const Arguments& more) {
+  return bound<job::CalibrateNetworkOptions>(fields_of(o), more);
 }
 
 }  // namespace chakra::facade
@@ -441,68 +409,36 @@ Options rows_of(CalibrateNetworkOptions& o, const Arguments& arguments) {
 namespace chakra {
 inline namespace v1 {
 
-Result<void> set(LinkOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::LinkJobOptions>(o, name, text);
+using facade::set_checked;
+using Name = std::string_view;
+using Text = const std::string&;
+
+Result<void> set(LinkOptions& o, Name name, Text text) { return set_checked<job::LinkJobOptions>(o, name, text); }
+Result<void> set(StepOptions& o, Name name, Text text) { return set_checked<job::GenerateStepOptions>(o, name, text); }
+Result<void> set(ServeOptions& o, Name name, Text text) {
+  return set_checked<job::GenerateServeOptions>(o, name, text);
 }
-Result<void> set(StepOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::GenerateStepOptions>(o, name, text);
+Result<void> set(CasesOptions& o, Name name, Text text) { return set_checked<job::CaseOptions>(o, name, text); }
+Result<void> set(BlueprintOptions& o, Name name, Text text) { return set_checked<job::NetworkOptions>(o, name, text); }
+Result<void> set(ImportOptions& o, Name name, Text text) { return set_checked<job::ImportOptions>(o, name, text); }
+Result<void> set(EditOptions& o, Name name, Text text) { return set_checked<job::SimulateOptions>(o, name, text); }
+Result<void> set(CheckOptions& o, Name name, Text text) { return set_checked<job::CheckOptions>(o, name, text); }
+Result<void> set(SimulateOptions& o, Name name, Text text) { return set_checked<job::SimulateOptions>(o, name, text); }
+Result<void> set(WhatIfOptions& o, Name name, Text text) { return set_checked<job::WhatIfOptions>(o, name, text); }
+Result<void> set(AnalyzeOptions& o, Name name, Text text) { return set_checked<job::AnalyzeOptions>(o, name, text); }
+Result<void> set(ViewOptions& o, Name name, Text text) { return set_checked<job::ViewOptions>(o, name, text); }
+Result<void> set(RunOptions& o, Name name, Text text) { return set_checked<job::ReplayOptions>(o, name, text); }
+Result<void> set(DiffOptions& o, Name name, Text text) { return set_checked<job::DiffOptions>(o, name, text); }
+Result<void> set(WriteOptions& o, Name name, Text text) { return set_checked<job::ConvertOptions>(o, name, text); }
+Result<void> set(ConvertOptions& o, Name name, Text text) { return set_checked<job::ConvertOptions>(o, name, text); }
+Result<void> set(PackOptions& o, Name name, Text text) { return set_checked<job::PackOptions>(o, name, text); }
+Result<void> set(UnpackOptions& o, Name name, Text text) { return set_checked<job::UnpackOptions>(o, name, text); }
+Result<void> set(DoctorOptions& o, Name name, Text text) { return set_checked<doctor::DoctorOptions>(o, name, text); }
+Result<void> set(CalibrateDeviceOptions& o, Name name, Text text) {
+  return set_checked<job::CalibrateDeviceOptions>(o, name, text);
 }
-Result<void> set(ServeOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::GenerateServeOptions>(o, name, text);
-}
-Result<void> set(CasesOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::CaseOptions>(o, name, text);
-}
-Result<void> set(BlueprintOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::NetworkOptions>(o, name, text);
-}
-Result<void> set(ImportOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::ImportOptions>(o, name, text);
-}
-Result<void> set(EditOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::SimulateOptions>(o, name, text);
-}
-Result<void> set(CheckOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::CheckOptions>(o, name, text);
-}
-Result<void> set(SimulateOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::SimulateOptions>(o, name, text);
-}
-Result<void> set(WhatIfOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::WhatIfOptions>(o, name, text);
-}
-Result<void> set(AnalyzeOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::AnalyzeOptions>(o, name, text);
-}
-Result<void> set(ViewOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::ViewOptions>(o, name, text);
-}
-Result<void> set(RunOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::ReplayOptions>(o, name, text);
-}
-Result<void> set(DiffOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::DiffOptions>(o, name, text);
-}
-Result<void> set(WriteOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::ConvertOptions>(o, name, text);
-}
-Result<void> set(ConvertOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::ConvertOptions>(o, name, text);
-}
-Result<void> set(PackOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::PackOptions>(o, name, text);
-}
-Result<void> set(UnpackOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::UnpackOptions>(o, name, text);
-}
-Result<void> set(DoctorOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::DoctorOptions>(o, name, text);
-}
-Result<void> set(CalibrateDeviceOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::CalibrateDeviceOptions>(o, name, text);
-}
-Result<void> set(CalibrateNetworkOptions& o, std::string_view name, const std::string& text) {
-  return facade::set_checked<job::CalibrateNetworkOptions>(o, name, text);
+Result<void> set(CalibrateNetworkOptions& o, Name name, Text text) {
+  return set_checked<job::CalibrateNetworkOptions>(o, name, text);
 }
 
 }  // namespace v1

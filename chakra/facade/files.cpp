@@ -129,7 +129,7 @@ Result<Answer> doctor(const std::string& path, const DoctorOptions& options, Con
     if (options.plugins && !path.empty())
       return fail(Code::usage, "cli.usage", "--plugins looks at the installation: leave out the path");
     if (options.repair && path.empty()) return fail(Code::usage, "cli.usage", "--repair needs the path of a container");
-    job::DoctorOptions call;
+    doctor::DoctorOptions call;
     CHAKRA_TRY(take(options, call));
     CHAKRA_TRY(options::check_call(call));
     CHAKRA_TRY(keep_apart({path}, {}, control));
@@ -138,10 +138,10 @@ Result<Answer> doctor(const std::string& path, const DoctorOptions& options, Con
       return deliver(repaired, control);
     }
     if (path.empty())
-      return deliver(
-          call.plugins ? job::check_plugins(job::own_installation()) : job::check_installation(job::own_installation()),
-          control);
-    CHAKRA_ASSIGN(const job::ExaminedFiles files, job::examine_files(path));
+      return deliver(call.plugins ? doctor::check_plugins(doctor::own_installation())
+                                  : doctor::check_installation(doctor::own_installation()),
+                     control);
+    CHAKRA_ASSIGN(const doctor::ExaminedFiles files, doctor::examine_files(path));
     CHAKRA_TRY(keep_going());
     return deliver(files, control);
   });

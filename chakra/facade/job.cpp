@@ -245,7 +245,7 @@ Result<Answer> Job::simulate(const SimulateOptions& options, Control control, Mo
     CHAKRA_ASSIGN(job::SimulateResult result, std::move(run));
     const std::optional<Error> failure = failure_of(call, result, control);
     if (failure && !control.partial) return Failure(*failure);
-    answer::Answer answer = job::answer_of(result, whole(control) ? job::Tables::all : job::Tables::shown);
+    answer::Answer answer = job::answer_of(result, whole(control));
     if (!call.timeline.empty()) {
       view::add_queue_counters(result.report.timeline);
       CHAKRA_TRY(view::write_timeline(result.report.timeline, call.timeline));
@@ -300,10 +300,11 @@ Result<Answer> Job::diff(const Job& other, const DiffOptions& options, Control c
     if (call.timing) {
       CHAKRA_ASSIGN(call.a, data_->on_disk());
       CHAKRA_ASSIGN(call.b, b.on_disk());
-      return answer(options, control, std::move(call), [](const job::DiffOptions& asked) -> Result<job::TimesCompared> {
-        CHAKRA_TRY(options::check_call(asked));
-        return job::compare_times(asked.a, asked.b);
-      });
+      return answer(options, control, std::move(call),
+                    [](const job::DiffOptions& asked) -> Result<recorded::TimesCompared> {
+                      CHAKRA_TRY(options::check_call(asked));
+                      return recorded::compare_times(asked.a, asked.b);
+                    });
     }
     CHAKRA_ASSIGN(call.loaded_a, data_->for_call());
     CHAKRA_ASSIGN(call.loaded_b, b.for_call());

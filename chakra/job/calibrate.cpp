@@ -19,7 +19,7 @@ bool is_job(const std::string& path) {
 
 }  // namespace
 
-Result<CalibratedDevice> calibrate_device(const CalibrateDeviceOptions& o) {
+Result<calibrate::FittedDevice> calibrate_device(const CalibrateDeviceOptions& o) {
   CHAKRA_TRY(options::check_call(o));
   calibrate::DeviceOptions call{{}, o.device, {}};
   for (const std::string& path : o.from) {
@@ -32,7 +32,8 @@ Result<CalibratedDevice> calibrate_device(const CalibrateDeviceOptions& o) {
   }
   CHAKRA_ASSIGN(calibrate::FittedDevice fitted, calibrate::fit_device(call));
   CHAKRA_TRY(write_file(o.output, calibrate::to_device_file(fitted.device)));
-  return CalibratedDevice{o.output, std::move(fitted)};
+  fitted.output = o.output;
+  return fitted;
 }
 
 Result<calibrate::FittedNetwork> calibrate_network(const CalibrateNetworkOptions& o) {

@@ -4,11 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/calibrate/calibrate.h"
 #include "chakra/options/options.h"
-#include "chakra/view/view.h"
 
 namespace chakra::job {
 
@@ -19,15 +17,8 @@ struct CalibrateDeviceOptions {
 };
 options::Options rows_of(CalibrateDeviceOptions& options);
 
-struct CalibratedDevice {
-  std::string output;
-  calibrate::FittedDevice fitted;
-};
 /// Fit and write the file. Errors: as for reading and calibrate::fit_device; base.file.*.
-Result<CalibratedDevice> calibrate_device(const CalibrateDeviceOptions& options);
-view::Text text_of(const CalibratedDevice& device);
-/// Return the answer: shares instead of the percents in the text, null if a kernel is not judged.
-answer::Answer answer_of(const CalibratedDevice& device);
+Result<calibrate::FittedDevice> calibrate_device(const CalibrateDeviceOptions& options);
 
 struct CalibrateNetworkOptions {
   calibrate::NetworkOptions fit;
@@ -37,7 +28,5 @@ options::Options rows_of(CalibrateNetworkOptions& options);
 
 /// Fit and write the file. Errors: as for calibrate::fit_network; base.file.*.
 Result<calibrate::FittedNetwork> calibrate_network(const CalibrateNetworkOptions& options);
-answer::Answer answer_of(const calibrate::FittedNetwork& fitted);
-view::Text text_of(const calibrate::FittedNetwork& fitted);
 
 }  // namespace chakra::job

@@ -9,13 +9,11 @@
 #include "chakra/job/convert.h"           // IWYU pragma: export
 #include "chakra/job/cores.h"             // IWYU pragma: export
 #include "chakra/job/diff.h"              // IWYU pragma: export
-#include "chakra/job/examine.h"           // IWYU pragma: export
 #include "chakra/job/generate.h"          // IWYU pragma: export
 #include "chakra/job/generate_options.h"  // IWYU pragma: export
 #include "chakra/job/generate_serve.h"    // IWYU pragma: export
 #include "chakra/job/generate_step.h"     // IWYU pragma: export
 #include "chakra/job/import.h"            // IWYU pragma: export
-#include "chakra/job/installation.h"      // IWYU pragma: export
 #include "chakra/job/kinds.h"             // IWYU pragma: export
 #include "chakra/job/link.h"              // IWYU pragma: export
 #include "chakra/job/loaded.h"            // IWYU pragma: export
@@ -29,6 +27,5 @@
 #include "chakra/job/replay_outputs.h"    // IWYU pragma: export
 #include "chakra/job/simulate.h"          // IWYU pragma: export
 #include "chakra/job/summarize.h"         // IWYU pragma: export
-#include "chakra/job/timing.h"            // IWYU pragma: export
 #include "chakra/job/view.h"              // IWYU pragma: export
 #include "chakra/job/what_if.h"           // IWYU pragma: export

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "chakra/base/testing/testing.h"
+#include "chakra/doctor/doctor.h"
 #include "chakra/io/io.h"
 #include "chakra/job/ranks.h"
 #include "chakra/job/testing/shown.h"
@@ -141,11 +142,11 @@ TEST(Texts, AskForWhatTheirAnswersHave) {
   expect_all(JobSummary{});
   expect_all(WhatIf{});
   expect_all(JobsDiff{});
-  expect_all(TimesCompared{});
+  expect_all(recorded::TimesCompared{});
   expect_all(AnalyzedJob{});
   expect_all(LinkedJob{});
   expect_all(ReplayedJob{});
-  expect_all(CalibratedDevice{});
+  expect_all(calibrate::FittedDevice{});
   expect_all(calibrate::FittedNetwork{});
   expect_all(ConvertedJob{});
   expect_all(PackedJob{});
@@ -153,8 +154,8 @@ TEST(Texts, AskForWhatTheirAnswersHave) {
   expect_all(RepairedContainer{});
   expect_all(UnpackedJob{});
   expect_all(ImportedJob{});
-  expect_all(CheckedInstallation{});
-  expect_all(ExaminedFiles{});
+  expect_all(doctor::CheckedInstallation{});
+  expect_all(doctor::ExaminedFiles{});
   expect_all(ViewedJob{});
   StepJob step;
   ServeJob serve;

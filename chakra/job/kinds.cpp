@@ -8,6 +8,7 @@
 #include "chakra/check/check.h"
 #include "chakra/coll/coll.h"
 #include "chakra/device/device.h"
+#include "chakra/doctor/doctor.h"
 #include "chakra/feed/feed.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/gen/gen.h"
@@ -18,11 +19,9 @@
 #include "chakra/job/check.h"
 #include "chakra/job/convert.h"
 #include "chakra/job/diff.h"
-#include "chakra/job/examine.h"
 #include "chakra/job/generate_serve.h"
 #include "chakra/job/generate_step.h"
 #include "chakra/job/import.h"
-#include "chakra/job/installation.h"
 #include "chakra/job/link.h"
 #include "chakra/job/network.h"
 #include "chakra/job/pack.h"
@@ -30,7 +29,6 @@
 #include "chakra/job/replay_outputs.h"
 #include "chakra/job/simulate.h"
 #include "chakra/job/summarize.h"
-#include "chakra/job/timing.h"
 #include "chakra/job/view.h"
 #include "chakra/job/what_if.h"
 #include "chakra/link/link.h"
@@ -244,14 +242,14 @@ Table work() {
 /// Empty answers, each with its whole schema.
 constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(AnalyzedJob()); },
-    [] { return answer_of(CalibratedDevice()); },
+    [] { return answer_of(calibrate::FittedDevice()); },
     [] { return answer_of(calibrate::FittedNetwork()); },
     [] { return answer_of(std::span<const CheckedJob>()); },
     [] { return answer_of(ConvertedJob()); },
     [] { return answer_of(JobsDiff()); },
-    [] { return answer_of(TimesCompared()); },
-    [] { return answer_of(CheckedInstallation()); },
-    [] { return answer_of(ExaminedFiles()); },
+    [] { return answer_of(recorded::TimesCompared()); },
+    [] { return answer_of(doctor::CheckedInstallation()); },
+    [] { return answer_of(doctor::ExaminedFiles()); },
     [] { return answer_of(RepairedContainer()); },
     [] { return answer_of(CaseOptions()); },
     [] { return answer_of(GeneratedNetwork()); },

@@ -33,7 +33,8 @@ constexpr std::string_view kStartsLine =
     "  device starts  off by {device_start_error_ps.median} (median), {device_start_error_ps.max} (most); "
     "worst stream stalls {stream_stall_share} of the time without a known reason";
 constexpr std::string_view kNoteLine =
-    "  note           [!{?device_ops}the host alone explains the time: the self-check says little about the device's edges"
+    "  note           [!{?device_ops}the host alone explains the time: the self-check says little about the device's "
+    "edges"
     "|{?self_check_error=0.00 %}no device operations: the self-check of one rank is an identity]";
 
 constexpr std::array<Show, 17> kRankText{{

@@ -350,7 +350,8 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
     std::vector<trace::TraceSet> repetitions;
     for (int64_t i = 0; i < o.repetitions; ++i)
       repetitions.push_back(comparable_part(job, replayed_traces(job, static_cast<size_t>(i))));
-    CHAKRA_ASSIGN(job.compared, compare_times(comparable_part(job, job.recorded), std::move(repetitions), job.groups));
+    CHAKRA_ASSIGN(job.compared,
+                  recorded::compare_times(comparable_part(job, job.recorded), std::move(repetitions), job.groups));
   }
   return job;
 }

@@ -9,8 +9,8 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
-#include "chakra/job/timing.h"
 #include "chakra/options/options.h"
+#include "chakra/recorded/recorded.h"
 #include "chakra/replay/replay.h"
 #include "chakra/result/result.h"
 #include "chakra/view/view.h"
@@ -80,7 +80,7 @@ struct ReplayedJob {
   std::vector<std::vector<bool>> changed;   ///< parallel: communication with other ranks than recorded; empty: no node
   std::vector<replay::WorkDone> asked;      ///< of a dry run with --compute work: parallel; else empty
   result::Timeline timeline;
-  std::optional<TimesCompared> compared;  ///< with the recorded times
+  std::optional<recorded::TimesCompared> compared;  ///< with the recorded times
   Findings findings;
 
   bool ran(size_t r, trace::NodeId n) const { return selected.empty() || selected[r].empty() || selected[r][n]; }

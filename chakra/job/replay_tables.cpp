@@ -163,8 +163,8 @@ answer::Answer answer_of(const ReplayedJob& job) {
   add_computed(job, to);
   result::add_table(to, "work", work_table(job), true, "work that was done (--compute work)");
   result::add_table(to, "files", files_table(job), true, "loads and stores in files (--files)");
-  const TimesCompared* const compared = job.compared ? &*job.compared : nullptr;
-  add_times("compared.", compared, to);
+  const recorded::TimesCompared* const compared = job.compared ? &*job.compared : nullptr;
+  recorded::add_times("compared.", compared, to);
   to.findings("compared.findings", "what was found in comparing", compared ? compared->findings : Findings(), compared);
   return std::move(to).finish(job.findings);
 }

@@ -277,11 +277,11 @@ constexpr std::array kTransfers{
 
 }  // namespace
 
-answer::Answer answer_of(const SimulateResult& result, Tables tables) {
+answer::Answer answer_of(const SimulateResult& result, bool candidates) {
   const bool native = !result.compat;
   answer::Builder to("sim");
   to.values("", &result, kRules);
-  sim::add_report(result.report, {native, tables == Tables::all, result.step}, to);
+  sim::add_report(result.report, {native, candidates, result.step}, to);
   to.values("", native ? &result : nullptr, kTransfers);
   recorded::add_measured("measured.", native ? result.replay : std::nullopt, to);
   recorded::add_delays(native ? result.delays : std::nullopt, to);

@@ -88,9 +88,8 @@ Result<SimulateResult> simulate_job(SimulateOptions options, const SimulateHooks
 view::Text text_of(const SimulateResult& result);
 /// Return the lines that ASTRA-sim prints and that scripts search for, and the findings.
 std::string astra_text_of(const SimulateResult& result);
-/// Which tables an answer has: all, or those that its text shows (without collectives.candidates, which is long).
-enum class Tables : uint8_t { all, shown };
-/// Return the result as an answer. Cost: about the memory of the result.
-answer::Answer answer_of(const SimulateResult& result, Tables tables = Tables::all);
+/// Return the result as an answer. `candidates`: with collectives.candidates, which is long, and no text shows. Cost:
+/// about the memory of the result.
+answer::Answer answer_of(const SimulateResult& result, bool candidates = true);
 
 }  // namespace chakra::job

@@ -7,7 +7,6 @@
 #include "chakra/job/diff.h"
 #include "chakra/job/generate.h"
 #include "chakra/job/import.h"
-#include "chakra/job/installation.h"
 #include "chakra/job/link.h"
 #include "chakra/job/pack.h"
 #include "chakra/job/shared_options.h"
@@ -90,15 +89,6 @@ Options rows_of(CaseOptions& o) {
            "BYTES", whole_number(0, INT64_MAX)},
           {"--default-comm-size,--default_comm_size", &o.cases.comm_bytes, "Bytes of a collective", "BYTES",
            whole_number(0, INT64_MAX)}};
-}
-
-Options rows_of(DoctorOptions& o) {
-  Option repair{"--repair", &o.repair, "Truncate a damaged container after its last index",
-                {},         {},        "The container keeps all data from before the interrupted append."};
-  repair.excludes = "--plugins";
-  return {{"path", &o.path, "Folder or file of recordings or traces (default: the installation)", "PATH"},
-          std::move(repair),
-          {"--plugins", &o.plugins, "Show the location of each 'chakra replay' plugin, or how to build it"}};
 }
 
 Options rows_of(ImportOptions& o) {

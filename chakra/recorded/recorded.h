@@ -10,4 +10,5 @@
 #include "chakra/recorded/job_replay.h"     // IWYU pragma: export
 #include "chakra/recorded/max_error.h"      // IWYU pragma: export
 #include "chakra/recorded/replays.h"        // IWYU pragma: export
+#include "chakra/recorded/timing.h"         // IWYU pragma: export
 #include "chakra/recorded/transfers.h"      // IWYU pragma: export

@@ -15,8 +15,8 @@ namespace chakra::replay {
 /// Part of a trace to run; empty or -1: no restriction. Docs: docs/reference/replay.md.
 struct Selection {
   std::optional<std::pair<int64_t, int64_t>> steps;  ///< both included: numbers N of ProfilerStep#N
-  std::string subgraph;            ///< nodes of this name, and all nodes called from there
-  std::vector<std::string> types;  ///< of communication: "all_reduce", "send", in any spelling
+  std::string subgraph;                              ///< nodes of this name, and all nodes called from there
+  std::vector<std::string> types;                    ///< of communication: "all_reduce", "send", in any spelling
   std::vector<std::string> groups;
   int64_t min_bytes = -1, max_bytes = -1;  ///< comm_size
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <vector>
 
+#include "chakra/doctor/doctor.h"
 #include "chakra/job/job.h"
 
 namespace chakra::facade::testing {
@@ -37,22 +38,22 @@ std::function<Options()> rows() {
 const std::array kVerbs{
     Verb{"LinkOptions",
          "How recordings become traces: `chakra link`.",
-         "LinkJobOptions",
+         "job::LinkJobOptions",
          rows<job::LinkJobOptions>(),
          {"inputs"}},
     Verb{"StepOptions",
          "A training step to generate: `chakra gen step`.",
-         "GenerateStepOptions",
+         "job::GenerateStepOptions",
          rows<job::GenerateStepOptions>(),
          {}},
     Verb{"ServeOptions",
          "A serving step to generate: `chakra gen serve`.",
-         "GenerateServeOptions",
+         "job::GenerateServeOptions",
          rows<job::GenerateServeOptions>(),
          {}},
     Verb{"CasesOptions",
          "Named test cases to generate: `chakra gen cases`.",
-         "CaseOptions",
+         "job::CaseOptions",
          rows<job::CaseOptions>(),
          {}},
     Verb{"BlueprintOptions",
@@ -62,63 +63,79 @@ const std::array kVerbs{
          {}},
     Verb{"ImportOptions",
          "A workload of another tool: `chakra import`.",
-         "ImportOptions",
+         "job::ImportOptions",
          rows<job::ImportOptions>(),
          {"file"}},
     Verb{"EditOptions",
          "Which ranks a job has.",
-         "SimulateOptions",
+         "job::SimulateOptions",
          rows<job::SimulateOptions>(),
          {},
          {"ranks", "expand"}},
     Verb{"CheckOptions",
          "Rules and proofs over a job: `chakra check`.",
-         "CheckOptions",
+         "job::CheckOptions",
          rows<job::CheckOptions>(),
          {"path"}},
     Verb{"SimulateOptions",
          "The system that a job runs on: `chakra sim`.",
-         "SimulateOptions",
+         "job::SimulateOptions",
          rows<job::SimulateOptions>(),
          {"path"}},
-    Verb{"WhatIfOptions", "What to change: `chakra whatif`.", "WhatIfOptions", rows<job::WhatIfOptions>(), {"path"}},
+    Verb{"WhatIfOptions",
+         "What to change: `chakra whatif`.",
+         "job::WhatIfOptions",
+         rows<job::WhatIfOptions>(),
+         {"path"}},
     Verb{"AnalyzeOptions",
          "What to analyze: `chakra analyze`.",
-         "AnalyzeOptions",
+         "job::AnalyzeOptions",
          rows<job::AnalyzeOptions>(),
          {"path"}},
     Verb{"ViewOptions",
          "A timeline or a figure of a job: `chakra view`.",
-         "ViewOptions",
+         "job::ViewOptions",
          rows<job::ViewOptions>(),
          {"path", "output"}},
     Verb{"RunOptions",
          "How to run a job for real: `chakra replay`.",
-         "ReplayOptions",
+         "job::ReplayOptions",
          rows<job::ReplayOptions>(),
          {"path"}},
-    Verb{"DiffOptions", "How to compare two jobs: `chakra diff`.", "DiffOptions", rows<job::DiffOptions>(), {"a", "b"}},
-    Verb{"WriteOptions", "The form of a written job.", "ConvertOptions", rows<job::ConvertOptions>(), {}, {"to"}},
+    Verb{"DiffOptions",
+         "How to compare two jobs: `chakra diff`.",
+         "job::DiffOptions",
+         rows<job::DiffOptions>(),
+         {"a", "b"}},
+    Verb{"WriteOptions", "The form of a written job.", "job::ConvertOptions", rows<job::ConvertOptions>(), {}, {"to"}},
     Verb{"ConvertOptions",
          "Formats of a conversion: `chakra convert`.",
-         "ConvertOptions",
+         "job::ConvertOptions",
          rows<job::ConvertOptions>(),
          {"paths"}},
-    Verb{"PackOptions", "How to write a container: `chakra pack`.", "PackOptions", rows<job::PackOptions>(), {"paths"}},
+    Verb{"PackOptions",
+         "How to write a container: `chakra pack`.",
+         "job::PackOptions",
+         rows<job::PackOptions>(),
+         {"paths"}},
     Verb{"UnpackOptions",
          "Parts of a container to extract: `chakra unpack`.",
-         "UnpackOptions",
+         "job::UnpackOptions",
          rows<job::UnpackOptions>(),
          {"path"}},
-    Verb{"DoctorOptions", "What to diagnose: `chakra doctor`.", "DoctorOptions", rows<job::DoctorOptions>(), {"path"}},
+    Verb{"DoctorOptions",
+         "What to diagnose: `chakra doctor`.",
+         "doctor::DoctorOptions",
+         rows<doctor::DoctorOptions>(),
+         {"path"}},
     Verb{"CalibrateDeviceOptions",
          "Measured kernels, and the device file to make of them: `chakra calibrate device`.",
-         "CalibrateDeviceOptions",
+         "job::CalibrateDeviceOptions",
          rows<job::CalibrateDeviceOptions>(),
          {}},
     Verb{"CalibrateNetworkOptions",
          "Measured collectives, and the network file to make of them: `chakra calibrate network`.",
-         "CalibrateNetworkOptions",
+         "job::CalibrateNetworkOptions",
          rows<job::CalibrateNetworkOptions>(),
          {}},
 };
@@ -304,16 +321,16 @@ std::string fields_source() {
       text += fmt::format("      {{\"--{}\", {}, {{}}}},\n", key, target);
     }
     text += fmt::format(
-        "  }};\n}}\nOptions rows_of({}& o, const Arguments& arguments) {{\n"
-        "  return bound<job::{}>(fields_of(o), arguments);\n}}\n",
+        "  }};\n}}\nOptions rows_of({}& o, const Arguments& more) {{ return bound<{}>(fields_of(o), more); }}\n",
         verb.name, verb.call);
-    setters += fmt::format(
-        "Result<void> set({}& o, std::string_view name, const std::string& text) {{\n"
-        "  return facade::set_checked<job::{}>(o, name, text);\n}}\n",
-        verb.name, verb.call);
+    setters +=
+        fmt::format("Result<void> set({}& o, Name name, Text text) {{ return set_checked<{}>(o, name, text); }}\n",
+                    verb.name, verb.call);
   }
-  return text + "\n}  // namespace chakra::facade\n\nnamespace chakra {\ninline namespace v1 {\n\n" + setters +
-         "\n}  // namespace v1\n}  // namespace chakra\n";
+  return text +
+         "\n}  // namespace chakra::facade\n\nnamespace chakra {\ninline namespace v1 {\n\n"
+         "using facade::set_checked;\nusing Name = std::string_view;\nusing Text = const std::string&;\n\n" +
+         setters + "\n}  // namespace v1\n}  // namespace chakra\n";
 }
 
 // ---- the package for Python -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-#include "chakra/job/timing.h"
+#include "chakra/recorded/timing.h"
 
 #include <fmt/core.h>
 
@@ -12,7 +12,7 @@
 #include "chakra/io/io.h"
 #include "chakra/sim/sim.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
 namespace {
 
 using answer::Missing;
@@ -181,4 +181,4 @@ answer::Answer answer_of(const TimesCompared& compared) {
 
 view::Text text_of(const TimesCompared&) { return {kTimingText}; }
 
-}  // namespace chakra::job
+}  // namespace chakra::recorded

@@ -1,36 +1,35 @@
 // The answers of calibrations, and what people read of them.
 #include <algorithm>
 
-#include "chakra/job/answer_rows.h"
-#include "chakra/job/calibrate.h"
+#include "chakra/answer/rows.h"
+#include "chakra/calibrate/calibrate.h"
 
-namespace chakra::job {
+namespace chakra::calibrate {
 namespace {
 
 using answer::column;
+using answer::column_if;
+using answer::joined;
+using answer::kNumberRows;
 using answer::Missing;
 using answer::rows;
 using answer::Unit;
-using calibrate::FitError;
-using calibrate::FittedOperation;
 
 // ---- devices -------------------------------------------------------------------------------------------------
 
 struct Kernel {
   const device::KernelTable* table = nullptr;
-  const calibrate::KernelFit* fit = nullptr;
+  const KernelFit* fit = nullptr;
 };
 struct Constant {
   double value = 0, error = 0;
 
   /// Null where it is not determined.
-  std::optional<double> known_error() const {
-    return error < calibrate::kUndetermined ? std::optional(error) : std::nullopt;
-  }
+  std::optional<double> known_error() const { return error < kUndetermined ? std::optional(error) : std::nullopt; }
 };
 
 constexpr std::array kDevice{
-    column<CalibratedDevice>("device", Unit::none, "the device", [](const auto& d) { return d.fitted.device.name; })};
+    column<FittedDevice>("device", Unit::none, "the device", [](const auto& d) { return d.device.name; })};
 template <class Get>
 constexpr auto value_of(std::string_view key, std::string_view meaning, Get) {
   return column<Kernel>(key, Unit::none, meaning, [](const Kernel& k) -> std::optional<double> {
@@ -147,13 +146,13 @@ constexpr auto kOperations = joined(
                                           [](const FittedOperation& o) { return o.fit.nodes.empty(); })},
     error_columns<FittedOperation>("held_out.points", "held_out.error", "held_out.worst"));
 constexpr std::array kSamples{
-    column<&calibrate::FittedNetwork::samples>("samples", Unit::count, "measured times: medians of equal rows")};
+    column<&FittedNetwork::samples>("samples", Unit::count, "measured times: medians of equal rows")};
 constexpr std::array kParts{
-    column<&calibrate::FittedNetwork::rail_bytes_per_s>("from_parts.rail_bytes_per_s", Unit::bytes_per_s,
-                                                        "what a rail between nodes carries"),
-    column<&calibrate::FittedNetwork::node_step_ns>("from_parts.step_ns", Unit::ns,
-                                                    "what a step between nodes takes, by NCCL's own model")};
-constexpr std::array kOneNumber{column<calibrate::FittedNetwork>(
+    column<&FittedNetwork::rail_bytes_per_s>("from_parts.rail_bytes_per_s", Unit::bytes_per_s,
+                                             "what a rail between nodes carries"),
+    column<&FittedNetwork::node_step_ns>("from_parts.step_ns", Unit::ns,
+                                         "what a step between nodes takes, by NCCL's own model")};
+constexpr std::array kOneNumber{column<FittedNetwork>(
     "one_number_of_ranks", Unit::none, "an operation was measured with one number of ranks: others are a guess",
     [](const auto& fitted) {
       return std::any_of(fitted.operations.begin(), fitted.operations.end(),
@@ -226,18 +225,18 @@ constexpr std::array<view::Show, 11> kNetworkText{{
 
 }  // namespace
 
-answer::Answer answer_of(const CalibratedDevice& device) {
+answer::Answer answer_of(const FittedDevice& fitted) {
   std::vector<Kernel> kernels;
-  for (size_t i = 0; i < device.fitted.device.kernels.size(); ++i)
-    kernels.push_back({&device.fitted.device.kernels[i], &device.fitted.fits[i]});
+  for (size_t i = 0; i < fitted.device.kernels.size(); ++i)
+    kernels.push_back({&fitted.device.kernels[i], &fitted.fits[i]});
   answer::Builder to("calibrate device");
-  to.values("", &device, kDevice);
+  to.values("", &fitted, kDevice);
   to.table("kernels", "kernels by element type", kernels, kKernels);
   to.children("kernels", "bytes_time", kernels, bytes_times, kConstants);
-  return std::move(to).finish(device.fitted.findings);
+  return std::move(to).finish(fitted.findings);
 }
 
-answer::Answer answer_of(const calibrate::FittedNetwork& fitted) {
+answer::Answer answer_of(const FittedNetwork& fitted) {
   answer::Builder to("calibrate network");
   to.values("", &fitted, kSamples);
   to.values("held_out.", &fitted.held_out, kError);
@@ -256,7 +255,7 @@ answer::Answer answer_of(const calibrate::FittedNetwork& fitted) {
   return std::move(to).finish(fitted.findings);
 }
 
-view::Text text_of(const CalibratedDevice& device) { return {kDeviceText, device.output}; }
-view::Text text_of(const calibrate::FittedNetwork&) { return {kNetworkText}; }
+view::Text text_of(const FittedDevice& fitted) { return {kDeviceText, fitted.output}; }
+view::Text text_of(const FittedNetwork&) { return {kNetworkText}; }
 
-}  // namespace chakra::job
+}  // namespace chakra::calibrate

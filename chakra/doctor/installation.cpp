@@ -1,4 +1,4 @@
-#include "chakra/job/installation.h"
+#include "chakra/doctor/installation.h"
 
 #include <fmt/core.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <thread>
 
-namespace chakra::job {
+namespace chakra::doctor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,6 +133,15 @@ std::string launcher_of(std::string_view name) {
   return fmt::format("#!/bin/sh\nexec \"${{0%/*}}/chakra\" {} \"$@\"\n", name);
 }
 
+options::Options rows_of(DoctorOptions& o) {
+  options::Option repair{"--repair", &o.repair, "Truncate a damaged container after its last index",
+                         {},         {},        "The container keeps all data from before the interrupted append."};
+  repair.excludes = "--plugins";
+  return {{"path", &o.path, "Folder or file of recordings or traces (default: the installation)", "PATH"},
+          std::move(repair),
+          {"--plugins", &o.plugins, "Show the location of each 'chakra replay' plugin, or how to build it"}};
+}
+
 Installation own_installation() {
   std::error_code ignored;
   const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
@@ -183,4 +192,4 @@ answer::Answer answer_of(const CheckedInstallation& checked) {
   return std::move(to).finish();
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::doctor

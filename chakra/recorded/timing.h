@@ -13,7 +13,7 @@
 #include "chakra/trace/trace.h"
 #include "chakra/view/view.h"
 
-namespace chakra::job {
+namespace chakra::recorded {
 
 struct TimesCompared {
   std::string recorded, replayed;  ///< paths; "": not of files
@@ -36,4 +36,4 @@ void add_times(const std::string& prefix, const TimesCompared* compared, answer:
 answer::Answer answer_of(const TimesCompared& compared);
 view::Text text_of(const TimesCompared& compared);
 
-}  // namespace chakra::job
+}  // namespace chakra::recorded

@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
-#include "chakra/job/installation.h"
+#include "chakra/doctor/installation.h"
 #include "chakra/replay/replay.h"
 
-namespace chakra::job {
+namespace chakra::doctor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,4 +75,4 @@ CheckedInstallation check_plugins(const Installation& installation) {
   return checked;
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::doctor

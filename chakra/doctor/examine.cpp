@@ -1,4 +1,4 @@
-#include "chakra/job/examine.h"
+#include "chakra/doctor/examine.h"
 
 #include <fmt/core.h>
 
@@ -6,14 +6,14 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "chakra/answer/rows.h"
 #include "chakra/filetype/filetype.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
-#include "chakra/job/answer_rows.h"
 #include "chakra/recording/recording.h"
 #include "chakra/view/view.h"
 
-namespace chakra::job {
+namespace chakra::doctor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -330,8 +330,8 @@ answer::Answer answer_of(const ExaminedFiles& folder) {
   to.values("", &folder, kFolder);
   to.table("files", "files, by name", folder.files, kFiles);
   to.findings("findings", "what was found", folder.findings);
-  to.table("next", "commands to run next", folder.next, kTextRows);
+  to.table("next", "commands to run next", folder.next, answer::kTextRows);
   return std::move(to).finish();
 }
 
-}  // namespace chakra::job
+}  // namespace chakra::doctor

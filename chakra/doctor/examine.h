@@ -13,7 +13,7 @@
 #include "chakra/base/base.h"
 #include "chakra/view/view.h"
 
-namespace chakra::job {
+namespace chakra::doctor {
 
 struct ExaminedFile {
   enum class Kind : uint8_t { other, trace, host, kineto, classes, foreign };
@@ -49,4 +49,4 @@ Result<ExaminedFiles> examine_files(const std::string& path);
 view::Text text_of(const ExaminedFiles& files);
 answer::Answer answer_of(const ExaminedFiles& files);
 
-}  // namespace chakra::job
+}  // namespace chakra::doctor

@@ -13,7 +13,7 @@
 #include "chakra/options/options.h"
 #include "chakra/view/view.h"
 
-namespace chakra::job {
+namespace chakra::doctor {
 
 /// Return the script that replaces the link NAME -> chakra in a wheel, because wheels cannot contain links.
 std::string launcher_of(std::string_view name);
@@ -68,4 +68,4 @@ CheckedInstallation check_plugins(const Installation& installation);
 view::Text text_of(const CheckedInstallation& checked);
 answer::Answer answer_of(const CheckedInstallation& checked);
 
-}  // namespace chakra::job
+}  // namespace chakra::doctor
