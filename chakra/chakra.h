@@ -110,8 +110,10 @@ class CHAKRA_API Answer {
 
 /// Progress and cancellation of a long call.
 struct Control {
-  /// Called repeatedly, on the thread of the caller. `share` is the completed part of the work, 0 to 1. Return false to
-  /// stop the call: the call then returns an Error with Code::interrupted, never a partial answer.
+  /// Called with 0 first, then repeatedly (at most every 10 ms), and with 1 after the work; in the thread of the call.
+  /// `share` is the completed part of the work, an estimate that never decreases. Return false to stop the call (with
+  /// 1, too late): the call then returns an Error with Code::interrupted, never a partial answer, and leaves no partial
+  /// file.
   bool (*progress)(void* user, double share) = nullptr;
   void* user = nullptr;
 };
@@ -192,6 +194,13 @@ CHAKRA_API Result<Job> generate(const ServeOptions& options, Control control = {
 /// `chakra calibrate`.
 CHAKRA_API Result<Answer> calibrate(const CalibrateDeviceOptions& options);
 CHAKRA_API Result<Answer> calibrate(const CalibrateNetworkOptions& options);
+
+/// Return whether a text is one that every recording may have, such as the name of an operator of PyTorch or of a
+/// kernel of NCCL. All other texts may be secrets: `chakra doctor --secrets` lists them, `level=1` of a recording hides
+/// them.
+CHAKRA_API bool is_public_name(std::string_view text);
+/// Likewise for a word of a list: a public name or a number.
+CHAKRA_API bool is_public_word(std::string_view text);
 
 /// Run the command `chakra` with the arguments of main(). Prints, and handles SIGINT and SIGPIPE. Returns the exit
 /// code.

@@ -27,7 +27,7 @@ namespace {
 
 // `job.interrupted` (130): the caller's Control said stop
 
-constexpr std::chrono::milliseconds kBetween{20};
+constexpr std::chrono::milliseconds kBetween{10};
 constexpr double kAlmost = 0.99;  ///< until the call has returned
 thread_local ProgressPtr current;
 
@@ -60,6 +60,7 @@ WatchedToo::WatchedToo(ProgressPtr of) : before_(std::exchange(current, std::mov
 WatchedToo::~WatchedToo() { current = std::move(before_); }
 ProgressPtr current_watch() { return current; }
 
+bool was_stopped() { return current && current->stopped; }
 bool is_stopped() {
   if (!current) return false;
   if (asks(*current)) ask(*current);

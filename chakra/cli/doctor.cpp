@@ -12,15 +12,20 @@ namespace {
 
 struct DoctorOptions {
   std::string path;
-  bool repair = false, plugins = false;
+  bool repair = false, plugins = false, secrets = false;
 };
 
 options::Options rows_of(DoctorOptions& o) {
   options::Option repair{"--repair", &o.repair, "Truncate a damaged container after its last index",
                          {},         {},        "The container keeps all data from before the interrupted append."};
   repair.excludes = "--plugins";
+  options::Option secrets{
+      "--secrets", &o.secrets, "List names, paths, hosts and other texts of the files that may be secrets",
+      {},          {},         "All texts count that are not PyTorch's own names. The exit code is 0."};
+  secrets.excludes = "--plugins";
   return {{"path", &o.path, "Folder or file of recordings or traces (default: the installation)", "PATH"},
           std::move(repair),
+          std::move(secrets),
           {"--plugins", &o.plugins, "Show the location of each 'chakra replay' plugin, or how to build it"}};
 }
 
@@ -58,8 +63,18 @@ Result<int> run_repair(const std::string& path, const Globals& globals) {
   return 0;
 }
 
+Result<int> run_secrets(const std::string& path, const Globals& globals) {
+  if (path.empty()) return fail(Code::usage, "cli.usage", "--secrets needs the path of a file or folder");
+  CHAKRA_TRY(keep_apart({path}, {}, globals.json));
+  CHAKRA_ASSIGN(const job::FoundSecrets found, job::find_secrets(path));
+  CHAKRA_TRY(show(globals, found));
+  return 0;
+}
+
 Result<int> run_asked(const DoctorOptions& o, const Globals& globals) {
   if (o.plugins) return run_plugins(o.path, globals);
+  if (o.secrets && o.repair) return fail(Code::usage, "cli.usage", "--secrets and --repair exclude each other");
+  if (o.secrets) return run_secrets(o.path, globals);
   return o.repair ? run_repair(o.path, globals) : run_doctor(o.path, globals);
 }
 

@@ -101,15 +101,14 @@ Failure interrupted() { return fail(Code::interrupted, "job.interrupted", "stopp
 /// Run a verb so that the caller's Control hears the progress, and can stop the verb. Loops of the rooms ask it.
 template <class Run>
 auto watched(const Control& control, const Run& run) -> decltype(run()) {
-  if (!control.progress) return run();
-  if (!control.progress(control.user, 0)) return interrupted();
+  if (control.progress && !control.progress(control.user, 0)) return interrupted();
   auto made = [&]() -> decltype(run()) {
-    const Watched watch(control.progress, control.user);
+    const Watched watch(control.progress, control.user);  // no function: hides the watch of a caller that is watched
     auto result = run();
-    if (is_stopped()) return interrupted();  // also where a room gave another error for the input that it lacked
+    if (was_stopped()) return interrupted();  // also where a room gave another error for the input that it lacked
     return result;
   }();
-  if (made) control.progress(control.user, 1);  // too late to stop
+  if (made && control.progress) control.progress(control.user, 1);  // too late to stop
   return made;
 }
 
@@ -127,7 +126,6 @@ Result<Answer> answer(const Asked& asked, Call call, const Run& run) {
   CHAKRA_TRY(take(asked, call));
   const ProgressPart rest(kRead, 1);
   CHAKRA_ASSIGN(const auto made, run(std::move(call)));
-  CHAKRA_TRY(keep_going());
   return public_answer(made);
 }
 
@@ -416,6 +414,8 @@ Result<std::vector<std::string>> names(std::string_view kind) {
   return names;
 }
 
+bool is_public_name(std::string_view text) { return job::is_public_name(text); }
+bool is_public_word(std::string_view text) { return job::is_public_word(text); }
 std::string_view version() { return CHAKRA_VERSION; }
 
 }  // namespace v1

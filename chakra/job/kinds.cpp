@@ -26,6 +26,7 @@
 #include "chakra/job/pack.h"
 #include "chakra/job/replay.h"
 #include "chakra/job/replay_outputs.h"
+#include "chakra/job/secrets.h"
 #include "chakra/job/simulate.h"
 #include "chakra/job/summarize.h"
 #include "chakra/job/timing.h"
@@ -238,6 +239,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(TimesCompared()); },
     [] { return answer_of(CheckedInstallation()); },
     [] { return answer_of(ExaminedFiles()); },
+    [] { return answer_of(FoundSecrets()); },
     [] { return answer_of(RepairedContainer()); },
     [] { return answer_of(CaseOptions()); },
     [] { return answer_of(ServeJob()); },

@@ -21,8 +21,8 @@ from ._models import Feeder, Meeting, Models
 from ._verbs import Job, calibrate, generate, link
 
 __version__ = _chakra.version()
-__all__ = ["Answer", "Builder", "CommType", "EdgeKind", "Edges", "Error", "Feeder", "Finding", "Job", "Meeting", "Models", "NodeType", "Place", "Table", "Trace",
-           "calibrate", "generate", "link", "names", "open", "record"]
+__all__ = ["Answer", "Builder", "CommType", "EdgeKind", "Edges", "Error", "Feeder", "Finding", "Job", "Meeting", "Models", "NodeType", "Place",
+           "Table", "Trace", "calibrate", "generate", "link", "names", "open", "record"]
 
 
 def __getattr__(name):

@@ -14,6 +14,6 @@ def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
     names = {"duckdb": duckdb, "pyarrow": pyarrow}
     for fenced, indented in blocks:
         exec(fenced or re.sub("^    ", "", indented, flags=re.MULTILINE), names)
-    assert len(blocks) == 8
+    assert len(blocks) == 10
     shown = capsys.readouterr().out
     assert "did you mean fluid?" in shown and "100%" in shown and os.path.exists("answer.json")
