@@ -149,10 +149,10 @@ class CHAKRA_API Job {
   /// Make a job from traces in memory. The ranks must differ. Errors: io.job.rank_twice; cli.usage for no trace at all.
   static Result<Job> from(std::span<const Trace> traces);
 
-  const std::string& path() const;             ///< the path of the traces, as given; "" for a job in memory
-  Result<std::vector<int64_t>> ranks() const;  ///< ascending
+  const std::string& path() const;  ///< the path of the traces, as given; "" for a job in memory
+  Result<std::vector<int64_t>> ranks(Control control = {}) const;  ///< ascending
   /// Return the trace of a rank. In a job by classes, only this trace is made. Errors: cli.usage for an unknown rank.
-  Result<Trace> trace(int64_t rank) const;
+  Result<Trace> trace(int64_t rank, Control control = {}) const;
   const Answer& made() const;  ///< the answer of link(), generate() or edit(); else empty
 
   // Queries. Errors: cli.usage for options that are out of range or do not go together; errors of reading; errors that

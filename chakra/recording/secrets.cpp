@@ -13,10 +13,10 @@ namespace {
 constexpr size_t kLongestExample = 80;
 
 bool is_upper(char c) { return absl::ascii_isupper(static_cast<unsigned char>(c)); }
-bool is_digit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
+bool is_decimal(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
 bool is_letter(char c) { return absl::ascii_isalpha(static_cast<unsigned char>(c)); }
 bool is_hex(char c) { return absl::ascii_isxdigit(static_cast<unsigned char>(c)); }
-bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
+bool is_word(char c) { return is_letter(c) || is_decimal(c) || c == '_'; }
 template <class Is>
 bool all(std::string_view text, const Is& is) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is);
@@ -87,7 +87,7 @@ bool is_host(std::string_view t) {
 bool is_date(std::string_view t) {
   for (const char between : {'-', '/', '.'}) {
     if (t.size() < 10 || t[4] != between || t[7] != between) continue;
-    if (all(t.substr(0, 4), is_digit) && all(t.substr(5, 2), is_digit) && all(t.substr(8, 2), is_digit))
+    if (all(t.substr(0, 4), is_decimal) && all(t.substr(5, 2), is_decimal) && all(t.substr(8, 2), is_decimal))
       return t[0] == '1' || t[0] == '2';
   }
   return false;
@@ -98,7 +98,7 @@ bool is_setting(std::string_view t) {
   if (equals == std::string_view::npos || equals < 3) return false;
   const std::string_view name = t.substr(0, equals);
   return (is_upper(name[0]) || name[0] == '_') &&
-         all(name, [](char c) { return is_upper(c) || is_digit(c) || c == '_'; });
+         all(name, [](char c) { return is_upper(c) || is_decimal(c) || c == '_'; });
 }
 
 /// Beginnings of keys that services give out, and long runs without words.
@@ -111,12 +111,12 @@ bool is_token(std::string_view t) {
       std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return t.starts_with(begin); }))
     return true;
   if (t.size() < 32 || t.starts_with("_Z")) return false;  // names of C++
-  const bool digits = std::any_of(t.begin(), t.end(), is_digit), letters = std::any_of(t.begin(), t.end(), is_letter);
+  const bool digits = std::any_of(t.begin(), t.end(), is_decimal), letters = std::any_of(t.begin(), t.end(), is_letter);
   if (all(t, [](char c) { return is_hex(c) || c == '-'; })) return digits;  // hashes and UUIDs
   size_t run = 0, changes = 0;  // changes between lower case, upper case and digits
   for (size_t i = 0; i < t.size(); ++i) {
-    const auto sort = [](char c) { return is_digit(c) ? 0 : is_upper(c) ? 1 : 2; };
-    if (!is_letter(t[i]) && !is_digit(t[i]) && t[i] != '+' && t[i] != '/' && t[i] != '=') return false;
+    const auto sort = [](char c) { return is_decimal(c) ? 0 : is_upper(c) ? 1 : 2; };
+    if (!is_letter(t[i]) && !is_decimal(t[i]) && t[i] != '+' && t[i] != '/' && t[i] != '=') return false;
     changes += i > 0 && sort(t[i]) != sort(t[i - 1]);
     ++run;
   }

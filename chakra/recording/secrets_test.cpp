@@ -132,7 +132,7 @@ TEST(Secrets, OfTextsThatAreCutOrWrong) {
   const std::string whole = R"({"name": "moon", "value": "\u002fx/yy", "ts": 1764223200, "user": "carol"})";
   for (size_t size = 0; size <= whole.size(); ++size) {
     const Kinds kinds = of_json(whole.substr(0, size));
-    if (size > 10) EXPECT_TRUE(kinds.contains("name")) << size;
+    EXPECT_TRUE(size <= 10 || kinds.contains("name")) << size;
     EXPECT_EQ(kinds.contains("date"), size >= whole.find("1764223200") + 10) << size;
   }
   for (const std::string_view text :

@@ -46,10 +46,10 @@ VERBS = {
     "write a container": lambda progress: large_job().write(f"{ROOM}/written.chakra", progress=progress),
     "write JSON": lambda progress: large_job().write(f"{ROOM}/written/", to="json", progress=progress),
     "view": lambda progress: large_job().view(f"{ROOM}/drawn.dot", rank=0, progress=progress),
-    "run": lambda progress: chakra_et.open("linked").run(backend="null", repeat=1000, progress=progress),
+    "run": lambda progress: chakra_et.open("linked").run(backend="null", scale_compute=30, progress=progress),
     "link": lambda progress: chakra_et.link([RECORDED], output=f"{ROOM}/linked", progress=progress),
     "step": lambda progress: chakra_et.generate.step(preset="llama3-8b", dp=8, pp=16, virtual_stages=2, micro_batches=256, progress=progress),
-    "serve": lambda progress: chakra_et.generate.serve(model="llama3-8b", contexts=[64] * 20_000, progress=progress),
+    "serve": lambda progress: chakra_et.generate.serve(model="llama3-70b", contexts=[64] * 8, steps=2000, progress=progress),
 }
 KEEP = 2  # calls before the stop
 
@@ -118,6 +118,24 @@ def test_ctrl_c_stops_a_verb(verb, place):
     program = SIGNAL.format(tests=os.path.dirname(__file__), place=str(place), verb=verb)
     done = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True, timeout=60)
     assert done.stdout == "interrupted []\n", done.stderr
+
+
+RANKS = """
+import os, signal, threading
+import chakra_et
+job = chakra_et.open({large!r})
+threading.Timer(0.03, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("call", ["job.ranks", "job.trace(0)"])
+def test_ctrl_c_stops_reading(call, place):
+    done = subprocess.run([sys.executable, "-c", RANKS.format(large=str(place / "large"), call=call)], text=True, capture_output=True, timeout=60)
+    assert done.stdout == "interrupted\n", done.stderr
 
 
 def test_a_progress_function_may_not_use_the_job_that_is_read():
