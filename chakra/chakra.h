@@ -119,8 +119,10 @@ class CHAKRA_API Answer {
 
 /// How a call runs, and where the answer goes beside the caller.
 struct Control {
-  /// Called repeatedly, on the thread of the caller. `share` is the completed part of the work, 0 to 1. Return false to
-  /// stop the call: the call then returns an Error with Code::interrupted, and a partial answer only with `partial`.
+  /// Called with 0 first, then repeatedly (at most every 10 ms), and with 1 after the work; in the thread of the call.
+  /// `share` is the completed part of the work, an estimate that never decreases. Return false to stop the call (with
+  /// 1, too late): the call then returns an Error with Code::interrupted, leaves no partial file, and returns a partial
+  /// answer only with `partial`.
   bool (*progress)(void* user, double share) = nullptr;
   void* user = nullptr;
   std::atomic<bool>* stop = nullptr;  ///< true stops the call likewise: for signal handlers and other threads
@@ -164,10 +166,10 @@ class CHAKRA_API Job {
   /// Make a job from traces in memory. The ranks must differ. Errors: io.job.rank_twice; cli.usage for no trace at all.
   static Result<Job> from(std::span<const Trace> traces);
 
-  const std::string& path() const;             ///< the path of the traces, as given; "" for a job in memory
-  Result<std::vector<int64_t>> ranks() const;  ///< ascending
+  const std::string& path() const;  ///< the path of the traces, as given; "" for a job in memory
+  Result<std::vector<int64_t>> ranks(Control control = {}) const;  ///< ascending
   /// Return the trace of a rank. In a job by classes, only this trace is made. Errors: cli.usage for an unknown rank.
-  Result<Trace> trace(int64_t rank) const;
+  Result<Trace> trace(int64_t rank, Control control = {}) const;
   const Answer& made() const;  ///< the answer of link(), generate() or edit(); else empty
 
   // Queries. Errors: cli.usage for options that are out of range or do not go together; errors of reading; errors that
@@ -211,6 +213,7 @@ CHAKRA_API Result<Job> generate(const StepOptions& options, Control control = {}
 CHAKRA_API Result<Job> generate(const ServeOptions& options, Control control = {});
 /// Write the named test cases, each a job of one or two nodes per rank. Errors: as for `chakra gen cases`.
 CHAKRA_API Result<Answer> generate(const CasesOptions& options, Control control = {});
+/// Write a network from a blueprint, as an InfraGraph file. Errors: as for `chakra gen network`.
 CHAKRA_API Result<Answer> generate(const BlueprintOptions& options, Control control = {});
 /// Import a workload of another tool as traces. Errors: as for `chakra import`.
 CHAKRA_API Result<Job> import_workload(const std::string& file, const ImportOptions& options, Control control = {});
@@ -244,6 +247,13 @@ CHAKRA_API Result<Answer> doctor(const std::string& path = {}, const DoctorOptio
 
 /// Limit all later calls to this number of cores; 0: all cores of the machine. Must not be called during another call.
 CHAKRA_API void use_cores(int cores);
+
+/// Return whether a text is one that every recording may have, such as the name of an operator of PyTorch or of a
+/// kernel of NCCL. All other texts may be secrets: `chakra doctor --secrets` lists them, `level=1` of a recording hides
+/// them.
+CHAKRA_API bool is_public_name(std::string_view text);
+/// Likewise for a word of a list: a public name or a number.
+CHAKRA_API bool is_public_word(std::string_view text);
 
 /// Run the command `chakra` with the arguments of main(). Prints, and handles SIGINT and SIGPIPE. Returns the exit
 /// code.

@@ -660,6 +660,9 @@ struct DoctorOptions {
   /// Truncate a damaged container after its last index. The container keeps all data from before the interrupted
   /// append.
   bool repair = false;
+  /// List names, paths, hosts and other texts of the files that may be secrets. All texts count that are not PyTorch's
+  /// own names. The exit code is 0.
+  bool secrets = false;
   /// Show the location of each 'chakra replay' plugin, or how to build it
   bool plugins = false;
 };

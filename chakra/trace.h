@@ -190,7 +190,7 @@ class CHAKRA_API RowFeeder {
   /// was not handed out or is done.
   Result<void> done(uint32_t row, int64_t time_ps, std::vector<Ready>& ready);
   /// Likewise for several rows and the end of each row, in this order. After an error, no row is done. Errors:
-  /// feed.not_running, also for a row that is there twice; feed.batch for two lists of unequal length.
+  /// feed.not_running, also for a duplicate row; feed.batch for two lists of unequal length.
   Result<void> done(std::span<const uint32_t> rows, std::span<const int64_t> times_ps, std::vector<Ready>& ready);
   uint32_t remaining() const;  ///< nodes that are not done
   /// Return the queue of each row; -1: no queue. A queue runs one node at a time, and the simulator takes the lowest

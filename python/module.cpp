@@ -85,12 +85,13 @@ void add_jobs(nb::module_& m) {
       .def_static("_of", &of_traces)
       .def_prop_ro("path", &Job::path, "The path of the job, as given; '' for a job in memory.")
       .def_prop_ro(
-          "ranks", [](const Job& job) { return Watch(std::nullopt).run([&](Control) { return job.ranks(); }); },
+          "ranks",
+          [](const Job& job) { return Watch(std::nullopt).run([&](Control control) { return job.ranks(control); }); },
           "Ranks, ascending. Cost: the first use reads the traces.")
       .def(
           "trace",
           [](const Job& job, int64_t rank) {
-            return Watch(std::nullopt).run([&](Control) { return job.trace(rank); });
+            return Watch(std::nullopt).run([&](Control control) { return job.trace(rank, control); });
           },
           nb::arg("rank"), "Return the trace of a rank. Errors: cli.usage for an unknown rank.")
       .def("_made", [](const Job& job) { return job.made(); })
@@ -119,6 +120,8 @@ void add_jobs(nb::module_& m) {
   m.def("calibrate_device", &calibrate_file<CalibrateDeviceOptions>);
   m.def("calibrate_network", &calibrate_file<CalibrateNetworkOptions>);
   m.def("names", [](std::string_view kind) { return value(names(kind)); });
+  m.def("is_public_name", &is_public_name, nb::arg("text"));
+  m.def("is_public_word", &is_public_word, nb::arg("text"));
   m.def("version", &version);
 }
 

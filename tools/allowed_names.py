@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Writes python/chakra_et/_record/allowed.txt: the names that a recording with level=1 may keep.
+"""Writes chakra/recording/public_names.txt: the names that a recording with level=1 may keep, and that `chakra doctor --secrets` leaves out.
 
     build/torch-VERSION/bin/python tools/allowed_names.py      # adds the names of that PyTorch to those of the file
+    python3 tools/allowed_names.py                             # without a PyTorch: adds the names below
 
-A name is one that PyTorch itself registers, before a script is loaded: operators, autograd nodes, optimizers, and the names below.
+A name is one that PyTorch itself registers, before a script is loaded: operators, autograd nodes, optimizers, and the names below. The
+file is a string of C++, which public_names.cpp includes.
 """
+import importlib.util
 import os
 import sys
 
-PATH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python", "chakra_et", "_record", "allowed.txt")
+PATH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "chakra", "recording", "public_names.txt")
+BEGIN, END = 'R"names(', ')names"'
 LEFT_OUT = {"_test", "debugprims", "onnx", "quantization", "static_runtime"}  # namespaces
 
 NODES = ["[chakra|host_gap]", "[chakra|sync_remainder]", "[chakra|unrecorded]", "[chakra|initial_condition]",
@@ -43,6 +47,35 @@ SymBool Scalar Enum Blob Quantizer RRef PyObject <None> True False float double 
 c10::complex<float> c10::complex<double> c10::Float8_e4m3fn c10::Float8_e5m2 c10::Float8_e4m3fnuz c10::Float8_e5m2fnuz nullptr std::string
 Long Float Byte Char Short Half BFloat16 ComplexFloat ComplexDouble Float8_e4m3fn Float8_e5m2
 f64 f32 tf32 f16 bf16 f8 f4 i64 i32 i16 i8 boolean complex unknown triton <Tensor> <Object> <unknown> nan inf -inf sum mean none""".split()
+# Members of the files and of their arguments, and the categories of events.
+MEMBERS = """args attr attrs autograd_id backend backend_config baseTimeNanoseconds baseTimeNanosecond bp bytes cat chakraNodes chakraTrace chakra_nodes
+chakra_trace comm comm_type comm_size comm_seq comm_in_bytes comm_out_bytes comm_root comm_src comm_dst comm_tag comm_priority comm_request comm_wait
+comm_dtype comm_in_split comm_out_split correlation ctrlDeps ctrl_deps cudaDriver cuda_driver_version cuda_runtime_version cupti_version
+cuda_sync_kind dataDeps data_deps dep_kinds dep_lag_ns device deviceProperties device_name displayTimeUnit distributedInfo docString doc_string dur
+dur_ns durationMicros duration_micros execution_mode finish_ts fw_parent fw_tid group group_size highres-ticks id inputs input_shapes input_strides
+input_types int32Val int64Val uint32Val uint64Val sint32Val sint64Val doubleVal floatVal boolVal stringVal bytesVal int64List stringList values
+kernel_backend kernel_file labels linked_iteration metadata name nccl_version hip_driver_version hip_runtime_version roctracer_version time parent
+node nodes num_ops numSms num_threads op op_dtype op_schema operator outputs output_shapes output_strides output_types overhead part_of pg_config
+pg_count pg_desc pg_name pg_size ph pid process_groups profile_memory rank rank_start_ns ranks record_shapes rf_id root schema schemaVersion scope
+seq_id shapes sort_index source start_ts startTimeMicros start_time_micros steps stream strides tensor_size tid trace_id traceEvents traceName ts
+ts_ns type types uint64 int64 string value version weight_bytes with_flops with_modules with_stack world_size call_late_ns call_dur_ns inside_dur_ns
+annotation clock_drift_ppb is_cpu_op ac2g async_cpu_to_gpu async_gpu cpu_op cpu_instant_event cuda_driver cuda_runtime cuda_sync cuda_profiler_range
+fwdbwd gpu_memcpy gpu_memset gpu_user_annotation kernel python_function user_annotation Trace process_name process_labels process_sort_index
+thread_name thread_sort_index ms ns us X M i s f t e b n g p C COMP_NODE COMM_COLL_NODE COMM_SEND_NODE COMM_RECV_NODE MEM_LOAD_NODE MEM_STORE_NODE
+METADATA_NODE INVALID_NODE computeMajor computeMinor maxThreadsPerBlock maxThreadsPerMultiprocessor maxSharedMemoryPerMultiProcessor regsPerBlock
+regsPerMultiprocessor sharedMemPerBlock sharedMemPerBlockOptin sharedMemPerMultiprocessor totalGlobalMem warpSize true false null cpu gpu CPU GPU
+bytes_per_second allgather allreduce alltoall barrier broadcast gather reduce reducescatter scatter send recv sendrecv irecv isend all_gather
+all_reduce all_to_all all_to_allv reduce_scatter _allgather_base _reduce_scatter_base wait collective_name dtype flags cbid context default_pg gloo
+nccl rccl mpi undefined fake runtime driver""".split() + [
+    "Collective name", "Concrete Inputs", "DType", "Dst Rank", "Ev Idx", "External id", "Fwd thread id", "Global rank start", "Global rank stride",
+    "Group size", "In msg nelems", "In split size", "Input Dims", "Input Strides", "Input dims", "Input type", "Op count", "Out msg nelems",
+    "Out split size", "Process Group Description", "Process Group Name", "Process Group Ranks", "PyTorch Profiler", "Rank", "Record function id",
+    "Record Window End", "Iteration Start: PyTorch Profiler", "Seq", "Sequence number", "Src Rank", "Stream Sync", "Stream Wait Event", "Event Sync",
+    "Context Sync", "Python id", "Python parent id", "Python module id", "Trace name", "Trace iteration", "blocks per SM", "warps per SM",
+    "registers per thread", "shared memory", "est. achieved occupancy %", "memory bandwidth (GB/s)", "external id", "queued", "grid", "block",
+    "In tensors start", "Out tensors start", "Is asynchronized op", "Comms Id", "Device Id", "Addr", "Bytes", "Total Allocated", "Total Reserved",
+    "[memory]", "[pytorch|profiler|execution_graph|process]", "[pytorch|profiler|execution_graph|thread]", "Device Type", "kernel_kwargs",
+    "kernel_file", "kernel_hash", "stream 7"]
 
 
 def of_torch():
@@ -58,13 +91,14 @@ def of_torch():
 
 
 def main():
-    names = of_torch() | {*NODES, *CALLS, *GLOO, *ANNOTATIONS, *WORDS}
+    names = {*NODES, *CALLS, *GLOO, *ANNOTATIONS, *WORDS, *MEMBERS}
+    if importlib.util.find_spec("torch"):
+        names |= of_torch()
     if os.path.exists(PATH):
         with open(PATH, encoding="ascii") as file:
-            names |= {line for line in file.read().splitlines() if line and not line.startswith("# ")}
+            names |= {line for line in file.read().splitlines() if line not in ("", BEGIN, END)}
     with open(PATH, "w", encoding="ascii") as file:
-        file.write("# Written by tools/allowed_names.py: names and words that a recording with level=1 keeps.\n")
-        file.writelines(f"{name}\n" for name in sorted(names))
+        file.writelines(f"{line}\n" for line in (BEGIN, *sorted(names), END))
     print(f"{PATH}: {len(names)} names", file=sys.stderr)
 
 

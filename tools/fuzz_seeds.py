@@ -108,6 +108,9 @@ EVENTS = [{"ph": "X", "cat": "Operator", "name": name, "pid": 1, "tid": 1, "ts":
           for i in range(3) for name, at, dur in [("aten::mm", 0, 20), ("aten::t", 1, 5)]]
 PAIR = json.dumps({"schema": "1.0.1", "nodes": NODES}).encode() + b"\0" + json.dumps({"traceEvents": EVENTS}).encode()
 
+SECRETS = rb"""{"user": "carol", "host": "n1.lab", "ts": 1764223200123, "name": "A=\u002fhome/carol/x.py a@b.org hf_AbCdEfGhIjKlMnOpQr 10.0.0.1:80
+2026-11-27 fe80::1 https://a@b/c 8f14e45fceea167a5a36dedd4bea2543", "attr": [{"name": "hostname", "value": "n2"}]}"""
+
 
 def cut(kind, key, count):
     """The first records of an example, as a document of its own."""
@@ -262,6 +265,7 @@ SEEDS = {
     "forms_fuzz": lambda: [TEXT[1].encode(), FLEXFLOW.encode(), msccl("allreduce", 2), msccl("allgather", 2),
                            json.dumps(FEEDER).encode(), json.dumps(LINKED).encode()],
     "model_fuzz": lambda: [*model_seeds(), OWN_MODEL, *OTHER_MODELS],
+    "secrets_fuzz": lambda: [cut("host", "nodes", 2), cut("device", "traceEvents", 10), SECRETS],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }
 

@@ -5,6 +5,7 @@
     python_package.py backends [--out dist]               wheels of nanobind-backend for each Python, for installing without a network
     python_package.py needs                               packages of PyPI that compile the extension of a wheel
     python_package.py sdist [--out dist]                  the sources, which pip builds
+    python_package.py folder --build DIR --to FOLDER      the package alone, over the libraries in DIR: for tests with sanitizers
     python_package.py licences --bundle DIR --to FOLDER   licence texts of the shared libraries in DIR, and of headers that are compiled in
 
 pyproject.toml names this file as the build backend: what pip builds of the sources is for that system, and brings no libraries.
@@ -136,6 +137,12 @@ def licences(libraries):
 # ---- the extension ---------------------------------------------------------------------------------------------------
 
 
+def sanitizer_of(library):
+    """The address sanitizer that a library wants to be loaded first, or None."""
+    name = next((value for key, value in dynamic(library) if key == "NEEDED" and value.startswith("libasan.")), None)
+    return output_of("g++", f"-print-file-name={name}").strip() if name else None
+
+
 def build_extension(build):
     """The folder with the extension over the libchakra.so of a build, and with its stub. It wants nanobind in this Python."""
     try:
@@ -143,11 +150,14 @@ def build_extension(build):
     except subprocess.CalledProcessError:
         sys.exit(f"python_package: this Python lacks nanobind; ./dev wheel installs it, or: pip install {NANOBIND} {BACKEND}")
     folder, library = os.path.join(build, "python"), os.path.join(os.path.abspath(build), "lib")
+    sanitizer = sanitizer_of(f"{library}/libchakra.so")
     output_of("cmake", "-S", os.path.join(ROOT, "python"), "-B", folder, "-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}",
-              f"-Dnanobind_DIR={nanobind}", f"-DCHAKRA_LIBRARY={library}/libchakra.so")
+              f"-Dnanobind_DIR={nanobind}", f"-DCHAKRA_LIBRARY={library}/libchakra.so",
+              *(["-DCMAKE_CXX_FLAGS=-fsanitize=address -g1"] if sanitizer else []))
     output_of("cmake", "--build", folder)
+    loaded = {"LD_PRELOAD": sanitizer, "ASAN_OPTIONS": "detect_leaks=0"} if sanitizer else {}
     output_of(sys.executable, "-m", "nanobind.stubgen", "-q", "-P", "-i", folder, "-m", "_chakra", "-o", os.path.join(folder, "_chakra.pyi"),
-              env={**os.environ, "LD_LIBRARY_PATH": library})
+              env={**os.environ, "LD_LIBRARY_PATH": library, **loaded})
     return folder
 
 
@@ -276,8 +286,10 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    wheel, sdist, texts, backends, _ = map(verbs.add_parser, ("wheel", "sdist", "licences", "backends", "needs"))
+    wheel, sdist, texts, backends, folder, _ = map(verbs.add_parser, ("wheel", "sdist", "licences", "backends", "folder", "needs"))
     wheel.add_argument("--build", required=True)
+    folder.add_argument("--build", required=True)
+    folder.add_argument("--to", required=True)
     for verb in (wheel, sdist, backends):
         verb.add_argument("--out", default=os.path.join(ROOT, "dist"))
     texts.add_argument("--bundle", required=True)
@@ -289,6 +301,13 @@ def main():
             with open(os.path.join(options.to, name), "wb") as file:
                 file.write(text)
         return
+    if options.verb == "folder":
+        for name, (data, _) in package_files(options.build).items():
+            path = os.path.join(options.to, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(data)
+        return print(sanitizer_of(os.path.join(options.build, "lib", "libchakra.so")) or "")
     if options.verb == "needs":
         return print(NANOBIND, BACKEND)
     if options.verb == "backends":

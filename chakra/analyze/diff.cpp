@@ -8,6 +8,7 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/analyze/device_work.h"
+#include "chakra/base/progress.h"
 #include "chakra/trace/sizes.h"
 
 namespace chakra::analyze {
@@ -138,6 +139,7 @@ void add_rank(const Trace& t, Names& names, Side& side) {
 Result<Side> summarize(const trace::TraceSet& job, Names& names, Findings& findings) {
   Side side;
   for (const Trace& t : job.ranks) {
+    CHAKRA_TRY(keep_going());
     CHAKRA_ASSIGN(const Schedule schedule, schedule_of(t, findings));
     side.span = std::max(side.span, schedule.last - schedule.first);
     add_rank(t, names, side);
@@ -166,7 +168,9 @@ double relative(double a, double b) { return a == b ? 0 : a == 0 ? 1e9 : b / a -
 Result<Diff> diff(const trace::TraceSet& job_a, const trace::TraceSet& job_b, Findings& findings) {
   Names names;
   CHAKRA_ASSIGN(Side a, summarize(job_a, names, findings));
+  CHAKRA_TRY(keep_going(1, 3));
   CHAKRA_ASSIGN(Side b, summarize(job_b, names, findings));
+  CHAKRA_TRY(keep_going(2, 3));
   Diff diff;
   diff.nodes_a = a.nodes, diff.nodes_b = b.nodes;
   diff.edges_a = a.edge_count, diff.edges_b = b.edge_count;

@@ -10,6 +10,7 @@
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
 #include "chakra/analyze/rows.h"
+#include "chakra/base/progress.h"
 
 namespace chakra::analyze {
 namespace {
@@ -423,6 +424,7 @@ void join_ranks(Findings& findings) {
 Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings) {
   Job job{traces, {}, match::match(traces, groups), LaunchScope::all, true, std::make_shared<DeviceWorks>()};
   for (const Trace& t : traces.ranks) {
+    CHAKRA_TRY(keep_going());
     CHAKRA_ASSIGN(Schedule schedule, schedule_of(t, findings));
     job.schedules.push_back(std::move(schedule));
   }

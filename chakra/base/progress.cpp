@@ -27,7 +27,7 @@ namespace {
 
 // `job.interrupted` (130): the caller's Control said stop
 
-constexpr std::chrono::milliseconds kBetween{20};
+constexpr std::chrono::milliseconds kBetween{10};
 constexpr double kAlmost = 0.99;  ///< until the call has returned
 thread_local ProgressPtr current;
 
@@ -42,7 +42,10 @@ void reach(ProgressState& state, double share) {
 void ask(ProgressState& state) {
   const Clock::time_point now = Clock::now();
   if (now - state.asked < kBetween || state.stopped) return;
+  const ProgressPtr hidden =
+      std::exchange(current, nullptr);  // calls of the caller meanwhile are not parts of this one
   if (!state.ask(state.user, std::min(state.share.load(), kAlmost))) state.stopped = true;
+  current = hidden;
   state.asked = Clock::now();
 }
 
@@ -60,6 +63,7 @@ WatchedToo::WatchedToo(ProgressPtr of) : before_(std::exchange(current, std::mov
 WatchedToo::~WatchedToo() { current = std::move(before_); }
 ProgressPtr current_watch() { return current; }
 
+bool was_stopped() { return current && current->stopped; }
 bool is_stopped() {
   if (!current) return false;
   if (asks(*current)) ask(*current);

@@ -40,7 +40,7 @@ class WatchedToo {
 /// Return the watch of this thread, for WatchedToo; null: no watch.
 ProgressPtr current_watch();
 
-/// Ask the caller, at most every 20 ms. Once the caller has stopped the call, every later answer is the error. Errors:
+/// Ask the caller, at most every 10 ms. Once the caller has stopped the call, every later answer is the error. Errors:
 /// job.interrupted.
 Result<void> keep_going();
 /// Likewise, and report that `done` of `total` of the current part are complete. In any thread.
@@ -48,6 +48,8 @@ Result<void> keep_going(size_t done, size_t total);
 /// Return whether the caller has stopped the call. For functions without errors: they return early, and the calling
 /// function must then call keep_going().
 bool is_stopped();
+/// Likewise, without asking the caller: whether an earlier answer has stopped the call.
+bool was_stopped();
 
 /// The work of this scope is the part from `begin` to `end` of the work of the outer scope (both 0 to 1). In the thread
 /// of the call; in other threads without effect.

@@ -72,6 +72,7 @@ constexpr CommandRow kCommandRows[] = {
     {"doctor", "Diagnose the installation or a folder of files",
      "chakra doctor                # the installation\n"
      "chakra doctor recordings/    # the files, the missing files, the next command\n"
+     "chakra doctor --secrets recordings/  # what the files reveal\n"
      "chakra doctor --repair job.chakra    # after an interrupted append\n"
      "chakra doctor --plugins      # plugins of replay: where they are, how to build them",
      doctor_syntax},

@@ -137,8 +137,13 @@ options::Options rows_of(DoctorOptions& o) {
   options::Option repair{"--repair", &o.repair, "Truncate a damaged container after its last index",
                          {},         {},        "The container keeps all data from before the interrupted append."};
   repair.excludes = "--plugins";
+  options::Option secrets{
+      "--secrets", &o.secrets, "List names, paths, hosts and other texts of the files that may be secrets",
+      {},          {},         "All texts count that are not PyTorch's own names. The exit code is 0."};
+  secrets.excludes = "--plugins, --repair";
   return {{"path", &o.path, "Folder or file of recordings or traces (default: the installation)", "PATH"},
           std::move(repair),
+          std::move(secrets),
           {"--plugins", &o.plugins, "Show the location of each 'chakra replay' plugin, or how to build it"}};
 }
 

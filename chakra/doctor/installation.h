@@ -31,6 +31,7 @@ struct Installation {
 struct DoctorOptions {
   std::string path;      ///< a file or a folder; empty: the installation
   bool repair = false;   ///< run repair_container() instead
+  bool secrets = false;  ///< list what the files reveal instead
   bool plugins = false;  ///< run check_plugins() instead
 };
 options::Options rows_of(DoctorOptions& options);

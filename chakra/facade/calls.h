@@ -93,7 +93,7 @@ auto watched(const Control& control, const Run& run) -> decltype(run()) {
   auto made = [&]() -> decltype(run()) {
     const Watched watch(goes_on, user);
     auto result = run();
-    if (!result && is_stopped()) return interrupted;  // also where a room gave another error for missing input
+    if (was_stopped() && !(result && control.partial)) return interrupted;  // also where a room gave another error
     return result;
   }();
   if (made) (void)goes_on(user, 1);  // too late to stop

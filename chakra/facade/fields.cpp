@@ -378,6 +378,7 @@ Options rows_of(UnpackOptions& o, const Arguments& more) { return bound<job::Unp
 Options fields_of(DoctorOptions& o) {
   return {
       {"--repair", &o.repair, {}},
+      {"--secrets", &o.secrets, {}},
       {"--plugins", &o.plugins, {}},
   };
 }

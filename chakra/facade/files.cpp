@@ -129,6 +129,8 @@ Result<Answer> doctor(const std::string& path, const DoctorOptions& options, Con
     if (options.plugins && !path.empty())
       return fail(Code::usage, "cli.usage", "--plugins looks at the installation: leave out the path");
     if (options.repair && path.empty()) return fail(Code::usage, "cli.usage", "--repair needs the path of a container");
+    if (options.secrets && path.empty())
+      return fail(Code::usage, "cli.usage", "--secrets needs the path of a file or folder");
     doctor::DoctorOptions call;
     CHAKRA_TRY(take(options, call));
     CHAKRA_TRY(options::check_call(call));
@@ -136,6 +138,10 @@ Result<Answer> doctor(const std::string& path, const DoctorOptions& options, Con
     if (call.repair) {
       CHAKRA_ASSIGN(const job::RepairedContainer repaired, job::repair_container(path));
       return deliver(repaired, control);
+    }
+    if (call.secrets) {
+      CHAKRA_ASSIGN(const job::FoundSecrets found, job::find_secrets(path));
+      return deliver(found, control);
     }
     if (path.empty())
       return deliver(call.plugins ? doctor::check_plugins(doctor::own_installation())
@@ -213,6 +219,9 @@ Result<Answer> list(std::string_view kind, Control control) {
   std::string text = view::to_text(answer, answer.tables()[0]);
   return AnswerMaker::make(std::move(answer), std::move(text));
 }
+
+bool is_public_name(std::string_view text) { return job::is_public_name(text); }
+bool is_public_word(std::string_view text) { return job::is_public_word(text); }
 
 void use_cores(int cores) { job::use_cores(std::max(cores, 0)); }
 

@@ -156,19 +156,22 @@ Result<std::optional<int64_t>> Models::collective(const Meeting&) { return std::
 const std::string& Job::path() const { return data_->path; }
 const Answer& Job::made() const { return data_->made; }
 
-Result<std::vector<int64_t>> Job::ranks() const {
-  CHAKRA_ASSIGN(const LoadedPtr loaded, data_->load());
-  std::vector<int64_t> ranks;
-  std::visit(
-      [&](const auto& job) {
-        for (const auto& each : job.ranks) ranks.push_back(each.rank);
-      },
-      loaded->job);
-  return ranks;
+Result<std::vector<int64_t>> Job::ranks(Control control) const {
+  return watched(control, [&]() -> Result<std::vector<int64_t>> {
+    CHAKRA_ASSIGN(const LoadedPtr loaded, data_->load());
+    std::vector<int64_t> ranks;
+    std::visit(
+        [&](const auto& job) {
+          for (const auto& each : job.ranks) ranks.push_back(each.rank);
+        },
+        loaded->job);
+    return ranks;
+  });
 }
 
-Result<Trace> Job::trace(int64_t rank) const {
-  CHAKRA_ASSIGN(const LoadedPtr loaded, data_->load());
+namespace {
+
+Result<Trace> trace_of(const LoadedPtr& loaded, int64_t rank) {
   const auto absent = fail(Code::usage, "cli.usage", fmt::format("the job has no trace of rank {}", rank));
   if (const trace::ClassJob* const classes = loaded->classes()) {
     const auto& ranks = classes->ranks;
@@ -180,6 +183,15 @@ Result<Trace> Job::trace(int64_t rank) const {
   const trace::Trace* const found = std::get<trace::TraceSet>(loaded->job).find(rank);
   if (!found) return absent;
   return TraceMaker::make({loaded, found});
+}
+
+}  // namespace
+
+Result<Trace> Job::trace(int64_t rank, Control control) const {
+  return watched(control, [&]() -> Result<Trace> {
+    CHAKRA_ASSIGN(const LoadedPtr loaded, data_->load());
+    return trace_of(loaded, rank);
+  });
 }
 
 Result<Answer> Job::check(const CheckOptions& options, Control control) const {

@@ -276,6 +276,45 @@ TEST(RowFeeder, HandsOutRowsWithTheirTimes) {
   EXPECT_EQ(feeder->remaining(), 1U);
 }
 
+TEST(RowFeeder, TakesSeveralRowsAtOnce) {
+  Builder b(0);
+  for (int i = 0; i < 4; ++i) b.compute("a", 10);
+  for (const uint32_t row : {2U, 3U}) b.wait(row, row - 2);
+  b.wait(2, 1);
+  auto feeder = RowFeeder::of(*b.finish());
+  ASSERT_TRUE(feeder);
+  std::vector<RowFeeder::Ready> ready;
+  feeder->start(ready);
+  ready.clear();
+  using Rows = std::vector<uint32_t>;
+  using Times = std::vector<int64_t>;
+  for (const Rows& rows : {Rows{0, 2}, Rows{1, 1}, Rows{0, 9}})
+    EXPECT_EQ(feeder->done(rows, Times{5, 6}, ready).error().tag, "feed.not_running");
+  EXPECT_EQ(feeder->done(Rows{0, 1}, Times{5}, ready).error().tag, "feed.batch");
+  EXPECT_EQ(feeder->remaining(), 4U);
+  ASSERT_TRUE(feeder->done(Rows{1, 0}, Times{7, 5}, ready));
+  ASSERT_EQ(ready.size(), 2U);  // row 0 made row 2 ready, row 1 row 3 before it
+  EXPECT_EQ(ready[0].row, 3U);
+  EXPECT_EQ(ready[0].time_ps, 7);
+  EXPECT_EQ(ready[1].row, 2U);
+  EXPECT_EQ(ready[1].time_ps, 7);
+  EXPECT_EQ(feeder->queues(), (Times{1, 1, 1, 1}));  // the device's
+}
+
+TEST(RowFeeder, RefusesACycle) {
+  Builder b(0);
+  for (int i = 0; i < 2; ++i) b.compute("a", 10);
+  b.wait(0, 1).wait(1, 0);
+  EXPECT_EQ(RowFeeder::of(*b.finish()).error().tag, "sim.stuck.cycle");
+}
+
+TEST(Names, PublicOnesAreAllowed) {
+  EXPECT_TRUE(is_public_name("aten::mm"));
+  EXPECT_FALSE(is_public_name("12"));
+  EXPECT_TRUE(is_public_word("12"));
+  EXPECT_FALSE(is_public_word("my_model"));
+}
+
 TEST(Names, AreThoseOfList) {
   EXPECT_EQ(names("no such").error().tag, "cli.usage");
   const auto models = names("models");

@@ -32,6 +32,7 @@ class ServeStage {
   Result<StageTrace> build() {
     if (p_.separate() && !prefills()) receive_cache();
     for (size_t i = 0; i < side_.passes.size(); ++i) {
+      CHAKRA_TRY(keep_going());
       const ServePass& pass = side_.passes[i];
       const std::vector<Unit> units = p_.units(side_.mesh, pass);
       begin(i, units);

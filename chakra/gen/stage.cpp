@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "chakra/base/progress.h"
 #include "chakra/base/real.h"
 #include "chakra/gen/nodes.h"
 
@@ -43,6 +44,7 @@ class Stage {
     n_.describe(p_, stage_);
     begin_storage();
     for (size_t t = 0; t < tasks.size(); ++t) {
+      CHAKRA_TRY(keep_going(t, tasks.size()));
       const Task& task = tasks[t];
       const bool pair = t + 1 < tasks.size() && tasks[t + 1].with_previous;
       n_.begin(task);

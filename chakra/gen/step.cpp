@@ -65,7 +65,8 @@ Result<ClassJob> step(const StepOptions& options) {
   const int64_t places = plan.places();
   for (int64_t cls = 0; cls < plan.pipeline.stages * places; ++cls) {
     const int64_t stage = cls / places, place = cls % places;
-    CHAKRA_TRY(keep_going(static_cast<size_t>(cls), static_cast<size_t>(plan.pipeline.stages * places)));
+    const auto classes = static_cast<double>(plan.pipeline.stages * places);
+    const ProgressPart part(static_cast<double>(cls) / classes, static_cast<double>(cls + 1) / classes);
     CHAKRA_ASSIGN(StageTrace built, build_stage(plan, stage, place));
     peers.push_back(std::move(built.peers));
     trace::Trace& t = job.classes.emplace_back(std::move(built.trace));

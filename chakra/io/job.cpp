@@ -135,7 +135,7 @@ Result<trace::TraceSet> expand(const trace::ClassJob& job, const std::string& pa
                             "most {} nodes; 'chakra sim' reads the job by classes",
                             job.ranks.size(), nodes, kMostNodesExpanded),
                 {path});
-  trace::TraceSet set;
+  trace::TraceSet set;  // as trace::expand(), which cannot be stopped
   set.ranks.reserve(job.ranks.size());
   for (size_t i = 0; i < job.ranks.size(); ++i) {
     CHAKRA_TRY(keep_going(i, job.ranks.size()));

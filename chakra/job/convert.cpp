@@ -205,7 +205,6 @@ Result<ConvertedJob> convert_job(const ConvertOptions& o) {
   CHAKRA_TRY(find_files(o, in));
   CHAKRA_ASSIGN(converted.outputs, name_outputs(o.output, target, in.files));
   CHAKRA_TRY(keep_apart(in.paths, converted.outputs));
-  if (is_folder(o.output)) CHAKRA_TRY(make_directories(o.output));
   FilesTogether<PackedFile> written;
   int64_t nodes = 0;
   for (size_t i = 0; i < in.files.size(); ++i) {

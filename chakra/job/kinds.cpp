@@ -27,6 +27,7 @@
 #include "chakra/job/pack.h"
 #include "chakra/job/replay.h"
 #include "chakra/job/replay_outputs.h"
+#include "chakra/job/secrets.h"
 #include "chakra/job/simulate.h"
 #include "chakra/job/summarize.h"
 #include "chakra/job/view.h"
@@ -250,6 +251,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(recorded::TimesCompared()); },
     [] { return answer_of(doctor::CheckedInstallation()); },
     [] { return answer_of(doctor::ExaminedFiles()); },
+    [] { return answer_of(FoundSecrets()); },
     [] { return answer_of(RepairedContainer()); },
     [] { return answer_of(CaseOptions()); },
     [] { return answer_of(GeneratedNetwork()); },

@@ -34,7 +34,6 @@ class LinkJob {
 
   Result<LinkedJob> run() {
     CHAKRA_TRY(find_ranks());
-    if (o_.of_folders()) CHAKRA_TRY(make_directories(o_.output));
     allow_many_files();
     const size_t ranks = inputs_.size();
     job_.ranks.resize(ranks);

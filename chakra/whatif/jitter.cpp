@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "chakra/base/progress.h"
 #include "chakra/base/quantile.h"
 #include "chakra/whatif/rules.h"
 #include "chakra/whatif/whatif.h"
@@ -63,6 +64,7 @@ Result<Noise> noise(const sim::SimInput& input, const std::vector<Jitter>& jitte
   Prng random(seed);
   std::vector<Picoseconds> totals;
   for (int64_t i = 0; i < repeats; ++i) {
+    CHAKRA_TRY(keep_going(static_cast<size_t>(i) + 1, static_cast<size_t>(repeats) + 1));
     sim::SimInput varied = copy_of(input);
     varied.node_times = varied.decisive_path = false;
     for (const Jitter& jitter : jitters) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "chakra/base/progress.h"
 #include "chakra/net/change.h"
 #include "chakra/trace/roles.h"
 #include "chakra/whatif/nodes.h"
@@ -147,7 +148,9 @@ Result<Sensitivity> sensitivity(const sim::SimInput& input, const sim::SimReport
   Sensitivity out;
   out.total_ps = before.makespan_ps;
   out.rows = path_classes(input, before);
-  for (Sensitivity::Row& row : out.rows) {
+  for (size_t i = 0; i < out.rows.size(); ++i) {
+    CHAKRA_TRY(keep_going(i + 1, out.rows.size() + 1));
+    Sensitivity::Row& row = out.rows[i];
     sim::SimInput less = copy_of(input);
     less.node_times = false;
     scale(less, selector_of(*row.time), 1 - kLess);

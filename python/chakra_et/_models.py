@@ -111,7 +111,7 @@ class Feeder(_chakra.Feeder):
         """Report the end of one row or of several rows. Return the rows that may start now, and their times.
 
         rows: a row, or an array of rows. end_ps: the end of each row, or one end for all rows. After an error, no row of the call is
-        done. Errors: feed.not_running for a row that was not handed out, is done, or is there twice.
+        done. Errors: feed.not_running for a row that was not handed out, is done, or is a duplicate.
         """
         import numpy
 

@@ -23,7 +23,7 @@ def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
     names = {"duckdb": duckdb, "pyarrow": pyarrow, "linked": chakra_et.link(RECORDED)}
     for fenced, indented in blocks:
         exec(fenced or re.sub("^    ", "", indented, flags=re.MULTILINE), names)
-    assert len(blocks) == 9
+    assert len(blocks) == 11
     shown = capsys.readouterr().out
     assert "did you mean fluid?" in shown and "100%" in shown and os.path.exists("answer.json") and os.path.exists("timeline.png")
 

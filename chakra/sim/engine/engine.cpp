@@ -28,6 +28,7 @@ using trace::NodeType;
 using trace::Trace;
 
 constexpr uint64_t kEventsBetweenLooks = 1 << 14;  ///< at the stop flag and the progress
+constexpr uint64_t kStepsBetweenLooks = 64;        ///< of a shared network, whose steps may take long
 
 class Engine {
  public:
@@ -139,7 +140,7 @@ class Engine {
             {run_.report.events + (run_.traffic ? run_.traffic->events() : 0), nodes_done_, nodes_, run_.agenda.now});
       next_look_ = run_.report.events + kEventsBetweenLooks;
     }
-    return chakra::is_stopped();
+    return (due || ++steps_ % kStepsBetweenLooks == 0) && chakra::is_stopped();
   }
 
   // ---- a node: ready, started, finished ----------------------------------------------------------------------
@@ -275,7 +276,7 @@ class Engine {
   std::vector<std::pair<ActorId, uint32_t>> touched_;  ///< actors and queues in which something changed at this time
   std::vector<feed::Ready> ready_;
   std::vector<Traffic::Done> moved_;
-  uint64_t next_look_ = kEventsBetweenLooks;
+  uint64_t next_look_ = kEventsBetweenLooks, steps_ = 0;
   int64_t nodes_ = 0, nodes_done_ = 0;
 };
 

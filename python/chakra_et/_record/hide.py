@@ -5,12 +5,11 @@ An allow-list, never a deny-list: a member, a name or a word that it lacks does 
 shapes, the dependencies and the kinds of operations stay, so a simulation of the trace takes the same time to the picosecond.
 """
 import json
-import os
 import re
 
-from .errors import RecordError
+from chakra_et import _chakra
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from .errors import RecordError
 
 # Numeric members of a node and of the metadata.
 NUMBERS = {
@@ -26,18 +25,7 @@ FORMS = {"source": r"(host \d+)?( ?device @\d+)?", "schema": r"[\d.]+(-chakra[\d
          "device_name": r"(NVIDIA|AMD|Intel)( [A-Z]+[0-9]*[A-Z]*| \d+GB| HBM\d?e?| PCIe| Instinct| GeForce| Tesla| RTX| Max| \d+)*"}
 
 DAY_US = 86_400_000_000
-STEP = re.compile(r"ProfilerStep#[0-9]+")
-NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?|[-+]?inf|nan", re.IGNORECASE)
 CHUNK = re.compile(r"[^\s\[\](),']+")
-DEVICE = re.compile(r"(cpu|cuda|xpu|mtia|meta)(:\d+)?")
-REDUCTIONS = "Sum|Prod|Min|Max|MinMax|Avg|PreMulSum|SumPostDiv"
-NCCL = re.compile(r"(nccl|rccl)(Dev)?Kernel_(AllReduce|AllGather|ReduceScatter|Reduce|Broadcast|SendRecv|AllToAll|Generic)"
-                  rf"(_({REDUCTIONS}))?(_(f16|f32|f64|bf16|f8e4m3|f8e5m2|i8|u8|i32|u32|i64|u64|int8_t|float|half|bfloat16))?"
-                  r"(_(RING|TREE|NVLS|NVLS_TREE|COLLNET_DIRECT|COLLNET_CHAIN|PAT))?(_(LL|LL128|SIMPLE))?(_[124])?"
-                  r"(\(ncclDevKernelArgsStorage<\d+ul>\))?")
-MEMORY = re.compile(r"Memcpy (H|D|P)to(H|D|P)( \((Pageable|Pinned|Device|Unknown|Array) -> (Pageable|Pinned|Device|Unknown|Array)\))?|"
-                    r"Memset \((Device|Pinned|Pageable|Unknown)\)|(Copy|Fill)(HostToDevice|DeviceToHost|DeviceToDevice|Buffer)")
-ENGINE = "autograd::engine::evaluate_function: "
 KERNEL_CLASSES = ("gemm", "conv", "attention", "flash", "softmax", "layer_norm", "rms_norm", "batch_norm", "norm", "elementwise",
                   "reduce", "embedding", "index", "sort", "scan", "topk", "copy", "cat", "dropout", "adam", "loss", "rope", "triton")
 BACKENDS = re.compile(r"(((cpu|cuda|xpu|mtia):)?(gloo|nccl|rccl|mpi|ucc|xccl|undefined|custom|fake|cuda:gloo),?)*")
@@ -45,17 +33,16 @@ ROLES = re.compile(r"(default_pg|undefined|world|dp|fsdp|shard|replicate|replica
                    r"mesh_(dp|fsdp|tp|cp|ep|pp|dp_shard|dp_replicate|shard|replicate))")
 
 
-def allowed_names():
-    """The names of operators, autograd nodes, runtime calls and annotations that PyTorch itself uses."""
-    with open(os.path.join(HERE, "allowed.txt"), encoding="ascii") as file:
-        return frozenset(line.rstrip("\n") for line in file if line != "\n" and not line.startswith("# "))
+def is_public(text, word=False):
+    """The list of the library (chakra/recording/public_names.txt), which is ASCII. word: a number may also pass."""
+    return text.isascii() and (_chakra.is_public_word(text) if word else _chakra.is_public_name(text))
 
 
 class Hider:
     """Hides a job. One object serves all of its ranks, so that a name has one number."""
 
     def __init__(self):
-        self.allowed, self.numbers, self.groups = allowed_names(), {}, {}
+        self.numbers, self.groups = {}, {}
         self.hidden = {"names": 0, "members": 0, "words": 0}
         self.zero_us = None  # where the times of all ranks begin: no date
 
@@ -64,12 +51,8 @@ class Hider:
         known = self.numbers.setdefault(kind, {})
         return f"{kind}.{known.setdefault(text, len(known) + 1)}"
 
-    def _passes(self, name):
-        return (name in self.allowed or STEP.fullmatch(name) or NCCL.fullmatch(name) or MEMORY.fullmatch(name)
-                or (name.startswith(ENGINE) and name[len(ENGINE):] in self.allowed))
-
     def name(self, name, on_device=False):
-        if self._passes(name):
+        if is_public(name):
             return name
         if on_device:
             low = name.lower()
@@ -90,7 +73,7 @@ class Hider:
             between = text[last:found.start()]
             quoted ^= between.count("'") % 2 == 1
             word = found[0]
-            if not (word in self.allowed or DEVICE.fullmatch(word) or (not quoted and NUMBER.fullmatch(word))):
+            if not is_public(word, word=not quoted):
                 self.hidden["words"] += 1
                 word = "?"
             made += [re.sub(r"[^\s\[\](),']", "", between), word]

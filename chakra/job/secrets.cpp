@@ -1,0 +1,228 @@
+#include "chakra/job/secrets.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "chakra/base/progress.h"
+#include "chakra/filetype/filetype.h"
+#include "chakra/io/io.h"
+#include "chakra/job/answer_rows.h"
+
+namespace chakra::job {
+namespace {
+
+namespace fs = std::filesystem;
+using recording::Secrets;
+
+// ---- traces --------------------------------------------------------------------------------------------------
+
+void add_attr(const schema::AttrRecord& attr, Secrets& found) {
+  found.add_member(attr.name);
+  if (!attr.doc.empty()) found.add("doc_string", attr.doc);
+  int64_t number = 0;
+  if (attr.as_integer(number)) return found.add_number(attr.name, fmt::format("{}", number));
+  if (attr.field == schema::kString || attr.field == schema::kBytes) return found.add(attr.name, attr.bytes);
+  if (const auto list = schema::decode_list(attr))
+    for (const std::string_view text : list->texts) found.add(attr.name, text);
+}
+template <class Record>
+void add_rest(const Record& record, Secrets& found) {
+  for (const schema::AttrRecord& attr : record.attrs) add_attr(attr, found);
+  for (const schema::UnknownField& field : record.unknown) found.add("", field.bytes);
+}
+
+Result<void> read_trace(const io::RankFile& rank, Secrets& found) {
+  CHAKRA_ASSIGN(const io::RecordSourcePtr records, io::open_records(rank));
+  std::string_view message;
+  schema::MetadataRecord metadata;
+  schema::NodeRecord node;
+  for (bool first = true;; first = false) {
+    CHAKRA_ASSIGN(const bool more, records->next(message));
+    if (!more) return {};
+    if (first) {
+      CHAKRA_TRY(schema::decode(message, metadata));
+      found.add("version", metadata.version);
+      add_rest(metadata, found);
+      continue;
+    }
+    node.clear();
+    CHAKRA_TRY(schema::decode(message, node));
+    found.add("name", node.name);
+    found.add_number("start", fmt::format("{}", node.start_micros));
+    for (const schema::IoRecord* io : {&node.inputs, &node.outputs})
+      for (const std::string_view text : {io->values, io->shapes, io->types}) found.add("", text);
+    add_rest(node, found);
+  }
+}
+
+// ---- files ---------------------------------------------------------------------------------------------------
+
+/// A text that begins like JSON is read as JSON, whatever it describes.
+Result<void> read_file(FoundSecrets::File& file, Secrets& found) {
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
+  CHAKRA_ASSIGN(const std::string_view begin, source.peek(filetype::kHead));
+  const std::string_view text = filetype::trimmed(begin);
+  const std::string name = fs::path(file.path).filename().string();
+  const io::FormatRow* const named = io::format_of_name(name);
+  const io::FormatRow* const form = io::form_of(begin);
+  const bool json = !text.empty() && (text[0] == '{' || text[0] == '[');
+  file.read = true;
+  if (json && !(named && named->name == "et")) {
+    const filetype::Row* const row = filetype::recognise(begin, filetype::kAllGroups);
+    file.kind = row ? std::string(row->title) : "JSON";
+    return recording::find_secrets_in_json(std::move(source), found);
+  }
+  if (form || (named && named->name == "et")) {
+    file.kind = form ? std::string(form->name) : "et";
+    CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(file.path));
+    for (const io::RankFile& rank : ranks) CHAKRA_TRY(read_trace(rank, found));
+    return {};
+  }
+  file.kind = "not read";
+  file.read = false;
+  return {};
+}
+
+/// PyTorch names files HOST_PID.TIME.pt.trace.json by default.
+void add_file_name(const std::string& path, Secrets& found) {
+  const std::string name = fs::path(path).filename().string();
+  const size_t end = name.find('_');
+  if (contains(name, ".pt.trace.json") && end != std::string::npos && end > 0)
+    found.add("host", std::string_view(name).substr(0, end));
+}
+
+Result<void> list_below(const std::string& folder, int depth, std::vector<std::string>& files) {
+  constexpr int kDeepest = 32;  // links may lead round
+  CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(folder));
+  for (const std::string& name : names) {
+    const std::string path = (fs::path(folder) / name).string();
+    std::error_code ignored;
+    if (!is_directory(path)) files.push_back(path);
+    else if (!fs::is_symlink(path, ignored) && depth < kDeepest) CHAKRA_TRY(list_below(path, depth + 1, files));
+    else files.push_back(path);
+  }
+  return {};
+}
+
+void look_at(FoundSecrets& all, const std::string& path) {
+  FoundSecrets::File& file = all.files.emplace_back();
+  file.path = path;
+  add_file_name(path, all.secrets);
+  const int64_t before = all.secrets.texts();
+  if (!is_file(path)) {  // a pipe may never end
+    file.kind = "not read";
+  } else if (auto done = read_file(file, all.secrets); !done) {
+    file.wrong = done.error();
+    all.findings.push_back(
+        {done.error().tag, Severity::warning, -1, -1,
+         fmt::format("{}: read up to an error, and not further: {}", quote(path, 200), done.error().text)});
+  }
+  file.texts = all.secrets.texts() - before;
+  if (!file.read && !file.wrong)
+    all.findings.push_back(
+        {"cli.doctor.not_read", Severity::warning, -1, -1,
+         fmt::format("{}: not read, since the kind of the file is unknown; the file may have secrets",
+                     quote(path, 200))});
+}
+
+}  // namespace
+
+bool is_public_name(std::string_view text) { return recording::is_public_name(text); }
+bool is_public_word(std::string_view text) { return recording::is_public_word(text); }
+
+Result<FoundSecrets> find_secrets(const std::string& path) {
+  FoundSecrets all;
+  all.path = path;
+  std::vector<std::string> files{path};
+  if (is_directory(path)) {
+    files.clear();
+    CHAKRA_TRY(list_below(path, 0, files));
+  } else if (std::error_code ignored; !fs::exists(path, ignored)) {
+    return fail(Code::io, "base.file.open", "the file or folder does not exist", {path});
+  }
+  for (size_t i = 0; i < files.size(); ++i) {
+    CHAKRA_TRY(keep_going(i, files.size()));
+    look_at(all, files[i]);
+  }
+  return all;
+}
+
+// ---- as text and as JSON -------------------------------------------------------------------------------------
+
+namespace {
+
+using answer::column;
+using answer::Unit;
+
+struct KindOfSecret {
+  const recording::SecretKind* kind;
+  const Secrets::Found* found;
+};
+
+constexpr std::array<view::ShowColumn, 4> kShowKinds{{{.key = "kind", .heading = "kind"},
+                                                      {.key = "count", .heading = "texts"},
+                                                      {.key = "different", .heading = "different"},
+                                                      {.key = "meaning", .heading = "meaning"}}};
+constexpr std::array<view::Show, 1> kShowExamples{{{.line = "    {}", .table = "examples", .first = view::kAllRows}}};
+constexpr view::Text kInKind{kShowExamples};
+constexpr std::array<view::Show, 5> kSecretsText{{
+    {.line = "{path}: {#files} file[{?#files=1}|s], {texts} texts, {secrets} of them may be secrets"},
+    {.line = "  {kind}: {count} ({different} different): {meaning}",
+     .table = "kinds",
+     .inside = &kInKind,
+     .first = view::kAllRows},
+    {.line = "files:"},
+    {.line = "  {path}: {kind}[{?error}: {error}]", .table = "files", .first = 40},
+    {.table = "findings", .findings = true},
+}};
+
+}  // namespace
+
+view::Text text_of(const FoundSecrets&) { return {kSecretsText}; }
+
+answer::Answer answer_of(const FoundSecrets& all) {
+  constexpr std::array kAll{
+      column<&FoundSecrets::path>("path", Unit::none, "the file or folder"),
+      column<FoundSecrets>("texts", Unit::count, "strings in the files",
+                           [](const auto& f) { return f.secrets.texts(); }),
+      column<FoundSecrets>("secrets", Unit::count,
+                           "texts and numbers that may be secrets, by kind; a text may have several kinds",
+                           [](const auto& f) {
+                             int64_t sum = 0;
+                             for (size_t k = 0; k < recording::kSecretKinds.size(); ++k)
+                               sum += f.secrets.of(static_cast<recording::Secret>(k)).count;
+                             return sum;
+                           })};
+  constexpr std::array kKinds{
+      column<KindOfSecret>("kind", Unit::none, "kind of secret",
+                           [](const auto& k) { return std::string(k.kind->key); }),
+      column<KindOfSecret>("meaning", Unit::none, "its meaning",
+                           [](const auto& k) { return std::string(k.kind->meaning); }),
+      column<KindOfSecret>("count", Unit::count, "texts of that kind", [](const auto& k) { return k.found->count; }),
+      column<KindOfSecret>("different", Unit::count, "different ones",
+                           [](const auto& k) { return static_cast<int64_t>(k.found->different.size()); }),
+      answer::rows<KindOfSecret>("examples", "the first different ones, cut to 80 bytes",
+                                 [](const auto&) { return true; })};
+  constexpr std::array kFiles{
+      column<&FoundSecrets::File::path>("path", Unit::none, "the file"),
+      column<&FoundSecrets::File::kind>("kind", Unit::none, "how it was read, or: not read"),
+      column<&FoundSecrets::File::read>("read", Unit::none, "false: its kind is unknown, and it may have secrets"),
+      column<&FoundSecrets::File::texts>("texts", Unit::count, "its strings"),
+      column<FoundSecrets::File>("error", Unit::none, "the tag of the error that ended reading; null: no error",
+                                 [](const auto& f) { return f.wrong ? std::optional(f.wrong->tag) : std::nullopt; })};
+  std::vector<KindOfSecret> kinds;
+  for (size_t k = 0; k < recording::kSecretKinds.size(); ++k)
+    kinds.push_back({&recording::kSecretKinds[k], &all.secrets.of(static_cast<recording::Secret>(k))});
+  answer::Builder to("doctor --secrets PATH");
+  to.values("", &all, kAll);
+  to.table("kinds", "kinds of secrets", kinds, kKinds);
+  to.children(
+      "kinds", "examples", kinds, [](const KindOfSecret& k) -> const auto& { return k.found->examples; }, kTextRows);
+  to.table("files", "files, by name", all.files, kFiles);
+  to.findings("findings", "files that were not read, or not completely", all.findings);
+  return std::move(to).finish();
+}
+
+}  // namespace chakra::job
