@@ -8,6 +8,7 @@ looks up each number that it prints in the JSON. Findings and texts of the answe
 """
 import argparse
 import collections
+import concurrent.futures
 import glob
 import json
 import os
@@ -154,9 +155,8 @@ def unknown_numbers(text, answer, asked, units, titles):
                 yield f"{number} in {line!r}"
 
 
-def run_as_command():
+def run_as_command(real, log):
     """In place of the command: the same, but what it prints is looked up."""
-    real, log = os.environ["TEXT_NUMBERS_BIN"], os.environ["TEXT_NUMBERS_LOG"]
     command, arguments = os.path.basename(sys.argv[0]), sys.argv[1:]
     program = os.path.join(real, command)
     unseen = os.path.samestat(os.fstat(1), os.stat(os.devnull))  # a case may send signals to such a command: exec, not a child
@@ -175,33 +175,44 @@ def run_as_command():
     sys.exit(done.returncode)
 
 
+def look_up(path, real):
+    """Run a case with wrappers of its own. Return the lines of the log: "ok", or the numbers that are not in an answer."""
+    with tempfile.TemporaryDirectory() as folder:
+        wrappers = os.path.join(folder, "bin")
+        os.mkdir(wrappers)
+        for program in os.listdir(real):
+            os.symlink(os.path.join(real, program), os.path.join(wrappers, program))
+        os.unlink(os.path.join(wrappers, "chakra"))
+        log = os.path.join(folder, "log")
+        with open(os.path.join(wrappers, "chakra"), "w", encoding="utf-8") as file:
+            file.write(f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\n"
+                       f"import text_numbers\ntext_numbers.run_as_command({real!r}, {log!r})\n")
+        os.chmod(os.path.join(wrappers, "chakra"), 0o755)
+        open(log, "w", encoding="utf-8").close()
+        case.run_case(path, wrappers, False)
+        with open(log, encoding="utf-8") as file:
+            return file.read().splitlines()
+
+
+def chosen(names):
+    """The cases that run a command of VERBS. Where the project lies does not choose cases."""
+    for path in sorted(glob.glob(os.path.join(case.ROOT, "chakra", "*", "cases", "*.case"))):
+        if names and not any(re.search(name, os.path.relpath(path, case.ROOT)) for name in names):
+            continue
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if any(f"chakra {verb} " in text for verb in VERBS):
+            yield path
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default=os.path.join(case.ROOT, "build", "release", "bin"))
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    texts, unknown = 0, []
-    with tempfile.TemporaryDirectory() as folder:
-        log = os.path.join(folder, "log")
-        wrappers = os.path.join(folder, "bin")
-        os.mkdir(wrappers)
-        for program in os.listdir(arguments.bin):
-            os.symlink(os.path.abspath(os.path.join(arguments.bin, program)), os.path.join(wrappers, program))
-        os.unlink(os.path.join(wrappers, "chakra"))
-        with open(os.path.join(wrappers, "chakra"), "w", encoding="utf-8") as file:
-            file.write(f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\n"
-                       "import text_numbers\ntext_numbers.run_as_command()\n")
-        os.chmod(os.path.join(wrappers, "chakra"), 0o755)
-        os.environ.update(TEXT_NUMBERS_BIN=os.path.abspath(arguments.bin), TEXT_NUMBERS_LOG=log)
-        for path in sorted(glob.glob(os.path.join(case.ROOT, "chakra", "*", "cases", "*.case"))):
-            if arguments.names and not any(re.search(name, path) for name in arguments.names):
-                continue
-            if not any(f"chakra {verb} " in open(path, encoding="utf-8").read() for verb in VERBS):
-                continue
-            open(log, "w", encoding="utf-8").close()
-            case.run_case(path, wrappers, False)
-            with open(log, encoding="utf-8") as file:
-                lines = file.read().splitlines()
+    texts, unknown, paths = 0, [], list(chosen(arguments.names))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for path, lines in zip(paths, pool.map(lambda path: look_up(path, os.path.abspath(arguments.bin)), paths)):
             texts += len([line for line in lines if line == "ok"])
             unknown += [f"{os.path.basename(path)}: {line}" for line in lines if line != "ok"]
     print("\n".join(unknown + [f"{texts} texts whose numbers are all in their answers, {len(unknown)} numbers that are not"]))

@@ -68,7 +68,7 @@ Result<void> judge_on_files(const NetworkOptions& options, const std::vector<Col
                           {"ranks", Table::Kind::text, "ranks", "the number of ranks"},
                           {"points", Table::Kind::count, "points", "measurements"},
                           {"error", Table::Kind::share, "error", "mean error on them"},
-                          {"quantile 95", Table::Kind::share, "quantile_95", "95 % quantile of the errors"},
+                          {"p95", Table::Kind::share, "quantile_95", "95 % quantile of the errors"},
                           {"worst", Table::Kind::share, "worst", "the worst error"},
                           {"of", Table::Kind::text, "of", "the measurement where that is"}},
                          {}};
