@@ -35,7 +35,8 @@ def crash(printed):
     place = re.search(r'File "(.*)", line (\d+) in (.*)', found[2])
     if place is None:
         return f"{found[1]} in a thread without Python code" if "no Python frame" in found[2] else None
-    return f"{found[1]} in {place[3]}, {place[1]}:{place[2]}" if "/site-packages/torch/" in place[1] else None
+    inside = "/site-packages/torch/" in place[1] or place[3] == "finish_observer"  # which calls C++ of PyTorch alone
+    return f"{found[1]} in {place[3]}, {place[1]}:{place[2]}" if inside else None
 
 
 def again(start):

@@ -226,6 +226,8 @@ def test_a_thread_that_computes_is_not_waited_for_long():
     ('Fatal Python error: Segmentation fault\n\nThread 0x1 (most recent call first):\n  File "/a/job.py", line 1 in f\n\n'
      'Current thread 0x2 (most recent call first):\n  File "/a/site-packages/torch/profiler/profiler.py", line 895 in unregister_callback\n', True),
     ("Fatal Python error: Segmentation fault\n\nCurrent thread 0x2 (most recent call first):\n  <no Python frame>\n", True),
+    ('Fatal Python error: Segmentation fault\n\nCurrent thread 0x2 (most recent call first):\n'
+     '  File "/a/chakra_et/_record/torch_side.py", line 121 in finish_observer\n', True),
     ('Fatal Python error: Segmentation fault\n\nCurrent thread 0x2 (most recent call first):\n  File "/a/chakra_et/record.py", line 5 in f\n', False),
     ("AssertionError: 1 != 2\n", False)])
 def test_only_a_crash_inside_of_pytorch_starts_a_job_again(text, found):
