@@ -148,15 +148,20 @@ class Capture:
         return list(zip(names, self.mesh.mesh.shape))
 
     def _group(self, name, dims):
-        """The members, and along which dimensions of the mesh they are. exact: by the group's origin, not its members."""
+        """The members, and along which dimensions of the mesh they are.
+
+        exact: these are the dimensions that the program means. If one along others has the same members, it may be meant:
+        PyTorch takes the default group for a dimension that has all ranks.
+        """
         from torch.distributed.distributed_c10d import _get_default_group
         ranks, names = self._groups[name], [dim for dim, _ in dims]
         group = {"name": name, "ranks": ranks, "exact": True}
+        named = names if self.mesh is not None and self.mesh.mesh_dim_names else []
+        of = [dim for dim in named if self.mesh.get_group(dim).group_name == name]
         if name == _get_default_group().group_name:
-            return dict(group, dims=names)
-        for dim in names if self.mesh is not None and self.mesh.mesh_dim_names else []:
-            if self.mesh.get_group(dim).group_name == name:
-                return dict(group, dims=[dim])
+            return dict(group, dims=names, exact=not of or of == names)
+        if of:
+            return dict(group, dims=of[:1], exact=len(of) == 1)
         for chosen in itertools.chain(*(itertools.combinations(range(len(dims)), n) for n in range(len(dims) + 1))):
             if _members(dims, chosen) == ranks:
                 return dict(group, dims=[names[d] for d in chosen], exact=all(size > 1 for _, size in dims))
@@ -259,6 +264,7 @@ class Capture:
             if name in GROUP_ARGUMENTS and isinstance(value, str):
                 entry["group"] = value
                 self._note_group(value)
+                values[name] = None  # ranks may have other names for their groups
         entry["inputs"] = self._tensors(list(values.values()), node)
         outputs = node.meta.get("val")
         entry["outputs"] = self._tensors(list(outputs) if isinstance(outputs, (tuple, list)) else [outputs], node, values=False)
