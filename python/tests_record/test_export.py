@@ -177,6 +177,11 @@ def test_communication_outside_of_the_graphs_is_refused():
         capture.compile(model)
 
 
+def test_a_loss_outside_of_the_graphs_is_refused():
+    with refused("comes from operators outside of the graphs") as capture:
+        capture.compile(nn.Linear(4, 4))(torch.ones(2, 4)).square().mean().backward()
+
+
 def test_uneven_parameters_are_refused():
     with refused("divided unevenly along tp") as capture:
         mesh = init_device_mesh("cpu", (4,), mesh_dim_names=("tp",))
