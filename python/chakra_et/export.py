@@ -61,13 +61,16 @@ class Capture:
         self.mesh = mesh
         self._nodes = []
         self._groups = {}       # by name
-        self._parameters = {}   # by name
+        self._parameters = {}   # id -> (parameter, its entry)
         self._refused = {}      # reason -> count
         self._writers = {}      # address of a storage -> (storage, node id)
         self._pending = {"forward": [], "all": []}  # results that a later graph waits for as a whole
         torch._dynamo.reset()
         torch._dynamo.utils.counters.clear()
-        torch._dynamo.config.fail_on_recompile_limit_hit = True
+        for name in ("fail_on_recompile_limit_hit", "fail_on_cache_limit_hit"):  # before PyTorch 2.7
+            if hasattr(torch._dynamo.config, name):
+                setattr(torch._dynamo.config, name, True)
+                break
 
     def compile(self, function, phase="other"):
         """Return torch.compile(function). `phase` names graphs without a backward pass ("optimizer")."""
@@ -93,11 +96,14 @@ class Capture:
             self._refuse("no compiled graph has run")
         dims = self._dims()
         groups = [self._group(name, dims) for name in self._groups]
+        placed = {dim for _, entry in self._parameters.values() for dim in entry.get("placements", ())}
+        if unknown := placed - {name for name, _ in dims}:
+            self._refuse(f"DTensors lie along dimensions that the capture's mesh lacks: {', '.join(sorted(unknown))}")
         if self._refused:
             raise ExportError("the step cannot be exported:\n" + "\n".join(f"- {why} ({n} times)" for why, n in self._refused.items()))
         return {"chakra_torch_program": VERSION, "torch": torch.__version__, "world_size": _world_size(), "rank": _rank(),
                 "mesh": [{"name": name, "size": size} for name, size in dims], "groups": groups,
-                "parameters": list(self._parameters.values()), "nodes": self._nodes}
+                "parameters": [entry for _, entry in self._parameters.values()], "nodes": self._nodes}
 
     def write(self, path):
         """Write the file, with gzip if its name ends in .gz. Errors: ExportError."""
@@ -124,13 +130,13 @@ class Capture:
             entry = {"name": name, "shape": list(local.shape), "dtype": _dtype(local)}
             if local is not parameter:
                 entry["placements"] = self._placements(name, parameter)
-            self._parameters.setdefault(name, entry)
+            self._parameters.setdefault(id(parameter), (parameter, entry))
 
     def _placements(self, name, parameter):
-        """{"dp": "Replicate()", "tp": "Shard(dim=0)"}, for a DTensor."""
+        """{"dp": "Replicate", "tp": "Shard"}, for a DTensor."""
         mesh, placements = parameter.device_mesh, {}
         for i, placement in enumerate(parameter.placements):
-            dim = (mesh.mesh_dim_names or [str(d) for d in range(mesh.ndim)])[i]
+            dim = (mesh.mesh_dim_names or [f"dim{d}" for d in range(mesh.ndim)])[i]
             placements[dim] = "Shard" if placement.is_shard() else "Replicate" if placement.is_replicate() else "Partial"
             if placement.is_shard() and parameter.shape[placement.dim] % mesh.size(i):
                 self._refuse(f"ranks differ: parameter {name} is divided unevenly along {dim}")
@@ -178,8 +184,7 @@ class Capture:
     def _compiler(self, phase):
         def compiler(module, _inputs):
             from functorch.compile import make_boxed_func
-            # AOTAutograd leaves operators in the backward graph that no other one uses, and that compilers remove.
-            module.graph.eliminate_dead_code(lambda node: node.is_impure() or _communicates(node))
+            module.graph.eliminate_dead_code(_has_effect)
             module.recompile()
 
             def run(*arguments):
@@ -316,8 +321,10 @@ def _is_view(schema):
     return schema.name in VIEWS or (bool(aliases) and all(alias is not None and not alias.is_write for alias in aliases))
 
 
-def _communicates(node):
-    return any(argument.name in GROUP_ARGUMENTS for argument in getattr(getattr(node.target, "_schema", None), "arguments", []))
+def _has_effect(node):
+    """Whether a node whose result is unused stays: AOTAutograd leaves unused copies of forward nodes in the backward graph."""
+    schema = getattr(node.target, "_schema", None)
+    return node.is_impure() and not (schema and schema.name.startswith("_c10d_functional") and not schema.is_mutable)
 
 
 def _is_write_back(node):

@@ -114,11 +114,16 @@ def test_every_rank_has_the_same_program(files, tmp_path):
 
 
 def test_one_data_parallel_rank_is_not_grown_by_guessing(tmp_path):
-    """PyTorch takes the default group for a dimension of all ranks: nothing says which is meant."""
+    """Newer PyTorch takes the default group for a dimension of all ranks: nothing says which is meant."""
     path = exported(tmp_path / "one.json", "tensor", 1)
     (tmp_path / "job").mkdir()
     done = subprocess.run([CHAKRA, "import", str(path), "-o", f"{tmp_path}/job/", "--num-npus", "8"], capture_output=True, text=True, check=False)
-    assert done.returncode and "foreign.torch.retarget" in done.stderr
+    if done.returncode:
+        assert "foreign.torch.retarget" in done.stderr
+    else:
+        assert VERSION < (2, 10)
+        wide = exported(tmp_path / "wide.json", "tensor", 4)
+        assert {entry.name: entry.read_bytes() for entry in (tmp_path / "job").iterdir()} == imported(wide, tmp_path / "wide")
 
 
 def test_uses_follow_results_from_graph_to_graph(files):
@@ -183,7 +188,7 @@ def test_a_loss_outside_of_the_graphs_is_refused():
 
 
 def test_uneven_parameters_are_refused():
-    with refused("divided unevenly along tp") as capture:
+    with refused("divided unevenly along tp", "dimensions that the capture's mesh lacks: tp") as capture:
         mesh = init_device_mesh("cpu", (4,), mesh_dim_names=("tp",))
         model = nn.Linear(4, 6, bias=False)
         model.weight = nn.Parameter(distribute_tensor(model.weight, mesh, [Shard(0)]))
