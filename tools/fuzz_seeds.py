@@ -247,6 +247,14 @@ def flight_seeds():
     return [json.dumps(dump).encode(), pickle.dumps(dump, 2), pickle.dumps(dump, 4)]
 
 
+def torch_seed():
+    """The example's head, and its nodes up to the second collective."""
+    with gzip.open(os.path.join(ROOT, "examples", "torch_compile", "experts.json.gz")) as file:
+        program = json.load(file)
+    collectives = [i for i, node in enumerate(program["nodes"]) if "group" in node]
+    return json.dumps({**program, "nodes": program["nodes"][:collectives[1] + 2]}).encode()
+
+
 SEEDS = {
     "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
     "container_fuzz": lambda: [columns_seed()],
@@ -263,7 +271,7 @@ SEEDS = {
     "network_fuzz": lambda: [SLOW_TORUS, GRAPH, FAT_TREE, DRAGONFLY, RAILS],
     "text_fuzz": lambda: [text.encode() for text in TEXT],
     "forms_fuzz": lambda: [TEXT[1].encode(), FLEXFLOW.encode(), msccl("allreduce", 2), msccl("allgather", 2),
-                           json.dumps(FEEDER).encode(), json.dumps(LINKED).encode()],
+                           json.dumps(FEEDER).encode(), json.dumps(LINKED).encode(), torch_seed()],
     "model_fuzz": lambda: [*model_seeds(), OWN_MODEL, *OTHER_MODELS],
     "secrets_fuzz": lambda: [cut("host", "nodes", 2), cut("device", "traceEvents", 10), SECRETS],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],

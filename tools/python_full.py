@@ -20,10 +20,10 @@ PYTEST = "pytest==8.4.2"
 
 
 def record_alone():
-    """A folder with the package's record module alone: it must run where the extension is missing."""
+    """A folder with the package's modules for PyTorch alone: they must run where the extension is missing."""
     folder = os.path.join(ROOT, "build", "record-alone")
     os.makedirs(os.path.join(folder, "chakra_et"), exist_ok=True)
-    for name in ("record.py", "_record"):
+    for name in ("record.py", "export.py", "_record"):
         link = os.path.join(folder, "chakra_et", name)
         if not os.path.islink(link):
             os.symlink(os.path.join(ROOT, "python", "chakra_et", name), link)

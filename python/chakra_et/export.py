@@ -61,13 +61,16 @@ class Capture:
         self.mesh = mesh
         self._nodes = []
         self._groups = {}       # by name
-        self._parameters = {}   # by name
+        self._parameters = {}   # id -> (parameter, its entry)
         self._refused = {}      # reason -> count
         self._writers = {}      # address of a storage -> (storage, node id)
         self._pending = {"forward": [], "all": []}  # results that a later graph waits for as a whole
         torch._dynamo.reset()
         torch._dynamo.utils.counters.clear()
-        torch._dynamo.config.fail_on_recompile_limit_hit = True
+        for name in ("fail_on_recompile_limit_hit", "fail_on_cache_limit_hit"):  # before PyTorch 2.7
+            if hasattr(torch._dynamo.config, name):
+                setattr(torch._dynamo.config, name, True)
+                break
 
     def compile(self, function, phase="other"):
         """Return torch.compile(function). `phase` names graphs without a backward pass ("optimizer")."""
@@ -93,11 +96,14 @@ class Capture:
             self._refuse("no compiled graph has run")
         dims = self._dims()
         groups = [self._group(name, dims) for name in self._groups]
+        placed = {dim for _, entry in self._parameters.values() for dim in entry.get("placements", ())}
+        if unknown := placed - {name for name, _ in dims}:
+            self._refuse(f"DTensors lie along dimensions that the capture's mesh lacks: {', '.join(sorted(unknown))}")
         if self._refused:
             raise ExportError("the step cannot be exported:\n" + "\n".join(f"- {why} ({n} times)" for why, n in self._refused.items()))
         return {"chakra_torch_program": VERSION, "torch": torch.__version__, "world_size": _world_size(), "rank": _rank(),
                 "mesh": [{"name": name, "size": size} for name, size in dims], "groups": groups,
-                "parameters": list(self._parameters.values()), "nodes": self._nodes}
+                "parameters": [entry for _, entry in self._parameters.values()], "nodes": self._nodes}
 
     def write(self, path):
         """Write the file, with gzip if its name ends in .gz. Errors: ExportError."""
@@ -124,13 +130,13 @@ class Capture:
             entry = {"name": name, "shape": list(local.shape), "dtype": _dtype(local)}
             if local is not parameter:
                 entry["placements"] = self._placements(name, parameter)
-            self._parameters.setdefault(name, entry)
+            self._parameters.setdefault(id(parameter), (parameter, entry))
 
     def _placements(self, name, parameter):
-        """{"dp": "Replicate()", "tp": "Shard(dim=0)"}, for a DTensor."""
+        """{"dp": "Replicate", "tp": "Shard"}, for a DTensor."""
         mesh, placements = parameter.device_mesh, {}
         for i, placement in enumerate(parameter.placements):
-            dim = (mesh.mesh_dim_names or [str(d) for d in range(mesh.ndim)])[i]
+            dim = (mesh.mesh_dim_names or [f"dim{d}" for d in range(mesh.ndim)])[i]
             placements[dim] = "Shard" if placement.is_shard() else "Replicate" if placement.is_replicate() else "Partial"
             if placement.is_shard() and parameter.shape[placement.dim] % mesh.size(i):
                 self._refuse(f"ranks differ: parameter {name} is divided unevenly along {dim}")
@@ -148,15 +154,20 @@ class Capture:
         return list(zip(names, self.mesh.mesh.shape))
 
     def _group(self, name, dims):
-        """The members, and along which dimensions of the mesh they are. exact: by the group's origin, not its members."""
+        """The members, and along which dimensions of the mesh they are.
+
+        exact: these are the dimensions that the program means. If one along others has the same members, it may be meant:
+        PyTorch takes the default group for a dimension that has all ranks.
+        """
         from torch.distributed.distributed_c10d import _get_default_group
         ranks, names = self._groups[name], [dim for dim, _ in dims]
         group = {"name": name, "ranks": ranks, "exact": True}
+        named = names if self.mesh is not None and self.mesh.mesh_dim_names else []
+        of = [dim for dim in named if self.mesh.get_group(dim).group_name == name]
         if name == _get_default_group().group_name:
-            return dict(group, dims=names)
-        for dim in names if self.mesh is not None and self.mesh.mesh_dim_names else []:
-            if self.mesh.get_group(dim).group_name == name:
-                return dict(group, dims=[dim])
+            return dict(group, dims=names, exact=not of or of == names)
+        if of:
+            return dict(group, dims=of[:1], exact=len(of) == 1)
         for chosen in itertools.chain(*(itertools.combinations(range(len(dims)), n) for n in range(len(dims) + 1))):
             if _members(dims, chosen) == ranks:
                 return dict(group, dims=[names[d] for d in chosen], exact=all(size > 1 for _, size in dims))
@@ -173,8 +184,7 @@ class Capture:
     def _compiler(self, phase):
         def compiler(module, _inputs):
             from functorch.compile import make_boxed_func
-            # AOTAutograd leaves operators in the backward graph that no other one uses, and that compilers remove.
-            module.graph.eliminate_dead_code(lambda node: node.is_impure() or _communicates(node))
+            module.graph.eliminate_dead_code(_has_effect)
             module.recompile()
 
             def run(*arguments):
@@ -194,6 +204,9 @@ class Capture:
             if node.op == "placeholder":
                 inputs[node] = next(placeholders)
                 ids[node] = self._written(inputs[node])
+                if phase == "backward" and node.name.startswith("tangents") and not ids[node] and inputs[node].numel() > 1:
+                    self._refuse(f"a gradient of shape {list(inputs[node].shape)} comes from operators outside of the graphs: "
+                                 "compute the loss in the compiled function, and return the loss alone")
             elif node.op == "get_attr":
                 ids[node] = []
             elif node.op == "output":
@@ -259,6 +272,7 @@ class Capture:
             if name in GROUP_ARGUMENTS and isinstance(value, str):
                 entry["group"] = value
                 self._note_group(value)
+                values[name] = None  # ranks may have other names for their groups
         entry["inputs"] = self._tensors(list(values.values()), node)
         outputs = node.meta.get("val")
         entry["outputs"] = self._tensors(list(outputs) if isinstance(outputs, (tuple, list)) else [outputs], node, values=False)
@@ -307,8 +321,10 @@ def _is_view(schema):
     return schema.name in VIEWS or (bool(aliases) and all(alias is not None and not alias.is_write for alias in aliases))
 
 
-def _communicates(node):
-    return any(argument.name in GROUP_ARGUMENTS for argument in getattr(getattr(node.target, "_schema", None), "arguments", []))
+def _has_effect(node):
+    """Whether a node whose result is unused stays: AOTAutograd leaves unused copies of forward nodes in the backward graph."""
+    schema = getattr(node.target, "_schema", None)
+    return node.is_impure() and not (schema and schema.name.startswith("_c10d_functional") and not schema.is_mutable)
 
 
 def _is_write_back(node):
