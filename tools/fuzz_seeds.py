@@ -244,7 +244,18 @@ def flight_seeds():
     return [json.dumps(dump).encode(), pickle.dumps(dump, 2), pickle.dumps(dump, 4)]
 
 
+def xla_seeds():
+    """The recorded examples, and programs cut out of the profiles."""
+    seeds = []
+    for name in ("experts", "pipeline"):
+        for file in ("host.xplane.pb.gz", "module.hlo.pb.gz"):
+            with gzip.open(os.path.join(ROOT, "examples", "xla", name, file)) as recorded:
+                seeds.append(recorded.read())
+    return seeds
+
+
 SEEDS = {
+    "xla_fuzz": xla_seeds,
     "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
     "container_fuzz": lambda: [columns_seed()],
     "flight_fuzz": flight_seeds,

@@ -8,7 +8,7 @@ namespace {
 Result<int> run_link(const job::LinkJobOptions& o, const Globals& globals) {
   CHAKRA_TRY(keep_apart(o.inputs, {o.output}, globals.json));
   CHAKRA_ASSIGN(job::LinkedJob linked, job::link_job(o));
-  if (o.of_folders())
+  if (linked.ranks.size() != 1 || o.of_folders())
     for (const job::LinkedRank& rank : linked.ranks) CHAKRA_TRY(keep_apart({}, {rank.output}, globals.json));
   job::Outputs traces;
   for (AtomicFile& file : linked.files) CHAKRA_TRY(traces.add(std::move(file)));
