@@ -255,7 +255,18 @@ def torch_seed():
     return json.dumps({**program, "nodes": program["nodes"][:collectives[1] + 2]}).encode()
 
 
+def xla_seeds():
+    """The recorded examples, and programs cut out of the profiles."""
+    seeds = []
+    for name in ("experts", "pipeline"):
+        for file in ("host.xplane.pb.gz", "module.hlo.pb.gz"):
+            with gzip.open(os.path.join(ROOT, "examples", "xla", name, file)) as recorded:
+                seeds.append(recorded.read())
+    return seeds
+
+
 SEEDS = {
+    "xla_fuzz": xla_seeds,
     "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
     "container_fuzz": lambda: [columns_seed()],
     "flight_fuzz": flight_seeds,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 namespace chakra::analyze {
 namespace {
@@ -24,6 +25,7 @@ class StepFinder {
     out_.roles.assign(t_.size(), 0);
     find_windows();
     if (!windows_.empty()) by_window();
+    else if (const auto runs = trace::metadata(t_, "xla_runs")) by_run();
     else if (const auto iteration = linked_iteration()) the_iteration(*iteration);
     else one_step();
     return std::move(out_);
@@ -100,6 +102,23 @@ class StepFinder {
   std::optional<int64_t> linked_iteration() const {
     const auto attr = trace::metadata(t_, "linked_iteration");
     return attr ? attr->integer() : std::nullopt;
+  }
+
+  /// A program of XLA runs once a step; each node has the number of its run.
+  void by_run() {
+    const StringId attribute = t_.strings.find("xla_run");
+    std::unordered_map<int64_t, int32_t> step_of;
+    for (const NodeId n : t_.nodes())
+      for (const trace::Attr& attr : t_.attrs_of(n)) {
+        if (attr.name != attribute || !attr.integer() || !t_.has_start(n)) continue;
+        const int64_t run = *attr.integer();
+        const auto [step, added] = step_of.try_emplace(run, static_cast<int32_t>(out_.names.size()));
+        if (added) {
+          const auto name = trace::metadata(t_, fmt::format("xla_run_{}", run));
+          out_.names.emplace_back(name && name->text() ? *name->text() : fmt::format("run {}", run));
+        }
+        put(n, step->second, kBoth);
+      }
   }
 
   void the_iteration(int64_t number) {

@@ -24,9 +24,9 @@ struct Steps {
   std::vector<int32_t> of;                          ///< per node: into names; -1: outside of steps
   std::vector<uint8_t> roles;                       ///< per node: whether the start and the end count
 };
-/// Find the steps: ProfilerStep#n, except steps nested in a step on the thread; else one: the linked iteration, or from
-/// the first launch to the last device end ("recording"; empty without a device). Requires measured times.
-/// Cost: O(nodes log steps + edges).
+/// Find the steps: ProfilerStep#n, except steps nested in a step on the thread; else the runs of XLA's programs; else
+/// one: the linked iteration, or from the first launch to the last device end ("recording"; empty without a device).
+/// Requires measured times. Cost: O(nodes log steps + edges).
 Steps find_steps(const trace::Trace& trace);
 
 /// Return the span from the first to the last relevant time of each step; start(n), end(n) of a node. Cost: O(nodes).

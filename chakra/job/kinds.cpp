@@ -40,6 +40,7 @@
 #include "chakra/view/view.h"
 #include "chakra/whatif/whatif.h"
 #include "chakra/work/work.h"
+#include "chakra/xla/xla.h"
 
 namespace chakra::job {
 
@@ -168,6 +169,7 @@ Table formats() {
   add_formats(table, io::kFormats);
   add_formats(table, foreign::kForms);
   add_formats(table, recording::kFormats);
+  add_formats(table, xla::kFormats);
   add_formats(table, view::kForms);
   return table;
 }

@@ -10,10 +10,12 @@
 #include <filesystem>
 
 #include "chakra/base/progress.h"
+#include "chakra/filetype/filetype.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
 #include "chakra/job/cores.h"
 #include "chakra/job/no_effect.h"
+#include "chakra/recording/folders.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
@@ -26,6 +28,43 @@ void allow_many_files() {
     limit.rlim_cur = limit.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
   }
+}
+
+/// All files of a recording of XLA, if the first file of a known recording is XLA's; else no file.
+Result<std::vector<std::string>> files_of_xla(const std::vector<std::string>& inputs) {
+  std::vector<std::string> folders, files;
+  for (const std::string& input : inputs) (is_directory(input) ? folders : files).push_back(input);
+  if (!folders.empty()) {
+    CHAKRA_ASSIGN(const recording::FoundFiles found, recording::files_below(folders));
+    for (const recording::FoundFile& file : found.files) files.push_back(file.path);
+  }
+  bool ours = false;
+  for (const std::string& file : files) {
+    CHAKRA_ASSIGN(const filetype::Row* const row, filetype::recognise(file));
+    if (row && row->group == filetype::Group::recording) break;
+    CHAKRA_ASSIGN(ours, xla::is_ours(file));
+    if (ours) break;
+  }
+  if (!ours) files.clear();
+  return files;
+}
+
+/// A device of XLA as a linked rank.
+Result<link::Linked> linked_device(xla::LinkedDevice device) {
+  link::Linked linked;
+  linked.trace = std::move(device.trace);
+  const trace::Trace& t = linked.trace;
+  link::LinkingReport& report = linked.report;
+  for (const uint8_t kind : t.deps.kind) ++report.edges[static_cast<size_t>(trace::kind_of(kind))];
+  for (const trace::NodeId n : t.nodes()) {
+    report.work.operations = add_bytes(report.work.operations, t.num_ops.empty() ? 0 : t.num_ops[n]);
+    report.work.bytes = add_bytes(report.work.bytes, t.tensor_bytes.empty() ? 0 : t.tensor_bytes[n]);
+    if (const trace::Comm* const comm = t.comm(n)) {
+      ++report.comm_nodes;
+      if (t.type[n] != trace::NodeType::recv) report.comm_bytes = add_bytes(report.comm_bytes, comm->bytes);
+    }
+  }
+  return linked;
 }
 
 class LinkJob {
@@ -64,8 +103,32 @@ class LinkJob {
   }
 
  private:
+  bool into_folder() const { return xla_ || o_.of_folders(); }
+
   Result<void> find_ranks() {
     if (o_.inputs.empty()) return fail(Code::usage, "cli.usage", "which recordings?");
+    CHAKRA_ASSIGN(const std::vector<std::string> files, files_of_xla(o_.inputs));
+    return files.empty() ? find_pytorch() : find_xla(files);
+  }
+
+  Result<void> find_xla(const std::vector<std::string>& files) {
+    for (const auto& [given, option] : {std::pair(o_.cycle.has_value(), "--cycle"),
+                                        {o_.explain.has_value(), "--explain"},
+                                        {o_.link.rank.has_value(), "--rank"},
+                                        {o_.link.iteration.has_value(), "--iteration"},
+                                        {o_.link.steps.has_value(), "--steps"},
+                                        {o_.link.fit_steps.has_value(), "--fit-steps"},
+                                        {o_.link.salvage, "--salvage"}})
+      if (given) return fail(Code::usage, "cli.usage", fmt::format("{} applies to recordings of PyTorch only", option));
+    CHAKRA_ASSIGN(xla_, xla::link_profiles(files));
+    for (const xla::LinkedDevice& device : xla_->devices)
+      inputs_.push_back({device.trace.rank, true, "", xla_->profile});
+    job_.programs = std::move(xla_->programs);
+    job_.findings = std::move(xla_->findings);
+    return {};
+  }
+
+  Result<void> find_pytorch() {
     if (is_directory(o_.inputs.front()) != is_directory(o_.inputs.back()))
       return fail(Code::usage, "cli.usage", "give the files of one rank or folders of a job, not both");
     if (o_.cycle && !o_.of_folders()) return fail(Code::usage, "cli.usage", "--cycle applies to folders only");
@@ -121,13 +184,15 @@ class LinkJob {
   Result<void> link_rank(size_t i) {
     LinkedRank& rank = job_.ranks[i];
     rank.input = inputs_[i];
-    CHAKRA_ASSIGN(link::Linked linked, link::link_rank(inputs_[i], o_.link));
+    if (xla_) rank.events = xla_->devices[i].events;
+    CHAKRA_ASSIGN(link::Linked linked,
+                  xla_ ? linked_device(std::move(xla_->devices[i])) : link::link_rank(inputs_[i], o_.link));
     rank.rank = linked.trace.rank;
     rank.nodes = linked.trace.size();
     rank.report = std::move(linked.report);
     if (const auto dump = dumps_.find(rank.rank); dump != dumps_.end())
       recorded::fill_from_dump(linked.trace, dump->second, rank.report);
-    for (Finding& finding : link_options_without_effect(o_.link, rank.report)) {
+    for (Finding& finding : xla_ ? Findings() : link_options_without_effect(o_.link, rank.report)) {
       finding.rank = rank.rank;
       rank.report.findings.push_back(std::move(finding));
     }
@@ -144,7 +209,7 @@ class LinkJob {
                     fmt::format("node {} is not in the trace; its nodes are 1 to {}", *o_.explain, ids.size()));
       rank.explanation = view::explain(linked.trace, trace::NodeId(found));
     }
-    if (o_.of_folders()) {
+    if (into_folder()) {
       traces_[i] = recorded::RankToCompare::of(linked.trace);
       traces_[i].window.counted = rank.report.counted_groups;
       traces_[i].window.open = rank.report.open_groups.names;
@@ -159,8 +224,8 @@ class LinkJob {
     } else if (replay.error().tag != "sim.replay.no_times") {
       return Failure(replay.error());
     }
-    rank.output = o_.of_folders() ? (std::filesystem::path(o_.output) / fmt::format("trace.{}.et", rank.rank)).string()
-                                  : o_.output;
+    rank.output =
+        into_folder() ? (std::filesystem::path(o_.output) / fmt::format("trace.{}.et", rank.rank)).string() : o_.output;
     if (inputs_.size() == 1) return write(linked.trace, i);
     traces_[i].whole = std::move(linked.trace);  // what the ranks say together comes into it
     return {};
@@ -175,6 +240,7 @@ class LinkJob {
 
   const LinkJobOptions& o_;
   std::vector<recording::RankInput> inputs_;
+  std::optional<xla::LinkedProfile> xla_;         ///< of a profile of XLA, which holds all ranks
   std::map<int64_t, flight::Dump> dumps_;         ///< by rank
   std::vector<recorded::RankToCompare> traces_;   ///< by rank, of several
   std::vector<std::optional<AtomicFile>> files_;  ///< by rank

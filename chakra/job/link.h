@@ -14,13 +14,15 @@
 #include "chakra/recording/recording.h"
 #include "chakra/sim/sim.h"
 #include "chakra/view/view.h"
+#include "chakra/xla/xla.h"
 
 namespace chakra::job {
 
 struct LinkJobOptions {
-  std::vector<std::string>
-      inputs;          ///< host and device trace of a rank, in any order, one of the two, or one or two folders
-  std::string output;  ///< the trace; for folders, the folder for trace.<rank>.et
+  /// Host and device trace of a rank, in any order, one of the two, one or two folders; or profiles of XLA with dumps
+  /// of their programs, as files or in folders.
+  std::vector<std::string> inputs;
+  std::string output;  ///< the trace; for folders and XLA, the folder for trace.<rank>.et
   link::LinkOptions link;
   std::optional<int64_t> cycle{};  ///< for folders: index among the Kineto traces that a schedule made per rank, from 0
   std::optional<int64_t> explain;  ///< a node: explain the edges of this node
@@ -40,6 +42,7 @@ struct LinkedRank {
   int64_t rank = 0;
   int64_t nodes = 0;
   std::string explanation;  ///< of the requested node
+  int64_t events = 0;       ///< of XLA: executed instructions
 };
 
 struct LinkedJob {
@@ -48,6 +51,7 @@ struct LinkedJob {
   Findings mismatches;      ///< in the communication of several ranks
   std::optional<recorded::JobReplay> replay;
   std::vector<recorded::Replayed> replays;
+  std::vector<xla::ProgramReport> programs;  ///< of XLA
   Findings findings;
   std::vector<AtomicFile> files;  ///< by rank; written, but not visible before commit()
 
@@ -56,8 +60,8 @@ struct LinkedJob {
 };
 
 /// Link a job. Errors: cli.usage for inputs and options that do not go together; as for recording::pair_*,
-/// link::link_rank, analyze::self_replay, io::write_et. Cost: that of linking; several ranks are all held in memory
-/// until the clocks are known.
+/// link::link_rank, xla::link_profiles, analyze::self_replay, io::write_et. Cost: that of linking; several ranks are
+/// all held in memory until the clocks are known.
 Result<LinkedJob> link_job(const LinkJobOptions& options);
 
 /// Return the text: each rank and the job, or the explanation of one node (--explain).

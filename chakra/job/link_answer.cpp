@@ -5,6 +5,7 @@
 
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/link.h"
+#include "chakra/job/programs.h"
 #include "chakra/work/work.h"
 
 namespace chakra::job {
@@ -48,9 +49,12 @@ constexpr auto kOfBoth = [](const LinkedRank& r) { return r.report.has_host_trac
 constexpr std::array kRankRows{
     column<&LinkedRank::rank>("rank", Unit::id, "the rank"),
     recorded<&recording::RankInput::host>("host", "the PyTorch execution trace"),
-    recorded<&recording::RankInput::device>("device", "the Kineto trace"),
+    recorded<&recording::RankInput::device>("device", "the Kineto trace, or the profile of XLA"),
     column<&LinkedRank::output>("output", Unit::none, "the linked trace"),
     column<&LinkedRank::nodes>("nodes", Unit::count, "its nodes"),
+    column_if<LinkedRank>([](const LinkedRank& r) { return r.events > 0; }, "events", Unit::count,
+                          "executed instructions of XLA, one node each", [](const LinkedRank& r) { return r.events; },
+                          Missing::left_out),
     linking<&LinkingReport::host_ops>("host_ops", Unit::count, "operators of the host"),
     column_if<LinkedRank>(
         kOfBoth, "matched_host_ops", Unit::count, "those that both recordings have",
@@ -240,6 +244,7 @@ constexpr std::array kTimedCollectives{
 answer::Answer answer_of(const LinkedJob& linked) {
   answer::Builder to("link");
   add_ranks(linked.ranks, to);
+  add_programs(linked.programs, to);
   const std::string job = "job.";
   const bool several = linked.ranks.size() > 1;
   to.findings(job + "mismatches", "communication of several ranks that does not match", linked.mismatches, several);

@@ -1,5 +1,6 @@
 // The text of a linked job.
 #include "chakra/job/link.h"
+#include "chakra/job/programs.h"
 #include "chakra/job/text_rows.h"
 
 namespace chakra::job {
@@ -37,8 +38,9 @@ constexpr std::string_view kNoteLine =
     "edges"
     "|{?self_check_error=0.00 %}no device operations: the self-check of one rank is an identity]";
 
-constexpr std::array<Show, 17> kRankText{{
-    {.line = kHostLine},
+constexpr std::array<Show, 18> kRankText{{
+    {.line = "  instructions   {?events}{events} executed, one node each"},
+    {.when = "[!{?host_ops}|{?device_ops}]", .line = kHostLine},
     {.line = kDeviceLine},
     {.line = "  graph          {nodes} nodes[{?#edges}; edges: {edges*}]; {inferred_edges} inferred"},
     {.line = kConstantLine, .table = "constants", .first = kAllRows},
@@ -90,8 +92,10 @@ constexpr std::array<ShowColumn, 3> kShowStragglers{{
 }};
 
 constexpr std::string_view kRankLine = "rank {rank}: [{host} + {device}|{host}|{device}] -> {output}";
-constexpr std::array<Show, 9> kLinkText{{
+constexpr std::array<Show, 11> kLinkText{{
     {.line = kRankLine, .table = "ranks", .inside = &kOfRank, .first = kAllRows},
+    {.table = "programs", .columns = kShowPrograms},
+    {.table = "programs.collectives", .columns = kShowCollectives},
     {.table = "job.clock", .first = 16, .columns = kShowClocks},
     {.table = "job.collectives", .first = 24, .columns = kShowTimedCollectives},
     {.table = "job.stragglers", .first = 4, .columns = kShowStragglers},

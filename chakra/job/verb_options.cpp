@@ -111,14 +111,17 @@ Options rows_of(ImportOptions& o) {
 }
 
 Options rows_of(LinkJobOptions& o) {
-  Option inputs = required({"inputs",
-                            &o.inputs,
-                            "Recordings of one rank, or folders with recordings of a job",
-                            "HOST DEVICE [DUMP] | DEVICE [DUMP] | DIR...",
-                            {},
-                            "A PyTorch execution trace and a Kineto trace of one rank in any order, or one of them "
-                            "alone. Or a folder with the recordings of a job, or two folders: one with host traces and "
-                            "one with Kineto traces. Flight recorder dumps in the folder add groups and sizes."});
+  Option inputs =
+      required({"inputs",
+                &o.inputs,
+                "Recordings of one rank, folders with recordings, or profiles of XLA",
+                "HOST DEVICE [DUMP] | DEVICE [DUMP] | XPLANE [HLO] | DIR...",
+                {},
+                "A PyTorch execution trace and a Kineto trace of one rank in any order, or one of them "
+                "alone. Or a folder with the recordings of a job, or two folders: one with host traces and "
+                "one with Kineto traces. Flight recorder dumps in the folder add groups and sizes. Or profiles of XLA "
+                "(JAX), with dumps of programs that the profiles lack; the output is then a folder, with a trace of "
+                "each device."});
   inputs.most = 3;
   return {
       std::move(inputs),

@@ -139,7 +139,8 @@ void DeviceLinker::set_time(NodeId node, Picoseconds start, Picoseconds end) {
   end_ = std::max(end_, end);
 }
 
-/// A mark lasts from the end of the region before to the start of the region behind; other ops as long as their events.
+/// A mark lasts from the end of the region before to the start of the region behind, the last one until the event ends,
+/// if that is later. Other ops last as long as their events.
 void DeviceLinker::set_times(const Unrolled& unrolled, const Occurrences& run, const NodeWriter& writer) {
   std::vector<Picoseconds> starts, ends;
   for (uint32_t o = 0; o < unrolled.ops.size(); ++o) {
@@ -149,12 +150,11 @@ void DeviceLinker::set_times(const Unrolled& unrolled, const Occurrences& run, c
   for (uint32_t o = 0; o < unrolled.ops.size(); ++o) {
     const Op& op = unrolled.ops[o];
     if (is_mark(op)) {
-      const Picoseconds begin = starts[o], end = ends[o];
       for (uint32_t inner = op.before.begin; inner < op.before.end; ++inner)
-        starts[o] = std::max(starts[o], std::min(ends[inner], end));
-      for (uint32_t inner = op.after.begin; inner < op.after.end; ++inner)
-        ends[o] = std::min(ends[o], std::max(starts[inner], begin));
-      ends[o] = std::max(starts[o], ends[o]);
+        starts[o] = std::max(starts[o], ends[inner]);
+      Picoseconds next = INT64_MAX;
+      for (uint32_t inner = op.after.begin; inner < op.after.end; ++inner) next = std::min(next, starts[inner]);
+      ends[o] = std::max(starts[o], next == INT64_MAX ? ends[o] : next);
     }
     const auto [main, end] = writer.of(o);
     // The messages of a permute take its time: the first one, which is a receive if there is one.

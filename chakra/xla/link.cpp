@@ -169,4 +169,13 @@ Result<LinkedProfile> link_profiles(const std::vector<std::string>& files) {
   return ProfileLinker(inputs).run();
 }
 
+Result<LinkedProfile> link_profile(ByteSource source) {
+  const std::string file = source.file();
+  CHAKRA_ASSIGN(auto bytes, read_all(std::move(source)));
+  Inputs inputs;
+  CHAKRA_ASSIGN(Profile profile, parse_profile(std::move(bytes), file));
+  inputs.profiles.push_back(std::move(profile));
+  return ProfileLinker(inputs).run();
+}
+
 }  // namespace chakra::xla

@@ -61,7 +61,7 @@ struct Detail {
   Range input_spatial, kernel_spatial, output_spatial;  ///< in Program::numbers
   int64_t feature_groups = 1, batch_groups = 1;
   int64_t channel = 0;
-  bool global_ids = false, host_transfer = false;
+  bool global_ids = false;
   Groups groups;
   std::vector<std::pair<int64_t, int64_t>> pairs;
   std::string_view target;  ///< of a custom call

@@ -47,7 +47,11 @@ class Reader {
   }
 
   static void read_schedule(pbf_reader reader, absl::flat_hash_map<int64_t, std::vector<int64_t>>& schedule) {
-    while (reader.next(1)) {
+    while (reader.next()) {
+      if (reader.tag() != 1 || !is_text(reader)) {
+        reader.skip();
+        continue;
+      }
       int64_t computation = 0;
       std::vector<int64_t> ids;
       for (pbf_reader entry = reader.get_message(); entry.next();) {
@@ -167,7 +171,6 @@ class Reader {
             else ragged.skip();
         break;
       case 32: detail(i).fft_length = numbers(reader); break;
-      case 47: detail(i).host_transfer = number && reader.get_bool(); break;
       case 50: detail(i).feature_groups = number ? std::max<int64_t>(1, reader.get_int64()) : (reader.skip(), 1); break;
       case 58: detail(i).batch_groups = number ? std::max<int64_t>(1, reader.get_int64()) : (reader.skip(), 1); break;
       case 71: detail(i).global_ids = number ? reader.get_bool() : (reader.skip(), false); break;

@@ -31,9 +31,9 @@ Picoseconds Occurrences::next_start(uint32_t computation, uint32_t instruction) 
   return next_[at] == end_[at] ? kNever : events_[next_[at]].start;
 }
 
-Picoseconds Occurrences::next_end(uint32_t computation, uint32_t instruction) const {
+Picoseconds Occurrences::second_start(uint32_t computation, uint32_t instruction) const {
   const size_t at = first_[computation] + instruction;
-  return next_[at] == end_[at] ? kNever : events_[next_[at]].end;
+  return end_[at] - next_[at] < 2 ? kNever : events_[next_[at] + 1].start;
 }
 
 uint32_t Occurrences::take(uint32_t computation, uint32_t instruction, Picoseconds limit) {
@@ -55,7 +55,7 @@ namespace {
 struct Value {
   std::vector<uint32_t> ops;
   std::vector<std::shared_ptr<const Value>> parts;
-  uint64_t leaves = 0;  ///< of parts
+  uint64_t leaves = 0;  ///< ops and parts, of all parts
   int depth = 0;        ///< of parts
 };
 using ValueRef = std::shared_ptr<const Value>;
@@ -159,6 +159,7 @@ class Unroller {
     for (const uint32_t operand : p_.linked(i.operands)) {
       const ValueRef& part = values[operand];
       all.parts.push_back(part);
+      ++all.leaves;
       if (!part) continue;
       all.leaves = plus(all.leaves, part->leaves + part->ops.size());
       all.depth = std::max(all.depth, part->depth + 1);
@@ -323,12 +324,19 @@ class Unroller {
     return run_ && event == kNone ? joined(at(a), values) : value(add(a, values, event));
   }
 
+  /// Take the event of an instruction with others inside, which start before its next event. They may outlast the
+  /// event: XLA's CPU devices continue a loop on other threads.
+  uint32_t take_whole(At a) {
+    const uint32_t event = run_->take(a.computation, a.instruction, limit_);
+    if (event != kNone) limit_ = std::min(limit_, run_->next_start(a.computation, a.instruction));
+    return event;
+  }
+
   /// A computation that runs once.
   Result<ValueRef> branch(At a, const Values& values, uint32_t callee, const Values& arguments) {
     const Inside inside(*this);
     if (!run_) return computation(callee, arguments);
-    const uint32_t event = run_->take(a.computation, a.instruction, limit_);
-    if (event != kNone) limit_ = std::min(limit_, run_->event(event).end);
+    const uint32_t event = take_whole(a);
     const bool runs = next_start(callee) < limit_;
     if (event == kNone) return runs ? computation(callee, arguments) : Result<ValueRef>(joined(at(a), values));
     const uint32_t first = add(a, values, event);
@@ -347,7 +355,7 @@ class Unroller {
     size_t chosen = 0;
     if (run_) {
       Picoseconds limit = limit_, best = Occurrences::kNever;
-      if (happened(a)) limit = std::min(limit, run_->next_end(a.computation, a.instruction));
+      if (happened(a)) limit = std::min(limit, run_->second_start(a.computation, a.instruction));
       for (size_t b = 0; b < callees.size(); ++b)
         if (const Picoseconds start = next_start(callees[b]); start < limit && start < best) best = start, chosen = b;
     } else {
@@ -388,8 +396,7 @@ class Unroller {
   /// As often as the events say. Iterations run one after another; a mark stands between them.
   Result<ValueRef> recorded_loop(At a, const Values& values, uint32_t body, uint32_t condition) {
     const int64_t trips = p_.detail(at(a)).trips;
-    const uint32_t event = run_->take(a.computation, a.instruction, limit_);
-    if (event != kNone) limit_ = std::min(limit_, run_->event(event).end);
+    const uint32_t event = take_whole(a);
     const uint32_t first = event == kNone ? kNone : add(a, values, event);
     Values state = operands_of(at(a), values);
     uint32_t mark = first;

@@ -24,9 +24,9 @@ class Occurrences {
   Occurrences(const Program& program, std::vector<Event> events);
 
   static constexpr Picoseconds kNever = INT64_MAX;
-  /// Return when the next event of an instruction starts and ends; kNever: there is none.
+  /// Return when the next event of an instruction starts, and the one behind; kNever: there is none.
   Picoseconds next_start(uint32_t computation, uint32_t instruction) const;
-  Picoseconds next_end(uint32_t computation, uint32_t instruction) const;
+  Picoseconds second_start(uint32_t computation, uint32_t instruction) const;
   /// Return the next event of an instruction that starts before `limit`, and move on; kNone: there is none.
   uint32_t take(uint32_t computation, uint32_t instruction, Picoseconds limit);
   const Event& event(uint32_t e) const { return events_[e]; }

@@ -3,6 +3,7 @@
 // docs/reference/formats/xla.md describes the forms and the rules.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,6 +15,15 @@
 #include "chakra/trace/trace.h"
 
 namespace chakra::xla {
+
+struct FormatRow {
+  std::string_view name;
+  std::string_view files;
+  std::string_view description;
+};
+/// Recordings; the row of programs alone stands beside the forms of other tools.
+inline constexpr std::array<FormatRow, 1> kFormats{
+    {{"xplane", "*.xplane.pb, packed as .gz, .zst", "profile of XLA's CPU devices (JAX); read by link"}}};
 
 /// Memory of one device by the compiler's buffer assignment, in bytes.
 struct Memory {
@@ -85,5 +95,7 @@ Result<bool> is_ours(const std::string& path);
 /// xla.program.unused, xla.run.partial, xla.event.unplaced, xla.event.aggregated, and those of import_program. Errors:
 /// xla.profile.*, xla.program.*, xla.devices.*, xla.groups, those of ByteSource. Cost: O(bytes + nodes + edges).
 Result<LinkedProfile> link_profiles(const std::vector<std::string>& files);
+/// Link a profile that holds its programs.
+Result<LinkedProfile> link_profile(ByteSource source);
 
 }  // namespace chakra::xla
