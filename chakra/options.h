@@ -295,7 +295,8 @@ struct BlueprintOptions {
   std::string blueprint = {};
   /// InfraGraph file to write
   std::string output = {};
-  /// Parameter, or bandwidth or latency of a link.
+  /// Parameter, or bandwidth or latency of a link. Keys are the parameters of the blueprint, and bandwidth.LINK (GB/s
+  /// of 10^9 bytes) and latency.LINK (ns) for all links of that name. You can give it several times.
   std::vector<std::string> set = {};
 };
 
@@ -305,11 +306,11 @@ struct ImportOptions {
   std::string output = {};
   /// Write a folder with one trace per class of identical ranks (ranks.json)
   bool classes = false;
-  /// Format of the file (default: detected from the contents). {text,flexflow,msccl,feeder-json,linked-json}.
+  /// Format of the file (default: detected from the contents). {text,flexflow,msccl,feeder-json,linked-json,torch,xla}.
   std::string from = {};
-  /// text: ranks in each dimension of the network, innermost first: 8,8. 1 or more.
+  /// text, torch: ranks in each dimension, innermost first: 8,8. 1 or more.
   std::vector<int64_t> dims = {};
-  /// text: number of ranks, if neither --dims nor the file gives it. 1 or more.
+  /// text, torch: number of ranks (default: as in --dims or the file). 1 or more.
   int64_t num_npus = 0;
   /// text: training iterations. 1 or more.
   int64_t num_passes = 1;
@@ -403,7 +404,7 @@ struct SimulateOptions {
   std::optional<double> max_error = {};
   /// With --compat: print ASTRA-sim's output lines
   bool astra_output = false;
-  /// Write a timeline for https://ui.perfetto.dev
+  /// Write a timeline for https://ui.perfetto.dev; .pftrace is smaller
   std::string timeline = {};
 };
 
@@ -498,7 +499,7 @@ struct AnalyzeOptions {
 
 /// A timeline or a figure of a job: `chakra view`.
 struct ViewOptions {
-  /// Output format, if the extension does not select it. {timeline,dot,graphml,svg,pdf,png}.
+  /// Output format, if the extension does not select it. {timeline,perfetto,dot,graphml,svg,pdf,png}.
   std::string to = {};
   /// Kind of PATH, if its extension does not show it
   std::optional<From> from = {};
@@ -571,7 +572,7 @@ struct RunOptions {
   int64_t expand = 0;
   /// Print the plan without running the job
   bool dry_run = false;
-  /// Only these training steps, by the numbers in ProfilerStep#N
+  /// Run only the ProfilerSteps A to B, inclusive
   std::string steps = {};
   /// Only nodes of this name and their callees
   std::string subgraph = {};
@@ -627,7 +628,8 @@ struct ConvertOptions {
   std::string output = {};
   /// Input format (default: detected from the contents). One of json, jsonl, eg, et, or a format of 'chakra import'.
   std::string from = {};
-  /// Output format (default: from the name of the output). One of json, jsonl, et, or text (ASTRA-sim 1.0, SimAI).
+  /// Output format (default: from the name of the output). One of json, jsonl, et, or text (ASTRA-sim 1.0, SimAI). Of a
+  /// network file: network (devices and links) or infragraph.
   std::string to = {};
 };
 

@@ -161,7 +161,7 @@ Options rows_of(CasesOptions& o, const Arguments& more) { return bound<job::Case
 
 Options fields_of(BlueprintOptions& o) {
   return {
-      {"blueprint", &o.blueprint, {}},
+      {"--blueprint", &o.blueprint, {}},
       {"--output", &o.output, {}},
       {"--set", &o.set, {}},
   };

@@ -54,7 +54,8 @@ class Job(BaseJob):
             align_starts: bool = False, no_fold: bool = False, device: Text | None = None,
             stack: Text | None = None, from_device: Text | None = None,
             unrecorded: Literal["scale", "keep"] = "scale", max_error: float | None = None,
-            astra_output: bool = False, timeline: Text | None = None, progress: Progress = None) -> Answer:
+            astra_output: bool = False, timeline: Text | None = None, models: Models | None = None,
+            progress: Progress = None) -> Answer:
         """The system that a job runs on: `chakra sim`.
 
         models: your models of durations, in place of the built-in ones.
@@ -103,7 +104,7 @@ class Job(BaseJob):
             simulates the linked graph with recorded transfers, and compares the total with the measured time. The
             result is written in either case. 0 to 1e+06.
         astra_output: With compat: print ASTRA-sim's output lines.
-        timeline: Write a timeline for https://ui.perfetto.dev.
+        timeline: Write a timeline for https://ui.perfetto.dev; .pftrace is smaller.
         """
         return Answer(self._simulate(given(locals(), ("delay",)), progress, models))
 
@@ -205,7 +206,7 @@ class Job(BaseJob):
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
         the command.
 
-        to: Output format, if the extension does not select it. {timeline,dot,graphml,svg,pdf,png}.
+        to: Output format, if the extension does not select it. {timeline,perfetto,dot,graphml,svg,pdf,png}.
         from_: Kind of PATH, if its extension does not show it.
         rank: Only this rank; a graph shows one rank. 0 to 1073741824.
         ranks: Only these ranks, for example 0:8 (the first eight) or 0,2,5.
@@ -226,12 +227,12 @@ class Job(BaseJob):
             file_order: Text = "in-order", start: Literal["recorded", "together"] = "recorded",
             verify: bool = False, no_check: bool = False, timeout: float = 8, rank: int | None = None,
             ranks: int | None = None, rendezvous: Text | None = None, shrink: int | None = None,
-            auto_shrink: bool = False, expand: int | None = None, dry_run: bool = False, steps: Text | None = None,
-            subgraph: Text | None = None, allow_ops: Texts | None = None, only_groups: Texts | None = None,
-            min_size: int | None = None, max_size: int | None = None, warmup_iter: int = 0, num_replays: int = 1,
-            compare: bool = False, output: Text | None = None, timeline: Text | None = None,
-            flows: Text | None = None, network: Text | None = None, collectives: Text | None = None,
-            progress: Progress = None) -> Answer:
+            auto_shrink: bool = False, expand: int | None = None, dry_run: bool = False,
+            steps: str | int | None = None, subgraph: Text | None = None, allow_ops: Texts | None = None,
+            only_groups: Texts | None = None, min_size: int | None = None, max_size: int | None = None,
+            warmup_iter: int = 0, num_replays: int = 1, compare: bool = False, output: Text | None = None,
+            timeline: Text | None = None, flows: Text | None = None, network: Text | None = None,
+            collectives: Text | None = None, progress: Progress = None) -> Answer:
         """How to run a job for real: `chakra replay`.
 
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
@@ -265,7 +266,7 @@ class Job(BaseJob):
         expand: Run N ranks, a multiple of the M recorded ranks. Rank R repeats rank R mod M. Groups of all ranks
             grow, others are copied. 1 to 2147483647.
         dry_run: Print the plan without running the job.
-        steps: Only these training steps, by the numbers in ProfilerStep#N.
+        steps: Run only the ProfilerSteps A to B, inclusive.
         subgraph: Only nodes of this name and their callees.
         allow_ops: Communicate only with these operations: all_reduce, send, .... Separate names with commas. The
             name 'none' disables communication, so that a rank needs no partners.
@@ -323,7 +324,7 @@ class Job(BaseJob):
         the command.
 
         to: Output format (default: from the name of the output). One of json, jsonl, et, or text (ASTRA-sim 1.0,
-            SimAI).
+            SimAI). Of a network file: network (devices and links) or infragraph.
         """
         return Answer(self._write(path_of(path), given(locals()), progress))
 
@@ -522,6 +523,22 @@ class generate:
         """
         return Answer(_chakra.generate_cases(given(locals()), progress))
 
+    @staticmethod
+    def network(*, blueprint: Text, output: Text, set: Texts | None = None,
+            progress: Progress = None) -> Answer:
+        """A network to generate from a blueprint: `chakra gen network`.
+
+        Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+        the command.
+
+        blueprint: Blueprint to build (chakra list blueprints).
+        output: InfraGraph file to write.
+        set: Parameter, or bandwidth or latency of a link. Keys are the parameters of the blueprint, and
+            bandwidth.LINK (GB/s of 10^9 bytes) and latency.LINK (ns) for all links of that name. You can give it
+            several times.
+        """
+        return Answer(_chakra.generate_network(given(locals(), ("set",)), progress))
+
 
 class calibrate:
     """`chakra calibrate`."""
@@ -605,9 +622,10 @@ def import_workload(path: Text, *, output: Text, classes: bool = False, from_: T
 
     output: Prefix of PREFIX.<rank>.et; or a folder, for trace.<rank>.et.
     classes: Write a folder with one trace per class of identical ranks (ranks.json).
-    from_: Format of the file (default: detected from the contents). {text,flexflow,msccl,feeder-json,linked-json}.
-    dims: text: ranks in each dimension of the network, innermost first: 8,8. 1 or more.
-    num_npus: text: number of ranks, if neither dims nor the file gives it. 1 or more.
+    from_: Format of the file (default: detected from the contents).
+        {text,flexflow,msccl,feeder-json,linked-json,torch,xla}.
+    dims: text, torch: ranks in each dimension, innermost first: 8,8. 1 or more.
+    num_npus: text, torch: number of ranks (default: as in dims or the file). 1 or more.
     num_passes: text: training iterations. 1 or more.
     time_unit: text, flexflow: time unit of the file. Default: us for ASTRA-sim text, ns for SimAI and ms for
         FlexFlow. {ns,us,ms,s}.
@@ -631,7 +649,7 @@ def convert(path: Sequence[Text] | Text, *, output: Text, from_: Text | None = N
     from_: Input format (default: detected from the contents). One of json, jsonl, eg, et, or a format of 'chakra
         import'.
     to: Output format (default: from the name of the output). One of json, jsonl, et, or text (ASTRA-sim 1.0,
-        SimAI).
+        SimAI). Of a network file: network (devices and links) or infragraph.
     """
     return Answer(_chakra.convert(paths(path), given(locals()), progress))
 
@@ -670,7 +688,7 @@ def unpack(path: Text, *, output: Text, ranks: Numbers | None = None, nodes: Tex
     return Answer(_chakra.unpack(path_of(path), given(locals(), ("ranks",)), progress))
 
 
-def doctor(path: Text = "", *, repair: bool = False, plugins: bool = False,
+def doctor(path: Text = "", *, repair: bool = False, secrets: bool = False, plugins: bool = False,
         progress: Progress = None) -> Answer:
     """What to diagnose: `chakra doctor`.
 
@@ -681,6 +699,8 @@ def doctor(path: Text = "", *, repair: bool = False, plugins: bool = False,
 
     repair: Truncate a damaged container after its last index. The container keeps all data from before the
         interrupted append.
+    secrets: List names, paths, hosts and other texts of the files that may be secrets. All texts count that are not
+        PyTorch's own names. The exit code is 0.
     plugins: Show the location of each 'chakra replay' plugin, or how to build it.
     """
     return Answer(_chakra.doctor(path_of(path), given(locals()), progress))
