@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import pickle
+import sqlite3
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -265,6 +266,48 @@ def xla_seeds():
     return seeds
 
 
+def infragraph_seed():
+    """Two boxes with nested cards, a ring, and annotations."""
+    values = {"physical": {"bandwidth": {"choice": "gigabits_per_second", "gigabits_per_second": 400}, "latency": {"choice": "us", "us": 0.5}}}
+    box = {"name": "box", "components": [{"name": "xpu", "count": 4, "choice": "xpu"}, {"name": "card", "count": 2, "choice": "device"}],
+           "links": [{"name": "bus", **values}],
+           "edges": [{"ep1": {"component": "xpu"}, "ep2": {"component": "xpu"}, "scheme": "ring", "link": "bus"},
+                     {"ep1": {"component": "xpu[0:4:2]"}, "ep2": {"device": "card[-1]", "component": "port[::-1]"}, "scheme": "many2many", "link": "bus"}]}
+    card = {"name": "card", "components": [{"name": "port", "count": 2, "choice": "port"}], "links": [{"name": "inner"}],
+            "edges": [{"ep1": {"component": "port[0]"}, "ep2": {"component": "port[1]"}, "scheme": "one2one", "link": "inner"}]}
+    edge = {"ep1": {"instance": "host[0]", "component": "card[0].port[0]"}, "ep2": {"instance": "host[1]", "component": "card[:1].port"},
+            "scheme": "one2one", "link": "wire"}
+    infrastructure = {"name": "two", "devices": [box, card], "links": [{"name": "wire", **values}],
+                      "instances": [{"name": "host", "device": "box", "count": 2}], "edges": [edge]}
+    attributes = [{"attribute": "bandwidth", "value": "64 GBps"}, {"attribute": "latency", "value": "5 ns"}]
+    ranks = [{"name": f"host[{i}]xpu[{j}]", "attributes": [{"attribute": "rank", "value": str(4 * i + j)}]} for i in range(2) for j in range(4)]
+    return json.dumps({"infrastructure": infrastructure, "annotations": {
+        "nodes": ranks, "links": [{"name": "inner", "attributes": attributes}],
+        "edges": [{"ep1": "host.0.card.0.port.0", "ep2": "host[1]card[0]port[0]", "attributes": attributes}]}}).encode()
+
+
+def nsys_seed():
+    """An export of Nsight Systems: calls, kernels, a copy, a wait and ranges."""
+    tid = (77 << 24) + 5
+    base = sqlite3.connect(":memory:")
+    base.executescript(f"""PRAGMA page_size = 512;
+        CREATE TABLE META_DATA_EXPORT(name TEXT, value TEXT);
+        INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION_MAJOR', '3');
+        CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
+        INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (2, 'scale(float*)'), (3, 'step');
+        CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, globalTid, correlationId, nameId);
+        INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100, 120, {tid}, 31, 1), (130, 140, {tid}, 32, 1);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, streamId, correlationId, globalPid, demangledName);
+        INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (170, 290, 0, 7, 32, {77 << 24}, 2);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start, end, deviceId, streamId, correlationId, globalPid, bytes, copyKind, srcKind, dstKind);
+        INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (125, 165, 0, 7, 31, {77 << 24}, 4096, 1, 1, 2);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION(correlationId, deviceId, streamId, syncType);
+        INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (32, 0, 7, 3);
+        CREATE TABLE NVTX_EVENTS(start, end, eventType, globalTid, text, textId);
+        INSERT INTO NVTX_EVENTS VALUES (90, 310, 59, {tid}, NULL, 3);""")
+    return base.serialize()
+
+
 SEEDS = {
     "xla_fuzz": xla_seeds,
     "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
@@ -279,6 +322,8 @@ SEEDS = {
     "job_fuzz": lambda: [et.encode(TRACE), et.encode(JOB), *collective_seeds()],
     "selection_fuzz": lambda: [b"allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", b"Reduce-Scatter: -1GB hierarchical # big\nbarrier: tree"],
     "ranks_fuzz": lambda: [json.dumps(RANKS).encode()],
+    "infragraph_fuzz": lambda: [infragraph_seed()],
+    "nsys_fuzz": lambda: [nsys_seed()],
     "network_fuzz": lambda: [SLOW_TORUS, GRAPH, FAT_TREE, DRAGONFLY, RAILS],
     "text_fuzz": lambda: [text.encode() for text in TEXT],
     "forms_fuzz": lambda: [TEXT[1].encode(), FLEXFLOW.encode(), msccl("allreduce", 2), msccl("allgather", 2),

@@ -106,6 +106,10 @@ Result<void> look_at_contents(ExaminedFile& file) {
     file.version = row->title;
     return {};
   }
+  if (begin.starts_with("SQLite format 3") && filetype::recognise(begin, filetype::Group::recording)) {
+    file.kind = ExaminedFile::Kind::nsys;
+    return {};
+  }
   if (const std::string_view form = foreign::workload_form(begin); !form.empty()) {
     file.kind = ExaminedFile::Kind::foreign;
     file.version = fmt::format("a workload in the format {}", form);
@@ -198,7 +202,7 @@ void judge_recordings(ExaminedFiles& folder) {
   if (!devices)
     add(folder, "cli.doctor.alone", Severity::warning,
         "Kineto traces are missing, so the traces will have no times; also record with torch.profiler");
-  else if (!hosts)
+  else if (!hosts && has(folder, ExaminedFile::Kind::kineto))
     add(folder, "cli.doctor.alone", Severity::note,
         "PyTorch execution traces are missing, so tensors and storages will be missing; also record with "
         "ExecutionTraceObserver");
@@ -275,7 +279,7 @@ Result<ExaminedFiles> examine_files(const std::string& path) {
   };
   if (!folder.folders.empty() && !holds_any()) add_recordings_below(folder);
   const bool traces = has(folder, Holds::trace), classes = has(folder, Holds::classes);
-  const bool recordings = has(folder, Holds::host) || has(folder, Holds::kineto);
+  const bool recordings = has(folder, Holds::host) || has(folder, Holds::kineto) || has(folder, Holds::nsys);
   if (classes) {
     folder.next.push_back(fmt::format("chakra info {}", path));
     folder.next.push_back(fmt::format("chakra sim {} --network NETWORK.yml", path));

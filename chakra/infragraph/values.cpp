@@ -1,5 +1,5 @@
 // Bandwidths and latencies, as numbers with a unit. Decimal shifts are exact: "53.6870912" gigabytes are
-// 53,687,091,200 bytes and not the nearest product of two doubles.
+// 53,687,091,200 bytes and not the nearest double of 53.6870912 * 1e9.
 #include <fmt/core.h>
 
 #include <algorithm>

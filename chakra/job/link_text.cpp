@@ -15,7 +15,7 @@ using view::ShowColumn;
 
 constexpr std::string_view kHostLine =
     "  host ops       [!{matched_host_ops} of {host_ops} matched by {matched_by}[ ({matched_host_ops/host_ops})]"
-    "|{?device}{host_ops}, from the Kineto trace alone|{host_ops}, from the host trace alone]";
+    "|{?device}{host_ops}, without a host trace|{host_ops}, from the host trace alone]";
 constexpr std::string_view kDeviceLine =
     "  device ops     {?device_ops}{attached_device_ops} of {device_ops} attached to the operator that launched them"
     "[{?launched_before}; {launched_before} launched before the recording]";

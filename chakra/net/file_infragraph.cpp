@@ -8,7 +8,7 @@ namespace chakra::net {
 Result<Fabric> parse_infragraph(const Spec& spec, Findings* findings) {
   CHAKRA_ASSIGN(infragraph::Graph read, infragraph::read(spec, findings));
   const auto ranks = static_cast<double>(read.ranks), devices = static_cast<double>(read.nodes.size());
-  CHAKRA_TRY(check_ways(spec, ranks, devices - ranks));
+  CHAKRA_TRY(check_ways(spec, ranks, devices > ranks ? devices - ranks : ranks));
   auto graph = std::make_shared<Graph>();
   graph->ranks = read.ranks;
   graph->names = std::move(read.nodes);

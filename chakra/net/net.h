@@ -267,7 +267,6 @@ struct RoutingOptions {
   bool hashes() const { return kind == Routing::ecmp || kind == Routing::valiant; }
 };
 inline constexpr uint32_t kMostChannels = 256;
-
 /// Parse "ecmp" or "ecmp,channels=4,seed=7". Errors: net.routing.
 Result<RoutingOptions> parse_routing(std::string_view text);
 
@@ -389,18 +388,14 @@ struct Fabric {
   std::string describe() const;
 };
 
-/// Load a network file. `findings`: net.file.unknown_key for keys without effect.
-/// Errors: net.file.key, net.file.value, net.file.link, net.graph.device, net.graph.link, net.graph.large,
-/// net.graph.unreachable, and those of load_spec.
+/// Load a network file. `findings`: net.file.unknown_key for keys without effect. Errors: net.file.key, net.file.value,
+/// net.file.link, net.graph.device, net.graph.link, net.graph.large, net.graph.unreachable, and those of load_spec.
 Result<Fabric> load_fabric(const std::string& path, Findings* findings = nullptr);
 /// Check that the network supports the routing: valiant needs a graph with switches. Errors: net.routing.
 Result<void> check_routing(const Fabric& fabric);
 Result<Fabric> parse_fabric(const Spec& spec, Findings* findings = nullptr);
-
-/// Return the network as a file: as a graph of devices and links, or as InfraGraph, with an XPU per rank and a switch
-/// per switch. Names (only of a graph), rates and latencies read back as they are. Findings: net.file.lost, for
-/// properties that the form has no place for. Errors: net.graph.large above 2^18 links; net.infragraph.direction for a
-/// link of an InfraGraph file whose way back differs.
+/// Return the network as a file: a graph of devices and links, or InfraGraph with an XPU per rank. Findings:
+/// net.file.lost. Errors: net.graph.large above 2^18 links; net.infragraph.direction for a way back that differs.
 Result<std::string> to_graph_file(const Fabric& fabric, Findings& findings);
 Result<std::string> to_infragraph_file(const Fabric& fabric, Findings& findings);
 
@@ -441,11 +436,10 @@ struct LinkTotal {
   bool operator==(const LinkTotal&) const = default;
 };
 
-/// Messages as flows that share links max-min fairly (fluid_solver.h). A flow holds all
-/// links of its path until the last byte leaves; the last byte arrives the path's latency
-/// later. A message alone costs the closed form: bytes / narrowest rate, then the latency.
-/// Cost: a start or an end is O(F H log L) for the F flows, H links each, L links in all, that share
-/// links with the flow, directly or through others; the starts and ends of one time count as one.
+/// Messages as flows that share links max-min fairly (fluid_solver.h). A flow holds all links of its path until the
+/// last byte leaves; the last byte arrives the path's latency later. A message alone costs the closed form: bytes /
+/// narrowest rate, then the latency. Cost: a start or an end is O(F H log L) for the F flows, H links each, L links in
+/// all, that share links with the flow, directly or through others; the starts and ends of one time count as one.
 class FluidNetwork {
  public:
   explicit FluidNetwork(const Fabric& fabric);  ///< the fabric must outlive it
@@ -477,12 +471,11 @@ struct PacketOptions {
   bool report_left = false;
 };
 
-/// Messages as packets, stored and forwarded. A link sends one packet after the other, in the order
-/// of arrival; each packet arrives whole, the link's latency later, before the next link sends the
-/// packet. A sender puts one packet at a time on a link and takes turns between messages. A window
-/// limits the packets of a message under way to the number that the path can hold plus one: a
-/// message alone is never held up, and queues stay short. The sender learns of each arrival at once.
-/// Cost: per packet and link one event, and one more at the sender; O(1) in all but the event queue.
+/// Messages as packets, stored and forwarded. A link sends one packet after the other, in the order of arrival; each
+/// packet arrives whole, the link's latency later, before the next link sends the packet. A sender puts one packet at a
+/// time on a link and takes turns between messages. A window limits the packets of a message under way to the number
+/// that the path can hold plus one: a message alone is never held up, and queues stay short. The sender learns of each
+/// arrival at once. Cost: per packet and link one event, and one more at the sender; O(1) in all but the event queue.
 class PacketNetwork {
  public:
   explicit PacketNetwork(const Fabric& fabric, PacketOptions options = {});  ///< the fabric must outlive it

@@ -14,6 +14,7 @@
 #include "chakra/recording/json_value.h"
 #include "chakra/recording/rank_files.h"
 #include "chakra/recording/rank_names.h"
+#include "chakra/sqlite/sqlite.h"
 
 namespace chakra::recording {
 namespace {
@@ -48,6 +49,10 @@ Result<void> sniff_contents(Sniffed& file, bool all) {
   CHAKRA_ASSIGN(const std::string_view head, source.peek(filetype::kHead));
   file.known = kind_if_no_recording(head);
   if (file.known) return {};
+  if (head.starts_with(sqlite::kMagic)) {
+    file.kind = FileKind::device;
+    return {};
+  }
   JsonStream stream(std::move(source), {"nodes", "traceEvents"});
   stream.be_patient();  // the later reader of the file reports damage, or passes over it
   simdjson::ondemand::parser parser;
@@ -257,7 +262,8 @@ Result<void> sniff_folders(const std::vector<std::string>& folders, std::vector<
   std::vector<std::string> others = std::move(found.hidden);
   for (const FoundFile& at : found.files) {
     Sniffed file;
-    if (contains(std::filesystem::path(at.path).filename().string(), ".json")) {
+    const std::string name = std::filesystem::path(at.path).filename().string();
+    if (contains(name, ".json") || name.ends_with(".sqlite")) {
       CHAKRA_ASSIGN(file, sniff(at.path));
       look_at_folders(file, at.below);
     }

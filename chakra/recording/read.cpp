@@ -5,6 +5,7 @@
 
 #include "chakra/json/json.h"
 #include "chakra/recording/kineto.h"
+#include "chakra/recording/nsys.h"
 #include "chakra/recording/recording.h"
 
 namespace chakra::recording {
@@ -137,6 +138,13 @@ Result<void> refuse_two_ranks(const Profile& p, const StringPool& strings) {
 }
 
 Result<void> read_profile(Recording& r, ByteSource source, StringPool& strings, Arena& texts, const ReadOptions& o) {
+  CHAKRA_ASSIGN(const std::string_view head, source.peek(sqlite::kMagic.size()));
+  if (head == sqlite::kMagic) {  // SQLite reads the file itself
+    CHAKRA_ASSIGN(const sqlite::Database database, sqlite::Database::open(source.file()));
+    CHAKRA_ASSIGN(r.profile, read_nsys(database, strings, r.findings));
+    report_times(r, strings);
+    return {};
+  }
   Salvage salvage;
   CHAKRA_ASSIGN(r.profile, name_salvage(read_kineto(std::move(source), strings, texts, o.shapes_wanted,
                                                     o.salvage ? &salvage : nullptr)));
