@@ -135,10 +135,11 @@ void note_too_fast(const ShapeTable::Rows& rows, bool device_known, int64_t rank
                                     "roofline (up to {}) are too high",
                                     fewer, show_percent(most_fewer))});
   if (above > 0)
-    findings.push_back({"analyze.shapes.above", Severity::note, rank, -1,
-                        fmt::format("{} rows of 'shapes' are above the roofline (up to {}): their kernels do less than "
-                                    "is counted, run in a faster element type, or find data in a cache",
-                                    above, show_percent(most_above))});
+    findings.push_back(
+        {"analyze.shapes.above", Severity::note, rank, -1,
+         fmt::format("{} rows of 'shapes' are above the roofline (up to {}): their kernels do less than "
+                     "is counted, run in a faster element type or at a higher clock, or find data in a cache",
+                     above, show_percent(most_above))});
 }
 
 }  // namespace
