@@ -455,7 +455,8 @@ struct WhatIfOptions {
   /// Remove the link between A and B, in both directions. Messages take the shortest remaining routes, without a delay
   /// for rerouting.
   std::vector<std::string> fail_link = {};
-  /// Allow or forbid communication during computation of a rank. off: computation that starts before all members arrive
+  /// Allow or forbid communication during computation of a rank. A generated job is regenerated with that value of gen
+  /// step --overlap, which is for collectives. In other jobs, off: computation that starts before all members arrive
   /// finishes before the transfer; other computation starts after the transfer. on: nodes that follow communication
   /// only by the order of a stream or thread do not wait for its result; the predicted time is a lower bound.
   std::vector<std::string> overlap = {};

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -30,7 +32,18 @@ struct ShapeSums {
   Picoseconds with_work = 0;  ///< of that: of what says its work
   work::WorkSum work;
   double compute_s = 0, memory_s = 0;  ///< at the device's peaks
+  bool fewer = false;                  ///< an algorithm with fewer FLOPs than the formula counts
+  double part() const { return std::max(compute_s, memory_s) / (static_cast<double>(with_work) / kPsPerSecond); }
 };
+
+/// Convolutions by Winograd's algorithm or by Fourier transforms multiply less than the formula for their shapes
+/// counts.
+bool does_fewer(std::string_view kernel) {
+  constexpr std::array<std::string_view, 2> kInNames{"winograd", "fft2d"};
+  std::string name(kernel);
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::any_of(kInNames.begin(), kInNames.end(), [&](auto in) { return name.find(in) != std::string::npos; });
+}
 
 class ShapeTable {
  public:
@@ -47,6 +60,7 @@ class ShapeTable {
       sums.count += !counted[op];
       counted[op] = 1;
       ++sums.operations;
+      sums.fewer = sums.fewer || does_fewer(t_.name_of(operation.node));
       add(sums, operation.node, operation.time());
     }
     for (const NodeId n : t_.nodes()) {  // computation of the host itself
@@ -95,14 +109,42 @@ class ShapeTable {
 std::pair<std::string, std::string> bound_of_row(const ShapeSums& sums, bool device_known) {
   if (sums.with_work <= 0) return {"unknown work", ""};
   if (!device_known) return {"unknown device", ""};
-  const double least = std::max(sums.compute_s, sums.memory_s);
-  const double part = least / (static_cast<double>(sums.with_work) / kPsPerSecond);
-  return {sums.compute_s > sums.memory_s ? "compute" : "memory", show_percent(part)};
+  const std::string bound = sums.compute_s > sums.memory_s ? "compute" : "memory";
+  return {bound + (sums.fewer ? " as counted" : ""), show_percent(sums.part())};
+}
+
+// `analyze.shapes.counted` (finding): convolutions by Winograd's algorithm or by Fourier transforms, by the names of
+// their kernels, do fewer FLOPs than the formula for their shapes counts: their FLOP/s and share of the roofline are
+// too high. `analyze.shapes.above` (finding): other operators are faster than the roofline: their kernels do less than
+// is counted, or run in a faster element type.
+void note_too_fast(const ShapeTable::Rows& rows, bool device_known, int64_t rank, Findings& findings) {
+  int64_t fewer = 0, above = 0;
+  double most_fewer = 0, most_above = 0;
+  for (const auto& [key, sums] : rows) {
+    if (sums.with_work <= 0) continue;
+    const double part = device_known ? sums.part() : 0;
+    fewer += sums.fewer;
+    if (sums.fewer) most_fewer = std::max(most_fewer, part);
+    above += !sums.fewer && part > 1;
+    if (!sums.fewer) most_above = std::max(most_above, part);
+  }
+  if (fewer > 0)
+    findings.push_back({"analyze.shapes.counted", Severity::note, rank, -1,
+                        fmt::format("{} rows of 'shapes' are convolutions by Winograd's algorithm or by Fourier "
+                                    "transforms, which do fewer FLOPs than are counted; their FLOP/s and shares of the "
+                                    "roofline (up to {}) are too high",
+                                    fewer, show_percent(most_fewer))});
+  if (above > 0)
+    findings.push_back(
+        {"analyze.shapes.above", Severity::note, rank, -1,
+         fmt::format("{} rows of 'shapes' are above the roofline (up to {}): their kernels do less than "
+                     "is counted, run in a faster element type or at a higher clock, or find data in a cache",
+                     above, show_percent(most_above))});
 }
 
 }  // namespace
 
-Result<std::vector<NamedTable>> shapes(const Job& job, Findings&) {
+Result<std::vector<NamedTable>> shapes(const Job& job, Findings& findings) {
   Table table{"Operators by the shapes of their arguments",
               {{"rank", Kind::id, "rank", "the rank"},
                {"operator", Kind::text, "operator", "name of the operator"},
@@ -114,7 +156,9 @@ Result<std::vector<NamedTable>> shapes(const Job& job, Findings&) {
                {"FLOP/s", Kind::count, "flop_s", "FLOP/s, over the time of nodes with known work", Missing::unknown},
                {"bytes/s", Kind::rate_bytes_per_s, "bytes_s", "bytes/s, over the time of nodes with known work",
                 Missing::unknown},
-               {"bound", Kind::text, "bound", "compute or memory, whichever needs longer at the device's peaks"},
+               {"bound", Kind::text, "bound",
+                "compute or memory, whichever needs longer at the device's peaks; as counted: the kernels do fewer "
+                "FLOPs than are counted"},
                {"of the roofline", Kind::text, "of_the_roofline", "that time by the measured one"}},
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
@@ -122,6 +166,7 @@ Result<std::vector<NamedTable>> shapes(const Job& job, Findings&) {
     const DeviceWork& work = device_work(job, r);
     ShapeTable maker(t, job.schedules[r], work);
     const ShapeTable::Rows rows = maker.run();
+    note_too_fast(rows, maker.device().has_value(), t.rank, findings);
     std::vector<ShapeTable::Rows::const_iterator> order;
     for (auto at = rows.begin(); at != rows.end(); ++at) order.push_back(at);
     std::stable_sort(order.begin(), order.end(), [](auto a, auto b) { return a->second.time > b->second.time; });

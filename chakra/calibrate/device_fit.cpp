@@ -32,7 +32,7 @@ constexpr double kCovered = 0.77;   ///< of kept-out shapes, that are off by no 
 /// The same of values that were not measured. It is more, since all shapes of a value are off together.
 constexpr double kCoveredOfValues = 0.8;
 constexpr uint64_t kFolds = 8;        ///< each fold is held out in turn: nearly as many shapes stay as the table has
-constexpr double kLeastSpread = 0.4;  ///< over the median: shapes that happen to be on their plane
+constexpr double kLeastSpread = 0.6;  ///< over the median: shapes that happen to be on their plane
 constexpr size_t kMostTried = 500, kMostKeptOut = 100;
 
 /// The inverse of a symmetric, positive definite matrix, by elimination.

@@ -351,51 +351,6 @@ TEST(Measured, RecurrentLayersOfAnH100) {
   expect_judged("aic_gdn_h100.csv.gz", "", {{"gated_delta bf16", 0.24}});
 }
 
-/// Hold out a third that no judgement saw. Return the share of the third that is off by no more than stated, and the
-/// median of the stated errors over the median of the errors.
-std::pair<double, double> stated_on_a_third(const device::Device& device, const KernelData& data) {
-  KernelData rest{&device, data.name, data.type, {}}, third = rest;
-  Prng random(7);
-  for (const device::MeasuredKernel& m : data.measured) (random.chance(1.0 / 3) ? third : rest).measured.push_back(m);
-  KernelTable table = make_table(rest);
-  table.error = judge_kernel(rest).error;
-  std::vector<double> stated, offs;
-  double covered = 0;
-  for (const device::MeasuredKernel& m : third.measured) {
-    const KernelTable::Prediction predicted = table.predict(m.sizes);
-    stated.push_back(table.error_of(predicted));
-    offs.push_back(std::expm1(std::abs(std::log(predicted.seconds / m.seconds))));
-    covered += offs.back() <= stated.back();
-  }
-  const auto middle = [](std::vector<double>& values) {
-    const auto at = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), at, values.end());
-    return *at;
-  };
-  return {covered / static_cast<double>(stated.size()), middle(stated) / middle(offs)};
-}
-
-// What a table states of a shape is neither too small nor of no use: 75 to 95 % of shapes are within it, and its median
-// is about twice that of what shapes are off by.
-TEST(Measured, StatedErrorsCoverWhatIsKeptOut) {
-  CHAKRA_NEEDS_DATA();
-  for (const char* file : {"aic_attention_ctx_a100", "aic_attention_gen_a100", "aic_mla_gen_h100", "aic_gdn_h100"}) {
-    MeasuredRows rows;
-    ASSERT_TRUE(read_measured_kernels(measured(std::string(file) + ".csv.gz"), rows));
-    for (auto& [name, kernels] : rows.kernels)
-      for (auto& [key, times] : kernels) {
-        const device::Device device = device::device(*device::find(name));
-        const KernelData data{&device, key.first, key.second, medians(times)};
-        if (data.measured.size() < 500) continue;
-        const auto [covered, times_error] = stated_on_a_third(device, data);
-        std::cout << file << " " << key.first << ": covered " << covered << ", medians " << times_error << "\n";
-        EXPECT_GE(covered, 0.75) << file << key.first;
-        EXPECT_LE(covered, 0.95) << file << key.first;
-        EXPECT_LE(times_error, 2.3) << file << key.first;
-      }
-  }
-}
-
 /// The lines of a table for which `keep` is true, and its first.
 template <class Keep>
 std::string lines_of(const std::string& text, const Keep& keep) {

@@ -66,6 +66,51 @@ Sizes octaves(const Sizes& sizes, size_t n) {
   return at;
 }
 
+/// A measured shape near a place.
+struct Point {
+  Sizes at{};
+  double rest = 0, square = 0;  ///< ln(measured / base); the square of the distance to the place
+};
+
+struct Plane {
+  Sizes mean{}, slope{};
+  double mean_rest = 0;
+  double at(const Sizes& there, size_t n) const {
+    double rest = mean_rest;
+    for (size_t i = 0; i < n; ++i) rest += slope[i] * (there[i] - mean[i]);
+    return rest;
+  }
+};
+
+/// A plane through points, near ones counting more. Requires: at most KernelTable::kNeighbours.
+Plane fit_plane(std::span<const Point> points, size_t n) {
+  constexpr double kHere = 1e-6;  // keeps the weight of a measured shape finite, and a million times that of others
+  Plane plane;
+  double weights = 0;
+  std::array<double, KernelTable::kNeighbours> weight{};
+  for (size_t p = 0; p < points.size(); ++p) {
+    weight[p] = 1 / (std::pow(points[p].square, 1.5) + kHere);
+    weights += weight[p];
+    plane.mean_rest += weight[p] * points[p].rest;
+    for (size_t i = 0; i < n; ++i) plane.mean[i] += weight[p] * points[p].at[i];
+  }
+  for (double& value : plane.mean) value /= weights;
+  plane.mean_rest /= weights;
+  Equations rows{};
+  for (size_t p = 0; p < points.size(); ++p) {
+    for (size_t i = 0; i < n; ++i) {
+      const double from_mean = weight[p] / weights * (points[p].at[i] - plane.mean[i]);
+      for (size_t j = 0; j < n; ++j) rows[i][j] += from_mean * (points[p].at[j] - plane.mean[j]);
+      rows[i][kMostSizes] += from_mean * (points[p].rest - plane.mean_rest);
+    }
+  }
+  double square = 0;
+  for (size_t i = 0; i < n; ++i) square += rows[i][i];
+  for (size_t i = 0; i < n; ++i) rows[i][i] += KernelTable::kFlattening * square / static_cast<double>(n) + 1e-12;
+  plane.slope = solve(rows, n);
+  return plane;
+}
+
 }  // namespace
 
 RooflineParts roofline_parts(const Device& device, const KernelKind& kind, trace::DType type, const Sizes& sizes) {
@@ -201,57 +246,30 @@ const KernelTable::Index& KernelTable::index() const {
   return measured_->index;
 }
 
+/// The planes through the nearest shapes, and what they tell of the error between shapes.
 KernelTable::Interpolated KernelTable::interpolate(const Index& index, const Sizes& at, const Nearest& nearest) const {
-  constexpr double kHere = 1e-6;  // keeps the weight of a measured shape finite, and a million times that of others
-  const size_t n = size_;
-  struct Point {
-    Sizes at{};
-    double rest = 0;  // ln(measured / base)
-  };
-  std::array<Point, kNeighbours> points;
-  Sizes mean{};
-  double mean_rest = 0, weights = 0;
-  std::array<double, kNeighbours> weight{};
+  std::array<Point, kNeighbours> all;
   for (size_t p = 0; p < nearest.size(); ++p) {
     const uint32_t row = nearest[p].second;
     const double base = base_.seconds(sizes_of(row));
     CHAKRA_ASSERT(base > 0);
-    Point& point = points[p];
-    std::copy_n(&index.at[row * n], n, point.at.begin());
-    point.rest = std::log(this->row(row).back() / base);
-    weight[p] = 1 / (std::pow(nearest[p].first, 1.5) + kHere);
-    weights += weight[p];
-    mean_rest += weight[p] * point.rest;
-    for (size_t i = 0; i < n; ++i) mean[i] += weight[p] * point.at[i];
+    std::copy_n(&index.at[row * size_], size_, all[p].at.begin());
+    all[p].rest = std::log(this->row(row).back() / base);
+    all[p].square = nearest[p].first;
   }
-  for (double& value : mean) value /= weights;
-  mean_rest /= weights;
-  Equations rows{};
-  for (size_t p = 0; p < nearest.size(); ++p) {
-    const Point& point = points[p];
-    for (size_t i = 0; i < n; ++i) {
-      const double from_mean = weight[p] / weights * (point.at[i] - mean[i]);
-      for (size_t j = 0; j < n; ++j) rows[i][j] += from_mean * (point.at[j] - mean[j]);
-      rows[i][kMostSizes] += from_mean * (point.rest - mean_rest);
-    }
-  }
-  double square = 0;
-  for (size_t i = 0; i < n; ++i) square += rows[i][i];
-  for (size_t i = 0; i < n; ++i) rows[i][i] += kFlattening * square / static_cast<double>(n) + 1e-12;
-  const Sizes slope = solve(rows, n);
-  const auto plane = [&](const Sizes& there) {
-    double rest = mean_rest;
-    for (size_t i = 0; i < n; ++i) rest += slope[i] * (there[i] - mean[i]);
-    return rest;
-  };
+  const std::span<const Point> points(all.data(), nearest.size());
+  const std::span<const Point> close = points.first(std::min(kClosest, points.size()));
+  const double rest = fit_plane(points, size_).at(at, size_);
+  const Plane plane = fit_plane(close, size_);
   constexpr double kBeside = 0.01;  // a shape a tenth of an octave away, or nearer, lets its own plane pass through it
   double offs = 0, nearness = 0;
-  for (size_t p = 0; p < nearest.size(); ++p) {
-    const double near = 1 / (nearest[p].first + kBeside);
-    offs += near * std::abs(points[p].rest - plane(points[p].at));
+  for (const Point& point : close) {
+    const double near = 1 / (point.square + kBeside);
+    offs += near * std::abs(point.rest - plane.at(point.at, size_));
     nearness += near;
   }
-  return {plane(at), offs / nearness};
+  constexpr double kStep = 0.3;  // of the step from the nearest shape; 0.2 to 0.5 are as good
+  return {rest, offs / nearness + std::abs(rest - plane.at(at, size_)) + kStep * std::abs(rest - points.front().rest)};
 }
 
 bool KernelTable::is_whole(size_t size, double value) const {

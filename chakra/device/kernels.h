@@ -110,11 +110,14 @@ class KernelTable {
     bool unaligned = false;
     bool apart = false;   ///< extrapolated, but each size was measured or is in no gap
     bool beyond = false;  ///< extrapolated: a size is outside of the measured ones
-    double spread = 0;    ///< of the surrounding measured shapes about their plane: mean absolute value of logarithms
+    /// Of logarithms of times: how far the kClosest shapes are off their plane in the mean, the difference
+    /// of the planes of kClosest and kNeighbours shapes here, and 0.3 of the step from the nearest shape.
+    double spread = 0;
   };
   static constexpr double kFar = 0.5;         ///< octaves: the root of the sum of squares over the sizes
   static constexpr double kGap = 0.4;         ///< octaves between neighbouring values of a size
   static constexpr size_t kNeighbours = 20;   ///< for the interpolation of a time
+  static constexpr size_t kClosest = 8;       ///< of these, for the error of the time
   static constexpr double kFlattening = 0.3;  ///< ridge, as a share of the neighbours' mean square distance
   /// Predict a time. Cost: O(measured shapes); in tables by ascending sizes only those with a first size nearby. The
   /// first prediction also makes the index, since a job may not use all tables of a file. Threads may share a table.

@@ -37,12 +37,17 @@ StageNodes::StageNodes(const StepOptions& options, std::string_view prefix) : o_
 
 void StageNodes::describe(const Plan& plan, int64_t stage) {
   trace::Trace& t = b_.trace;
-  described_ = true;
   t.metadata.push_back({intern("schedule"), plan.schedule->name});
   t.metadata.push_back({intern("stages"), plan.pipeline.stages});
   t.metadata.push_back({intern("stage"), stage});
   t.metadata.push_back({intern("chunks"), plan.pipeline.chunks});
   describe_layout(plan.layout, t);
+  describe_rates();
+}
+
+void StageNodes::describe_rates() {
+  trace::Trace& t = b_.trace;
+  described_ = true;
   t.metadata.push_back({intern("flop_per_s"), flop_per_s(false)});
   t.metadata.push_back({intern("fp8_flop_per_s"), flop_per_s(true)});
   t.metadata.push_back({intern("memory_bytes_per_s"), o_.memory_bytes_per_s});

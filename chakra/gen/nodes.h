@@ -83,6 +83,8 @@ class StageNodes {
   void begin_update() { next_pass_ = {kUpdate, -1, 0}; }
   /// Add the place in the pipeline, the mesh, and the assumed rates of the device to the metadata.
   void describe(const Plan& plan, int64_t stage);
+  /// Add these rates alone, and to each following computation the bytes of weight matrices.
+  void describe_rates();
 
   trace::NodeId computed() const { return computed_; }  ///< the last computation
   /// Add work of the host of that length after the last computation

@@ -30,6 +30,7 @@ class ServeStage {
       : p_(plan), side_(plan.sides[side]), stage_(stage), links_(links), n_(plan.rates, side_.prefix) {}
 
   Result<StageTrace> build() {
+    n_.describe_rates();
     if (p_.separate() && !prefills()) receive_cache();
     for (size_t i = 0; i < side_.passes.size(); ++i) {
       CHAKRA_TRY(keep_going());

@@ -70,16 +70,16 @@ Result<void> change_network(const WhatIfOptions& o, sim::SimInput& input, WhatIf
   return {};
 }
 
-// `whatif.network.small` (1): the change adds ranks, and the network has no place for them
+// `whatif.network.small` (1): the network has no place for a rank of the changed job
 Result<void> check_places(const WhatIfOptions& o, const sim::SimInput& input) {
+  const std::string& network = o.network.empty() ? o.from_network : o.network;
   const int64_t last = input.job.ranks.empty() ? -1 : input.job.ranks.back().rank;
-  if (!o.network.empty() || o.from_network.empty() || last < input.fabric.size()) return {};
-  return fail(
-      Code::bad_input, "whatif.network.small",
-      fmt::format("the changed job has a rank {}, but the network has {} ranks; --network FILE sets the network of the "
-                  "changed job",
-                  last, input.fabric.size()),
-      {o.from_network});
+  if (network.empty() || last < input.fabric.size()) return {};
+  return fail(Code::bad_input, "whatif.network.small",
+              fmt::format("the changed job has a rank {}, but the network has {} ranks; {}", last, input.fabric.size(),
+                          o.network.empty() ? "--network FILE sets the network of the changed job"
+                                            : "enlarge the network (npus_count)"),
+              {network});
 }
 
 /// Returns how times came to another device.

@@ -64,6 +64,8 @@ struct Samples {
   std::vector<int64_t> launch, copy_launch, graph_launch, gap, graph_gap;
 };
 
+// `pytorch.constants.early` (finding): operations of a device begin before their launching calls return, within the
+// rounding of the recording's times: the launch latency is negative, and the launch is moved into the call.
 void settle(Linking& l, LinkingReport::Constants& row, Samples& samples) {
   if (samples.launch.size() < kFewestSamples)
     samples.launch.insert(samples.launch.end(), samples.copy_launch.begin(), samples.copy_launch.end());
@@ -84,6 +86,11 @@ void settle(Linking& l, LinkingReport::Constants& row, Samples& samples) {
                          row.device, list.size(), what, kFewestSamples, fallback));
   };
   pick(samples.launch, kDefaultLaunchNs, row.used_launch, "launch latency", row.launch_ns, row.launch_samples);
+  if (row.used_launch && row.launch_ns < 0)
+    l.find("pytorch.constants.early", Severity::note,
+           fmt::format("device {}: operations begin {} before their launching call returns (mean of {}); their launch "
+                       "is moved into the call by that time",
+                       row.device, show_time(-row.launch_ns * kPsPerNs), row.launch_samples));
   pick(samples.graph_launch, kDefaultGraphLaunchNs, row.used_graph, "graph-launch latency", row.graph_launch_ns,
        row.graph_samples);
   pick(samples.gap, kVendors[l.profile().vendor].dispatch_gap_ns, row.used_gap, "dispatch gap", row.dispatch_gap_ns,

@@ -37,6 +37,7 @@ constexpr ChangeRow kChangeRows[] = {
     {"fail-link", "A-B", "Remove the link between A and B, in both directions",
      "Messages take the shortest remaining routes, without a delay for rerouting.", change_fail_link},
     {"overlap", "on|off", "Allow or forbid communication during computation of a rank",
+     "A generated job is regenerated with that value of gen step --overlap, which is for collectives. In other jobs, "
      "off: computation that starts before all members arrive finishes before the transfer; other computation starts "
      "after the transfer. on: nodes that follow communication only by the order of a stream or thread do not wait for "
      "its result; the predicted time is a lower bound.",

@@ -61,9 +61,8 @@ Result<trace::TraceSet> generate(const gen::StepOptions& options, const Trace& l
   return trace::expand(classes);
 }
 
-/// The step with another number along an axis. Errors: whatif.mesh.recipe, and those of gen::step.
-Result<Reached> make_again(std::string_view option, int64_t gen::StepOptions::*axis, int64_t wanted,
-                           sim::SimInput& input) {
+/// The step with other options. Errors: whatif.mesh.recipe, whatif.rule.nothing, and those of gen::step.
+Result<Reached> make_again(std::string_view option, const ChangeOptions& change, sim::SimInput& input) {
   if (input.job.ranks.empty()) return refuse(option, "this job has no ranks");
   std::optional<gen::StepOptions> options = gen::recipe_of(input.job.ranks.front());
   if (!options) return refuse(option, "the metadata of this job has no recipe");
@@ -76,7 +75,7 @@ Result<Reached> make_again(std::string_view option, int64_t gen::StepOptions::*a
   if (!as_generated)
     return refuse(option, "this job differs from the generated job; it was edited, or moved to another device");
   reached.findings.clear();  // of the job that there is; its generator told them
-  (*options).*axis = wanted;
+  change(*options);
   CHAKRA_ASSIGN(input.job, generate(*options, before.ranks.front(), reached.findings));
   for (const Trace& t : before.ranks) {
     reached.nodes += static_cast<int64_t>(t.size());
@@ -96,14 +95,15 @@ Result<Reached> change_mesh(std::string_view option, int64_t gen::StepOptions::*
   const auto options = input.job.ranks.empty() ? std::nullopt : gen::recipe_of(input.job.ranks.front());
   if (options && (*options).*axis == wanted)
     return reached_something({}, option, value, fmt::format("the job already has {} {}", option, wanted));
-  return make_again(option, axis, wanted, input);
+  return make_again(
+      option, [&](gen::StepOptions& of) { of.*axis = wanted; }, input);
 }
 
 }  // namespace
 
-std::optional<Result<Reached>> change_generated(std::string_view option, int64_t gen::StepOptions::*axis,
-                                                int64_t wanted, sim::SimInput& input) {
-  Result<Reached> reached = make_again(option, axis, wanted, input);
+std::optional<Result<Reached>> change_generated(std::string_view option, const ChangeOptions& change,
+                                                sim::SimInput& input) {
+  Result<Reached> reached = make_again(option, change, input);
   if (!reached && reached.error().tag == "whatif.mesh.recipe") return std::nullopt;
   return reached;
 }

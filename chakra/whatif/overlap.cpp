@@ -193,9 +193,16 @@ Reached release(Trace& t, const sim::NodeTimes& times) {
 Result<Reached> change_overlap(std::string_view value, sim::SimInput& input) {
   if (value != "on" && value != "off")
     return fail(Code::usage, "whatif.rule.form", fmt::format("--overlap is on or off, not {}", quote(value)));
+  const bool on = value == "on";
+  if (const auto options = input.job.ranks.empty() ? std::nullopt : gen::recipe_of(input.job.ranks.front());
+      options && !input.transfers) {
+    if (options->overlap == on)
+      return reached_something({}, "overlap", value, fmt::format("the job was generated with --overlap {}", on));
+    const auto change = [on](gen::StepOptions& of) { of.overlap = on; };
+    if (std::optional<Result<Reached>> made = change_generated("overlap", change, input)) return std::move(*made);
+  }
   CHAKRA_ASSIGN(const Ran ran, Ran::of(input));
-  if (value == "off")
-    return reached_something(separate(input, ran), "overlap", value, "no rank both computes and communicates");
+  if (!on) return reached_something(separate(input, ran), "overlap", value, "no rank both computes and communicates");
   Reached all;
   for (size_t r = 0; r < input.job.ranks.size(); ++r) {
     const Reached reached = release(input.job.ranks[r], ran.of(r));

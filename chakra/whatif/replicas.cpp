@@ -288,7 +288,8 @@ Result<Reached> change_dp(std::string_view value, sim::SimInput& input) {
   CHAKRA_ASSIGN(const std::optional<gen::Layout> layout, common_layout(input.job));
   if (layout && !input.transfers) {
     if (pattern.empty()) {
-      auto made = change_generated("dp", &gen::StepOptions::dp, wanted, input);
+      auto made = change_generated(
+          "dp", [wanted](gen::StepOptions& options) { options.dp = wanted; }, input);
       return made ? *std::move(made) : change_layout(*layout, wanted, input);
     }
     return fail(Code::bad_input, "whatif.dp.groups",

@@ -1,6 +1,8 @@
 // The rules of kChanges, and shared helpers for their values. Inside whatif.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,9 +28,11 @@ Result<Reached> reached_something(Reached reached, std::string_view option, std:
 Result<Reached> change_scale(std::string_view value, sim::SimInput& input);
 Result<Reached> change_scale_node(std::string_view value, sim::SimInput& input);
 Result<Reached> change_remove(std::string_view value, sim::SimInput& input);
-/// Generate the job with another number along an axis; nullopt if the job is not as it was generated.
-std::optional<Result<Reached>> change_generated(std::string_view option, int64_t gen::StepOptions::*axis,
-                                                int64_t wanted, sim::SimInput& input);
+/// A change of the options that generated a job.
+using ChangeOptions = std::function<void(gen::StepOptions&)>;
+/// Generate the job with other options; nullopt if the job is not as it was generated.
+std::optional<Result<Reached>> change_generated(std::string_view option, const ChangeOptions& change,
+                                                sim::SimInput& input);
 
 Result<Reached> change_tp(std::string_view value, sim::SimInput& input);
 Result<Reached> change_pp(std::string_view value, sim::SimInput& input);
