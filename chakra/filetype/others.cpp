@@ -187,19 +187,13 @@ constexpr Row kRows[] = {
     other("pickle", "a Python pickle", is_pickle, kRecord),
     other("old-pickle", "a Python pickle of protocol 0 or 1", is_old_pickle, "write it with protocol 2 or later"),
     other("nccl-profile", "an NCCL profiler trace (JSON)", is_nccl_profile, kRecord),
-<<<<<<< HEAD
     other("xla-chrome", "a Chrome trace of JAX, XLA or TensorFlow", is_xla_chrome_trace, kLinkXla),
     other("xplane", "a profile of JAX, XLA or TensorFlow (XPlane)", is_xplane, kLinkXla),
-    other("nsys-sqlite", "an export of Nsight Systems (SQLite)", is_nsys_sqlite, kRecord),
-=======
-    other("xla-chrome", "a Chrome trace of JAX, XLA or TensorFlow", is_xla_chrome_trace, kRecord),
-    other("xplane", "a profile of JAX, XLA or TensorFlow (XPlane)", is_xplane, kRecord),
     {.name = "nsys-sqlite",
      .group = Group::recording,
      .matches = is_nsys_sqlite,
      .title = "an export of Nsight Systems (SQLite)",
      .advice = "'chakra link' makes a trace of it"},
->>>>>>> infra
     other("sqlite", "an SQLite database", is_sqlite),
     other("goal", "a GOAL schedule (LogGOPSim, ATLAHS)", is_goal),
     other("tit", "a time-independent trace of SMPI (SimGrid)", is_tit),

@@ -13,7 +13,7 @@ using trace::Trace;
 
 namespace {
 
-constexpr int64_t kMostRanksSaid = 1 << 15, kMostRanks = 1 << 18;  ///< by the file alone; if they are asked for
+constexpr int64_t kMostRanksInFile = 1 << 15, kMostMeshRanks = 1 << 18;  ///< by the file alone; if they are asked for
 
 Failure refuse(const Program& program, std::string tag, std::string text) {
   return fail(Code::bad_input, std::move(tag), std::move(text), {program.file});
@@ -81,10 +81,10 @@ Result<void> check_mesh(const Program& p) {
                   fmt::format("the program has version {}; this release reads version 1", p.version));
   int64_t ranks = 1;
   for (const MeshDim& dim : p.mesh)
-    if (dim.size < 1 || dim.size > kMostRanksSaid || (ranks *= dim.size) > kMostRanksSaid)
+    if (dim.size < 1 || dim.size > kMostRanksInFile || (ranks *= dim.size) > kMostRanksInFile)
       return refuse(p, "foreign.large",
                     fmt::format("the mesh has a size below 1 or more than {} ranks; export fewer, and give --num-npus",
-                                kMostRanksSaid));
+                                kMostRanksInFile));
     else if (dim.name.empty()) return refuse(p, "foreign.torch.mesh", "a dimension of the mesh has no name");
   for (size_t d = 0; d < p.mesh.size(); ++d)
     for (size_t e = 0; e < d; ++e)
@@ -156,8 +156,8 @@ Result<std::vector<int64_t>> sizes_wanted(const Program& p, const Options& optio
   }
   int64_t ranks = 1;
   for (const int64_t size : sizes)
-    if (size < 1 || size > kMostRanks || (ranks *= size) > kMostRanks)
-      return fail(Code::usage, "foreign.large", fmt::format("at most {} ranks are possible", kMostRanks), {p.file});
+    if (size < 1 || size > kMostMeshRanks || (ranks *= size) > kMostMeshRanks)
+      return fail(Code::usage, "foreign.large", fmt::format("at most {} ranks are possible", kMostMeshRanks), {p.file});
   if (options.num_npus > 0 && ranks != options.num_npus)
     return refuse_ranks(p, fmt::format("--num-npus gives {} ranks, but --dims gives {}", options.num_npus, ranks));
   return sizes;

@@ -25,13 +25,15 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
 
+constexpr size_t kMostGroups = 256;  ///< of one rank
+
 /// Functional collectives. The bytes of each are those of its first argument.
-struct CollectiveRow {
+struct FunctionalRow {
   std::string_view names;  ///< without the library, separated by spaces
   CommType type;
   bool keeps_shape;  ///< the result has the shape of the argument, for any number of members
 };
-constexpr CollectiveRow kCollectives[] = {
+constexpr FunctionalRow kCollectives[] = {
     {"all_reduce all_reduce_ all_reduce_coalesced all_reduce_coalesced_", CommType::all_reduce, true},
     {"all_gather_into_tensor all_gather_into_tensor_out all_gather_into_tensor_coalesced", CommType::all_gather, false},
     {"reduce_scatter_tensor reduce_scatter_tensor_coalesced", CommType::reduce_scatter, false},
@@ -47,9 +49,9 @@ std::string_view functional(std::string_view op) {
     if (op.starts_with(library)) return op.substr(library.size());
   return {};
 }
-const CollectiveRow* find_collective(std::string_view op) {
+const FunctionalRow* find_collective(std::string_view op) {
   const std::string_view name = functional(op);
-  for (const CollectiveRow& row : kCollectives)
+  for (const FunctionalRow& row : kCollectives)
     for (std::string_view left = row.names; !left.empty() && !name.empty();) {
       const size_t end = std::min(left.find(' '), left.size());
       if (left.substr(0, end) == name) return &row;
@@ -244,7 +246,7 @@ class ProgramReader {
     };
     if (!parse(node.io.inputs, arguments.inputs) || !parse(node.io.outputs, arguments.outputs))
       return bad("foreign.torch.shape", fmt::format("{} has a tensor of an impossible shape", node.op));
-    const CollectiveRow* const row = find_collective(node.op);
+    const FunctionalRow* const row = find_collective(node.op);
     if (row) return add_collective(node, *row, arguments);
     if (!node.group.empty() || communicates(node.op))
       return bad("foreign.torch.collective", fmt::format("{} communicates, but is not known", node.op));
@@ -313,7 +315,7 @@ class ProgramReader {
       builder_.attr({t.strings.intern("kernel"), std::string_view(fmt::format("gemm:{},{},{}", m, n, k))});
   }
 
-  Result<void> add_collective(const FileNode& node, const CollectiveRow& row, const work::Arguments& arguments) {
+  Result<void> add_collective(const FileNode& node, const FunctionalRow& row, const work::Arguments& arguments) {
     work::Count bytes = 0;
     std::string_view dtype;
     for (const work::TensorShape& tensor : arguments.list(0)) {
@@ -331,7 +333,10 @@ class ProgramReader {
     Trace& t = builder_.trace;
     const StringId group = t.strings.intern(node.group);
     auto use = std::find_if(program.uses.begin(), program.uses.end(), [&](const auto& u) { return u.name == group; });
-    if (use == program.uses.end()) use = program.uses.insert(use, {group, kNoNode, 0, ""});
+    if (use == program.uses.end()) {
+      if (program.uses.size() == kMostGroups) return bad("foreign.large", "collectives have too many groups");
+      use = program.uses.insert(use, {group, kNoNode, 0, ""});
+    }
     const NodeId added = add_node(node, NodeType::coll, 1 + (use - program.uses.begin()));
     add_edge(last_compute_, EdgeKind::event);
     add_edge(use->last, EdgeKind::stream);

@@ -25,11 +25,12 @@ struct Sample {
     {"name": "3", "ranks": [0, 1], "exact": true, "dims": ["tp"]}])";
   std::string parameters = R"([{"name": "w", "shape": [64, 32], "dtype": "bfloat16", "placements": {"tp": "Shard"}}])";
   std::string nodes = R"({"id": 0, "name": "t", "op": "aten::t", "phase": "forward", "view": true},
-{"id": 1, "name": "mm", "op": "aten::mm", "phase": "forward", "module": "mlp.up", "inputs": {"shapes": [[8, 64], [64, 32]],
- "types": ["bfloat16", "bfloat16"], "strides": [[64, 1], [1, 64]], "values": ["", ""]},
+{"id": 1, "name": "mm", "op": "aten::mm", "phase": "forward", "module": "mlp.up", "inputs":
+ {"shapes": [[8, 64], [64, 32]], "types": ["bfloat16", "bfloat16"], "strides": [[64, 1], [1, 64]], "values": ["", ""]},
  "outputs": {"shapes": [[8, 32]], "types": ["bfloat16"], "strides": [[32, 1]]}},
-{"id": 2, "name": "all_gather", "op": "_c10d_functional::all_gather_into_tensor", "phase": "forward", "deps": [1], "group": "3",
- "inputs": {"shapes": [[8, 32], [], []], "types": ["bfloat16", "", ""], "values": ["", 2, "3"]}},
+{"id": 2, "name": "all_gather", "op": "_c10d_functional::all_gather_into_tensor", "phase": "forward",
+ "deps": [1], "group": "3", "inputs":
+ {"shapes": [[8, 32], [], []], "types": ["bfloat16", "", ""], "values": ["", 2, "3"]}},
 {"id": 3, "name": "relu", "op": "aten::relu", "phase": "forward", "deps": [1],
  "inputs": {"shapes": [[8, 32]], "types": ["bfloat16"]}},
 {"id": 4, "name": "odd", "op": "my::operator", "phase": "forward", "inputs": {"shapes": [[8]], "types": ["bfloat16"]}},
@@ -37,8 +38,9 @@ struct Sample {
 {"id": 6, "name": "wait_1", "op": "_c10d_functional::wait_tensor", "phase": "forward", "deps": [5]},
 {"id": 7, "name": "add", "op": "aten::add", "phase": "backward", "deps": [6, 3, 6],
  "inputs": {"shapes": [[16, 32], [16, 32], []], "types": ["bfloat16", "bfloat16", ""], "values": ["", "", 1]}},
-{"id": 8, "name": "all_reduce", "op": "_c10d_functional::all_reduce_coalesced", "phase": "backward", "deps": [7, 4], "group": "1",
- "inputs": {"shapes": [[[8, 32], [4]], [], []], "types": ["GenericList[Tensor(float32)]", "", ""], "values": ["", "sum", "1"]}})";
+{"id": 8, "name": "all_reduce", "op": "_c10d_functional::all_reduce_coalesced", "phase": "backward",
+ "deps": [7, 4], "group": "1", "inputs": {"shapes": [[[8, 32], [4]], [], []],
+ "types": ["GenericList[Tensor(float32)]", "", ""], "values": ["", "sum", "1"]}})";
 
   std::string text() const {
     return fmt::format(

@@ -796,7 +796,8 @@ constexpr std::array kRows{
     WorkRow{copy, "aten::cat aten::_cat aten::stack aten::clone aten::contiguous aten::_to_copy aten::flip aten::roll "
                   "aten::_reshape_copy aten::tril aten::tril_ aten::triu aten::triu_ aten::split_with_sizes_copy "
                   "aten::slice_backward aten::select_backward aten::slice_scatter aten::select_scatter "
-                  "aten::constant_pad_nd aten::repeat aten::_chunk_cat fbgemm::permute_2D_sparse_data fbgemm::permute_sparse_features",
+                  "aten::constant_pad_nd aten::repeat aten::_chunk_cat fbgemm::permute_2D_sparse_data "
+                  "fbgemm::permute_sparse_features",
             move_all, "none", "inputs, as much written"},
     WorkRow{copy, "fbgemm::permute_pooled_embs_auto_grad fbgemm::permute_pooled_embs",
             like<0>, "none", "x, output"},
