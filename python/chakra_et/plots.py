@@ -95,7 +95,8 @@ def _value_column(source):
 def timeline(job, ranks=None, *, axes=None):
     """Draw when the nodes of each rank run, as recorded: a lane for the host and one for the device of each rank.
 
-    ranks: only these. Zeros of the clocks are aligned if all traces have one. Errors: ValueError for traces without start times, such as generated ones; KeyError for an unknown rank.
+    ranks: only these. Zeros of the clocks are aligned if all traces have one. Errors: ValueError for traces without start times, such as
+    generated ones; KeyError for an unknown rank.
     """
     import numpy
 

@@ -74,12 +74,19 @@ def usable(path):
 def whole(path):
     """Whether all times are whole microseconds and HTA counts each record as here: it ignores the call of the first one."""
     events = compare_hta.read(path)["traceEvents"]
-    return "correlation" not in (events[0].get("args") or {}) and all(isinstance(event.get(key, 0), int) for event in events for key in ("ts", "dur")) and not any(
-        event.get("cat") == "cuda_sync" or (event.get("cat") not in compare_hta.DEVICE and "stream" in (event.get("args") or {})) for event in events)
+    return ("correlation" not in (events[0].get("args") or {})
+            and all(isinstance(event.get(key, 0), int) for event in events for key in ("ts", "dur"))
+            and not any(event.get("cat") == "cuda_sync" for event in events)
+            and not any("stream" in (event.get("args") or {}) for event in events if event.get("cat") not in compare_hta.DEVICE))
+
+
+def variants(path):
+    """Return pairs of (with times in whole nanoseconds, with the last step)."""
+    return [(True, True), (True, False), (False, False)] if whole(path) else [(True, True), (True, False)]
 
 
 CASES = [pytest.param((path, prepared, last), id=f"{os.path.basename(path)[4:34]}-{'ns' if prepared else 'given'}-{'all' if last else 'but_last'}")
-         for path in FILES if usable(path) for prepared, last in ([(True, True), (True, False), (False, False)] if whole(path) else [(True, True), (True, False)])]
+         for path in FILES if usable(path) for prepared, last in variants(path)]
 
 
 @pytest.fixture(params=CASES, scope="module")
