@@ -111,7 +111,8 @@ Options rows_of(SimulateOptions& o) {
   Option lines{"--astra-output", &o.astra_output, "With --compat: print ASTRA-sim's output lines"};
   lines.needs = "--compat astra-sim";
   rows.push_back(std::move(lines));
-  Option timeline{"--timeline", &o.timeline, "Write a timeline for https://ui.perfetto.dev; .pftrace is smaller", "FILE.json"};
+  Option timeline{"--timeline", &o.timeline, "Write a timeline for https://ui.perfetto.dev; .pftrace is smaller",
+                  "FILE.json"};
   timeline.excludes = "--compat astra-sim";
   rows.push_back(std::move(timeline));
   return rows;

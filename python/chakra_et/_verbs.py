@@ -154,8 +154,9 @@ class Job(BaseJob):
             selected for the network with the slow link.
         fail_link: Remove the link between A and B, in both directions. Messages take the shortest remaining routes,
             without a delay for rerouting.
-        overlap: Allow or forbid communication during computation of a rank. off: computation that starts before all
-            members arrive finishes before the transfer; other computation starts after the transfer. on: nodes that
+        overlap: Allow or forbid communication during computation of a rank. A generated job is regenerated with
+            that value of gen step overlap, which is for collectives. In other jobs, off: computation that starts before
+            all members arrive finishes before the transfer; other computation starts after the transfer. on: nodes that
             follow communication only by the order of a stream or thread do not wait for its result; the predicted time
             is a lower bound.
         scale: Multiply the time of nodes of a kind by X. Only durations of this kind change: host time and launches
