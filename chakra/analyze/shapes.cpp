@@ -114,9 +114,9 @@ std::pair<std::string, std::string> bound_of_row(const ShapeSums& sums, bool dev
 }
 
 // `analyze.shapes.counted` (finding): convolutions by Winograd's algorithm or by Fourier transforms, by the names of
-// their kernels, do fewer FLOPs than the formula for their shapes counts: their FLOP/s and share of the roofline are
-// too high. `analyze.shapes.above` (finding): other operators are faster than the roofline: their kernels do less than
-// is counted, or run in a faster element type.
+// their kernels, do fewer FLOPs than are counted: their FLOP/s and shares of the roofline are too high.
+// `analyze.shapes.above` (finding): other operators are faster than the roofline: their kernels do less than is
+// counted, run in a faster element type or at a higher clock, or find data in a cache.
 void note_too_fast(const ShapeTable::Rows& rows, bool device_known, int64_t rank, Findings& findings) {
   int64_t fewer = 0, above = 0;
   double most_fewer = 0, most_above = 0;
