@@ -203,8 +203,8 @@ class Capture:
         for node in graph.nodes:
             if node.op == "placeholder":
                 inputs[node] = next(placeholders)
-                ids[node] = self._written(inputs[node])
-                if phase == "backward" and node.name.startswith("tangents") and not ids[node] and inputs[node].numel() > 1:
+                ids[node] = self._written(inputs[node]) if node.users else []
+                if phase == "backward" and node.name.startswith("tangents") and node.users and not ids[node] and inputs[node].numel() > 1:
                     self._refuse(f"a gradient of shape {list(inputs[node].shape)} comes from operators outside of the graphs: "
                                  "compute the loss in the compiled function, and return the loss alone")
             elif node.op == "get_attr":
