@@ -38,7 +38,7 @@ def read(path):
 # Error tags begin with one of these. They are stable, so they outlive the names of rooms.
 TAG_PREFIXES = ("analyze", "base", "calibrate", "check", "cli", "coll", "comm", "des", "device", "edit", "feed", "feeders", "flight", "foreign", "gen", "io",
                 "job", "json", "kind", "kineto", "link", "match", "net", "pytorch", "recording", "replay", "result", "sim", "trace", "view",
-                "whatif")
+                "whatif", "xla")
 
 
 def rooms():
