@@ -17,7 +17,7 @@ Failure wrong(const Program& program, const Instruction& i, std::string_view why
               {program.file});
 }
 
-/// The product of sizes; -1 unless all are at least 1 and the product at most kMostDevices.
+/// How many places an array of these sizes has; -1 unless all are at least 1 and the result at most kMostDevices.
 int64_t volume(const std::vector<int64_t>& sizes) {
   int64_t product = 1;
   for (const int64_t size : sizes) {

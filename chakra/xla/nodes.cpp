@@ -18,12 +18,9 @@ NodeWriter::NodeWriter(trace::Builder& builder, const Program& program, const Pr
       work_(work),
       communication_(communication),
       device_(std::move(device)),
-      opcode_(t_.strings.intern("hlo_opcode")),
-      op_name_(t_.strings.intern("op_name")),
-      target_(t_.strings.intern("custom_call_target")),
-      iterations_(t_.strings.intern("folded_iterations")),
-      channel_(t_.strings.intern("channel_id")),
-      run_(t_.strings.intern(kRunAttribute)) {
+      names_{t_.strings.intern("hlo_opcode"),         t_.strings.intern("op_name"),
+             t_.strings.intern("custom_call_target"), t_.strings.intern("folded_iterations"),
+             t_.strings.intern("channel_id"),         t_.strings.intern(kRunAttribute)} {
   int64_t tag = device_.tags;
   for (const auto& [key, messages] : communication_.messages) tag_of_[key] = tag++;
   // A send and its receive are two instructions of one channel.
@@ -44,7 +41,7 @@ NodeId NodeWriter::add_node(const Instruction& i, NodeType type) {
   const NodeId node = b_.add(t_.size(), name_of(i), type);
   t_.num_ops.resize(t_.size()), t_.tensor_bytes.resize(t_.size()), t_.op_dtype.resize(t_.size());
   t_.flags.edit(node) |= trace::kSaysCpuOrNot;
-  if (device_.run >= 0) b_.attr({run_, device_.run});
+  if (device_.run >= 0) b_.attr({names_.run, device_.run});
   return node;
 }
 
@@ -57,12 +54,12 @@ void NodeWriter::depend(NodeId node, const Dep& dep) {
 }
 
 void NodeWriter::describe(const Op& op, const Instruction& i) {
-  b_.attr({opcode_, i.opcode});
-  if (!i.op_name.empty()) b_.attr({op_name_, i.op_name});
+  b_.attr({names_.opcode, i.opcode});
+  if (!i.op_name.empty()) b_.attr({names_.op_name, i.op_name});
   const Detail& d = p_.detail(i);
-  if (!d.target.empty()) b_.attr({target_, d.target});
-  if (d.channel > 0) b_.attr({channel_, d.channel});
-  if (op.times > 1) b_.attr({iterations_, static_cast<int64_t>(op.times)});
+  if (!d.target.empty()) b_.attr({names_.target, d.target});
+  if (d.channel > 0) b_.attr({names_.channel, d.channel});
+  if (op.times > 1) b_.attr({names_.iterations, static_cast<int64_t>(op.times)});
 }
 
 void NodeWriter::add(const Unrolled& unrolled, uint32_t number) {

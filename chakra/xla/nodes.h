@@ -26,7 +26,7 @@ class NodeWriter {
   NodeWriter(trace::Builder& builder, const Program& program, const ProgramWork& work,
              const Communication& communication, Device device);
 
-  /// Add the nodes of an op: one, and the messages of a permute behind it.
+  /// Add the nodes of an op: one, then the messages of a permute.
   void add(const Unrolled& unrolled, uint32_t op);
   /// Forget the ops of a run: the next op has the number 0.
   void begin_run() { nodes_.clear(); }
@@ -55,7 +55,9 @@ class NodeWriter {
   Device device_;
   std::vector<OpNodes> nodes_;  ///< by op
   std::map<Communication::Key, int64_t> tag_of_;
-  StringId opcode_, op_name_, target_, iterations_, channel_, run_;
+  struct Names {
+    StringId opcode, op_name, target, iterations, channel, run;
+  } names_;  ///< of attributes
 };
 
 /// Add findings about a program: unknown fields and opcodes, memory, loops and conditionals.

@@ -30,13 +30,13 @@ enum class Flops : uint8_t {
   elements,          ///< one per element of the result
   parts,             ///< one per element of all results
   dot,               ///< 2 x elements x contracted
-  convolution,       ///< 2 x products whose input is not padding
+  convolution,       ///< 2 x multiplications whose input is not padding
   reduce,            ///< the called computation for each element that disappears
   window,            ///< the called computation, elements x (window - 1)
   select_scatter,    ///< select for each element of the window, scatter for each source
   scatter,           ///< the called computation for each update
   map,               ///< the called computation for each element
-  fft,               ///< 8 x elements x product of log2(length)
+  fft,               ///< 8 x elements x log2 of each length
   triangular_solve,  ///< 2 x elements of b x width of a
   cholesky,          ///< elements x width / 3
   sort,              ///< elements x log2(elements)

@@ -22,9 +22,9 @@ constexpr std::pair<std::string_view, Stat> kStats[] = {
     {"process_id", Stat::process},
 };
 
-class Reader {
+class ProfileReader {
  public:
-  Reader(Profile& profile, std::string_view bytes) : out_(profile), bytes_(bytes), at_(bytes.data()) {}
+  ProfileReader(Profile& profile, std::string_view bytes) : out_(profile), bytes_(bytes), at_(bytes.data()) {}
 
   Result<void> run() {
     for (pbf_reader space(bytes_.data(), bytes_.size()); space.next();) {
@@ -238,7 +238,7 @@ Result<Profile> parse_profile(std::shared_ptr<const std::string> bytes, const st
   Profile profile;
   profile.bytes = bytes;
   profile.file = file;
-  Reader reader(profile, *bytes);
+  ProfileReader reader(profile, *bytes);
   try {
     CHAKRA_TRY(reader.run());
   } catch (const protozero::exception& error) {

@@ -6,6 +6,7 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "chakra/xla/program.h"
+#include "chakra/xla/read_detail.h"
 #include "chakra/xla/wire.h"
 
 namespace chakra::xla {
@@ -13,9 +14,9 @@ namespace {
 
 using protozero::pbf_reader;
 
-class Reader {
+class ProgramReader {
  public:
-  Reader(Program& program, std::string_view bytes) : p_(program), bytes_(bytes), at_(bytes.data()) {}
+  ProgramReader(Program& program, std::string_view bytes) : p_(program), bytes_(bytes), at_(bytes.data()) {}
 
   Result<void> run() {
     for (pbf_reader proto(bytes_.data(), bytes_.size()); proto.next();) {
@@ -118,14 +119,6 @@ class Reader {
     return {};
   }
 
-  Detail& detail(Instruction& i) {
-    if (i.detail == kNone) {
-      i.detail = static_cast<uint32_t>(p_.details.size());
-      p_.details.emplace_back();
-    }
-    return p_.details[i.detail];
-  }
-
   Result<void> instruction(pbf_reader reader, Instruction& i) {
     operands_.clear(), controls_.clear(), called_.clear();
     std::string_view config;
@@ -146,44 +139,12 @@ class Reader {
         case 37: read_numbers(reader, controls_); break;
         case 38: read_numbers(reader, called_); break;
         case 43: config = text ? view(reader.get_view()) : skipped(reader); break;
-        default: CHAKRA_TRY(rare(reader, i));
+        default: read_detail(reader, i, p_);
       }
     }
     i.row = find_opcode(i.opcode);
-    if (i.kind() == Kind::loop) detail(i).trips = trip_count(config);
+    if (i.kind() == Kind::loop) detail_of(i, p_).trips = trip_count(config);
     i.operands = keep(operands_), i.controls = keep(controls_), i.called = keep(called_);
-    return {};
-  }
-
-  Result<void> rare(pbf_reader& reader, Instruction& i) {
-    const bool text = is_text(reader), number = is_varint(reader);
-    switch (const uint32_t field = reader.tag(); field) {
-      case 15: text ? window(reader.get_message(), detail(i)) : reader.skip(); break;
-      case 16: text ? convolution(reader.get_message(), detail(i)) : reader.skip(); break;
-      case 26: detail(i).channel = number ? reader.get_int64() : (reader.skip(), 0); break;
-      case 28: detail(i).target = text ? view(reader.get_view()) : skipped(reader); break;
-      case 30: text ? dot(reader.get_message(), detail(i)) : reader.skip(); break;
-      case 90:
-        if (!text) reader.skip();
-        else
-          for (pbf_reader ragged = reader.get_message(); ragged.next();)
-            if (ragged.tag() == 1 && is_text(ragged)) dot(ragged.get_message(), detail(i));
-            else ragged.skip();
-        break;
-      case 32: detail(i).fft_length = numbers(reader); break;
-      case 50: detail(i).feature_groups = number ? std::max<int64_t>(1, reader.get_int64()) : (reader.skip(), 1); break;
-      case 58: detail(i).batch_groups = number ? std::max<int64_t>(1, reader.get_int64()) : (reader.skip(), 1); break;
-      case 71: detail(i).global_ids = number ? reader.get_bool() : (reader.skip(), false); break;
-      case 49: text ? replica_group(reader.get_message(), detail(i).groups) : reader.skip(); break;
-      case 52: text ? pair(reader.get_message(), detail(i)) : reader.skip(); break;
-      case 68: text ? frontend(reader.get_message(), i) : reader.skip(); break;
-      case 87: text ? device_list(reader.get_message(), detail(i).groups) : reader.skip(); break;
-      case 92: text ? iota(reader.get_message(), detail(i).groups) : reader.skip(); break;
-      case 93: text ? mesh(reader.get_message(), detail(i).groups) : reader.skip(); break;
-      default:
-        if (field <= 93) reader.skip();
-        else skip(reader, "HloInstructionProto", p_.unknown);
-    }
     return {};
   }
 
@@ -198,7 +159,7 @@ class Reader {
     std::vector<Shape> parts;
     while (reader.next()) {
       if (reader.tag() == 2 && is_varint(reader)) shape.type = static_cast<uint8_t>(reader.get_int32());
-      else if (reader.tag() == 3) shape.dims = numbers(reader);
+      else if (reader.tag() == 3) shape.dims = numbers_of(reader, p_);
       else if (reader.tag() == 4 && is_text(reader)) {
         parts.emplace_back();
         CHAKRA_TRY(this->shape(reader.get_message(), parts.back(), depth + 1));
@@ -220,151 +181,6 @@ class Reader {
       else reader.skip();
   }
 
-  static void window(pbf_reader reader, Detail& d) {
-    while (reader.next()) {
-      if (reader.tag() != 1 || !is_text(reader)) {
-        reader.skip();
-        continue;
-      }
-      WindowDim& dim = d.window.emplace_back();
-      for (pbf_reader fields = reader.get_message(); fields.next();) {
-        if (!is_varint(fields)) fields.skip();
-        else {
-          const uint32_t field = fields.tag();
-          const int64_t value = fields.get_int64();
-          if (field == 1) dim.size = value;
-          else if (field == 2) dim.stride = value;
-          else if (field == 3) dim.low = value;
-          else if (field == 4) dim.high = value;
-          else if (field == 5) dim.dilation = value;
-          else if (field == 6) dim.base_dilation = std::max<int64_t>(1, value);
-        }
-      }
-    }
-  }
-
-  void convolution(pbf_reader reader, Detail& d) {
-    while (reader.next()) {
-      switch (reader.tag()) {
-        case 7: d.input_batch = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
-        case 8: d.input_feature = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
-        case 10: d.output_feature = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
-        case 11: d.input_spatial = numbers(reader); break;
-        case 6: d.kernel_spatial = numbers(reader); break;
-        case 12: d.output_spatial = numbers(reader); break;
-        default: reader.skip();
-      }
-    }
-  }
-
-  void dot(pbf_reader reader, Detail& d) {
-    while (reader.next())
-      if (reader.tag() == 1) d.contracting = numbers(reader);
-      else reader.skip();
-  }
-
-  static void replica_group(pbf_reader reader, Groups& groups) {
-    groups.lists.emplace_back();
-    while (reader.next())
-      if (reader.tag() == 1) read_numbers(reader, groups.lists.back());
-      else reader.skip();
-  }
-  static void device_list(pbf_reader reader, Groups& groups) {
-    while (reader.next())
-      if (reader.tag() == 1 && is_text(reader)) replica_group(reader.get_message(), groups);
-      else if (reader.tag() == 2 && is_text(reader)) iota(reader.get_message(), groups);
-      else reader.skip();
-  }
-  static void iota(pbf_reader reader, Groups& groups) {
-    groups.is_iota = true;
-    while (reader.next()) {
-      if (reader.tag() == 1 && is_varint(reader)) groups.iota.groups = reader.get_int64();
-      else if (reader.tag() == 2 && is_varint(reader)) groups.iota.members = reader.get_int64();
-      else if (reader.tag() == 3) read_numbers(reader, groups.iota.dims);
-      else if (reader.tag() == 4) read_numbers(reader, groups.iota.order);
-      else reader.skip();
-    }
-  }
-  static void mesh(pbf_reader reader, Groups& groups) {
-    groups.is_mesh = true;
-    while (reader.next()) {
-      if (reader.tag() == 1 && is_text(reader)) {
-        for (pbf_reader fields = reader.get_message(); fields.next();) {
-          if (fields.tag() == 2) read_numbers(fields, groups.mesh.devices);
-          else if (fields.tag() == 1 && is_text(fields)) {
-            groups.mesh.sizes.push_back(0);
-            for (pbf_reader axis = fields.get_message(); axis.next();)
-              if (axis.tag() == 2 && is_varint(axis)) groups.mesh.sizes.back() = axis.get_int64();
-              else axis.skip();
-          } else fields.skip();
-        }
-      } else if (reader.tag() == 2 && is_text(reader)) axis(reader.get_message(), groups.mesh.axes.emplace_back());
-      else reader.skip();
-    }
-  }
-  static void axis(pbf_reader reader, Groups::Mesh::Axis& axis) {
-    while (reader.next()) {
-      if (reader.tag() == 1 && is_varint(reader)) axis.axis = reader.get_int64();
-      else if (reader.tag() == 2 && is_text(reader)) {
-        for (pbf_reader part = reader.get_message(); part.next();)
-          if (part.tag() == 1 && is_varint(part)) axis.before = part.get_int64();
-          else if (part.tag() == 2 && is_varint(part)) axis.size = part.get_int64();
-          else part.skip();
-      } else reader.skip();
-    }
-  }
-
-  static void pair(pbf_reader reader, Detail& d) {
-    auto& [source, target] = d.pairs.emplace_back(0, 0);
-    while (reader.next())
-      if (reader.tag() == 1 && is_varint(reader)) source = reader.get_int64();
-      else if (reader.tag() == 2 && is_varint(reader)) target = reader.get_int64();
-      else reader.skip();
-  }
-
-  /// Sends and receives between devices have their pairs in an attribute: "{{0,1},{1,2}}".
-  void frontend(pbf_reader reader, Instruction& i) {
-    while (reader.next()) {
-      if (reader.tag() != 1 || !is_text(reader)) {
-        reader.skip();
-        continue;
-      }
-      std::string_view key, value;
-      for (pbf_reader entry = reader.get_message(); entry.next();)
-        if (entry.tag() == 1 && is_text(entry)) key = view(entry.get_view());
-        else if (entry.tag() == 2 && is_text(entry)) value = view(entry.get_view());
-        else entry.skip();
-      if (key != "_xla_send_recv_source_target_pairs") continue;
-      std::vector<int64_t> all;
-      for (size_t at = 0; (at = value.find_first_of("0123456789", at)) != std::string_view::npos;) {
-        const size_t end = std::min(value.find_first_not_of("0123456789", at), value.size());
-        int64_t number = -1;
-        if (!parse_integer(value.substr(at, end - at), number)) number = -1;
-        all.push_back(number);
-        at = end;
-      }
-      for (size_t n = 0; n + 1 < all.size(); n += 2) detail(i).pairs.emplace_back(all[n], all[n + 1]);
-    }
-  }
-
-  /// {"known_trip_count":{"n":"4"},...}
-  static int64_t trip_count(std::string_view config) {
-    const size_t at = config.find("\"known_trip_count\"");
-    if (at == std::string_view::npos) return -1;
-    const size_t key = config.find("\"n\"", at);
-    if (key == std::string_view::npos) return -1;
-    const size_t begin = config.find_first_of("0123456789", key);
-    if (begin == std::string_view::npos) return -1;
-    int64_t trips = -1;
-    const size_t end = std::min(config.find_first_not_of("0123456789", begin), config.size());
-    return parse_integer(config.substr(begin, end - begin), trips) ? trips : -1;
-  }
-
-  Range numbers(pbf_reader& reader) {
-    const auto begin = static_cast<uint32_t>(p_.numbers.size());
-    read_numbers(reader, p_.numbers);
-    return {begin, static_cast<uint32_t>(p_.numbers.size())};
-  }
   /// Ids, kept until all instructions and computations are known.
   Range keep(const std::vector<int64_t>& ids) {
     const auto begin = static_cast<uint32_t>(ids_.size());
@@ -450,7 +266,7 @@ Result<Program> parse_program(std::shared_ptr<const std::string> bytes, std::str
   Program program;
   program.bytes = std::move(bytes);
   program.file = file;
-  Reader reader(program, part);
+  ProgramReader reader(program, part);
   try {
     CHAKRA_TRY(reader.run());
   } catch (const protozero::exception& error) {

@@ -60,6 +60,18 @@ struct Value {
 };
 using ValueRef = std::shared_ptr<const Value>;
 
+ValueRef value_of(uint32_t op) { return std::make_shared<const Value>(Value{{op}, {}, 0, 0}); }
+
+void add_leaves(const ValueRef& value, std::vector<uint32_t>& to) {
+  if (!value) return;
+  to.insert(to.end(), value->ops.begin(), value->ops.end());
+  for (const ValueRef& part : value->parts) add_leaves(part, to);
+}
+void sort_unique(std::vector<uint32_t>& ops) {
+  std::sort(ops.begin(), ops.end());
+  ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
+}
+
 /// Tuples beyond these are one value.
 constexpr uint64_t kMostLeaves = 1 << 16;
 constexpr int kMostTuples = 32;
@@ -71,40 +83,22 @@ bool communicates(Kind kind) {
   return kind == Kind::collective || kind == Kind::permute || kind == Kind::send || kind == Kind::recv;
 }
 
-class Unroller {
+/// Which loops are folded: those without communication, if the program would be too large otherwise.
+class Folding {
  public:
-  Unroller(const Program& program, const ProgramWork& work, Occurrences* run)
-      : p_(program), work_(work), run_(run), visited_(program.computations.size(), 0) {}
+  explicit Folding(const Program& program) : p_(program) {}
 
-  Result<Unrolled> run() {
-    if (!run_) CHAKRA_TRY(choose_folded());
-    std::vector<ValueRef> none;
-    CHAKRA_TRY(computation(p_.entry, none));
-    return std::move(out_);
+  /// False: the program is too large in either way.
+  bool choose() {
+    fold_ = false;
+    if (count_ops() <= kMostOps) return true;
+    fold_ = true;
+    return count_ops() <= kMostOps;
   }
+  bool folds(const Instruction& i) const { return fold_ && p_.detail(i).trips > 1 && is_quiet(i); }
 
  private:
-  using Values = std::vector<ValueRef>;
-  struct At {
-    uint32_t computation, instruction;
-  };
-
-  const Instruction& at(At a) const { return p_.computations[a.computation].instructions[a.instruction]; }
-  Failure large() const {
-    return fail(Code::bad_input, "xla.program.large",
-                fmt::format("the program executes more than {} instructions on a device",
-                            show_count(static_cast<int64_t>(kMostOps))),
-                {p_.file});
-  }
-
-  /// Fold loops without communication if the program would be too large without that.
-  Result<void> choose_folded() {
-    if (count_ops(false) <= kMostOps) return {};
-    fold_ = true;
-    if (count_ops(true) > kMostOps) return large();
-    return {};
-  }
-  uint64_t count_ops(bool fold) {
+  uint64_t count_ops() {
     std::vector<uint64_t> ops(p_.computations.size(), 0);
     quiet_.assign(p_.computations.size(), true);
     for (size_t c = 0; c < ops.size(); ++c)
@@ -118,8 +112,7 @@ class Unroller {
             quiet_[c] = quiet_[c] && quiet_[callee];
           }
         const int64_t trips = p_.detail(i).trips;
-        if (i.kind() == Kind::loop && trips > 1 && !(fold && is_quiet(i)))
-          inside = times(inside, static_cast<uint64_t>(trips));
+        if (i.kind() == Kind::loop && trips > 1 && !folds(i)) inside = times(inside, static_cast<uint64_t>(trips));
         if (communicates(i.kind())) quiet_[c] = false;
         ops[c] = plus(ops[c], inside);
       }
@@ -130,19 +123,45 @@ class Unroller {
     return std::all_of(callees.begin(), callees.end(), [&](uint32_t c) { return quiet_[c]; });
   }
 
+  const Program& p_;
+  std::vector<bool> quiet_;  ///< by computation: without communication
+  bool fold_ = false;
+};
+
+class Unroller {
+ public:
+  Unroller(const Program& program, const ProgramWork& work, Occurrences* run)
+      : p_(program), work_(work), run_(run), folding_(program), visited_(program.computations.size(), 0) {}
+
+  Result<Unrolled> run() {
+    if (!run_ && !folding_.choose()) return large();
+    std::vector<ValueRef> none;
+    CHAKRA_TRY(computation(p_.entry, none));
+    return std::move(out_);
+  }
+
+ private:
+  using Values = std::vector<ValueRef>;
+  struct Around {
+    uint32_t region = 0;    ///< its first op
+    uint32_t mark = kNone;  ///< that begins the region
+    Picoseconds limit = Occurrences::kNever;
+    uint64_t times = 1;
+  };
+  struct At {
+    uint32_t computation, instruction;
+  };
+
+  const Instruction& at(At a) const { return p_.computations[a.computation].instructions[a.instruction]; }
+  Failure large() const {
+    return fail(Code::bad_input, "xla.program.large",
+                fmt::format("the program executes more than {} instructions on a device",
+                            show_count(static_cast<int64_t>(kMostOps))),
+                {p_.file});
+  }
+
   // ---- values ----------------------------------------------------------------------------------------------------
 
-  static ValueRef value(uint32_t op) { return std::make_shared<const Value>(Value{{op}, {}, 0, 0}); }
-
-  void add_leaves(const ValueRef& value, std::vector<uint32_t>& to) {
-    if (!value) return;
-    to.insert(to.end(), value->ops.begin(), value->ops.end());
-    for (const ValueRef& part : value->parts) add_leaves(part, to);
-  }
-  static void sort_unique(std::vector<uint32_t>& ops) {
-    std::sort(ops.begin(), ops.end());
-    ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
-  }
   ValueRef joined(const Instruction& i, const Values& values) {
     const auto operands = p_.linked(i.operands);
     if (operands.size() == 1 && (!values[operands[0]] || values[operands[0]]->parts.empty()))
@@ -175,15 +194,16 @@ class Unroller {
   uint32_t add(At a, const Values& values, uint32_t event) {
     const Instruction& i = at(a);
     Op op;
-    op.computation = a.computation, op.instruction = a.instruction, op.event = event, op.times = times_;
+    op.computation = a.computation, op.instruction = a.instruction, op.event = event, op.times = around_.times;
     op.deps.begin = static_cast<uint32_t>(out_.deps.size());
     std::vector<uint32_t> data, given;
     for (const uint32_t operand : p_.linked(i.operands)) add_leaves(values[operand], data);
     for (const uint32_t control : p_.linked(i.controls)) add_leaves(values[control], given);
     walked_ = plus(walked_, data.size() + given.size());
     sort_unique(data), sort_unique(given);
-    const bool inside = (!data.empty() && data.back() >= region_) || (!given.empty() && given.back() >= region_);
-    if (mark_ != kNone && !inside) given.push_back(mark_);
+    const bool inside =
+        (!data.empty() && data.back() >= around_.region) || (!given.empty() && given.back() >= around_.region);
+    if (around_.mark != kNone && !inside) given.push_back(around_.mark);
     for (const uint32_t on : data) out_.deps.push_back({on, EdgeKind::data});
     for (const uint32_t on : given)
       if (!std::binary_search(data.begin(), data.end(), on)) out_.deps.push_back({on, EdgeKind::given});
@@ -246,12 +266,12 @@ class Unroller {
         break;
       default: break;
     }
-    if (!run_) return value(add(a, values, kNone));
-    const uint32_t event = run_->take(a.computation, a.instruction, limit_);
-    return event == kNone ? joined(i, values) : value(add(a, values, event));
+    if (!run_) return value_of(add(a, values, kNone));
+    const uint32_t event = run_->take(a.computation, a.instruction, around_.limit);
+    return event == kNone ? joined(i, values) : value_of(add(a, values, event));
   }
 
-  bool happened(At a) const { return run_ && run_->next_start(a.computation, a.instruction) < limit_; }
+  bool happened(At a) const { return run_ && run_->next_start(a.computation, a.instruction) < around_.limit; }
 
   /// Values that no op computes. False: as the union of the operands, which the caller makes where there is a profile.
   bool pass(const Instruction& i, const Values& values, const Values& parameters, ValueRef& passed) {
@@ -294,18 +314,16 @@ class Unroller {
 
   /// The part of the walk inside an instruction: what is around is restored at the end.
   struct Inside {
-    explicit Inside(Unroller& u) : unroller(u), region(u.region_), mark(u.mark_), limit(u.limit_), times(u.times_) {}
+    explicit Inside(Unroller& u) : unroller(u), before(u.around_) {}
     Inside(const Inside&) = delete;
-    ~Inside() { unroller.region_ = region, unroller.mark_ = mark, unroller.limit_ = limit, unroller.times_ = times; }
+    ~Inside() { unroller.around_ = before; }
     Unroller& unroller;
-    uint32_t region, mark;
-    Picoseconds limit;
-    uint64_t times;
+    Around before;
   };
   /// Begin a region after a mark.
   void begin_region(uint32_t mark) {
-    region_ = static_cast<uint32_t>(out_.ops.size());
-    if (mark != kNone) mark_ = mark;
+    around_.region = static_cast<uint32_t>(out_.ops.size());
+    if (mark != kNone) around_.mark = mark;
   }
 
   Values operands_of(const Instruction& i, const Values& values) const {
@@ -320,15 +338,15 @@ class Unroller {
     return branch(a, values, p_.links[i.called.begin], operands_of(i, values));
   }
   Result<ValueRef> leaf(At a, const Values& values) {
-    const uint32_t event = run_ ? run_->take(a.computation, a.instruction, limit_) : kNone;
-    return run_ && event == kNone ? joined(at(a), values) : value(add(a, values, event));
+    const uint32_t event = run_ ? run_->take(a.computation, a.instruction, around_.limit) : kNone;
+    return run_ && event == kNone ? joined(at(a), values) : value_of(add(a, values, event));
   }
 
   /// Take the event of an instruction with others inside, which start before its next event. They may outlast the
   /// event: XLA's CPU devices continue a loop on other threads.
   uint32_t take_whole(At a) {
-    const uint32_t event = run_->take(a.computation, a.instruction, limit_);
-    if (event != kNone) limit_ = std::min(limit_, run_->next_start(a.computation, a.instruction));
+    const uint32_t event = run_->take(a.computation, a.instruction, around_.limit);
+    if (event != kNone) around_.limit = std::min(around_.limit, run_->next_start(a.computation, a.instruction));
     return event;
   }
 
@@ -337,14 +355,14 @@ class Unroller {
     const Inside inside(*this);
     if (!run_) return computation(callee, arguments);
     const uint32_t event = take_whole(a);
-    const bool runs = next_start(callee) < limit_;
+    const bool runs = next_start(callee) < around_.limit;
     if (event == kNone) return runs ? computation(callee, arguments) : Result<ValueRef>(joined(at(a), values));
     const uint32_t first = add(a, values, event);
-    if (!runs) return value(first);
+    if (!runs) return value_of(first);
     begin_region(first);
-    const uint32_t begin = region_;
+    const uint32_t begin = around_.region;
     CHAKRA_TRY(computation(callee, arguments));
-    return value(add_mark(first, first, begin));
+    return value_of(add_mark(first, first, begin));
   }
 
   Result<ValueRef> conditional(At a, const Values& values) {
@@ -354,7 +372,7 @@ class Unroller {
     if (callees.empty() || arguments.size() != callees.size() + 1) return leaf(a, values);
     size_t chosen = 0;
     if (run_) {
-      Picoseconds limit = limit_, best = Occurrences::kNever;
+      Picoseconds limit = around_.limit, best = Occurrences::kNever;
       if (happened(a)) limit = std::min(limit, run_->second_start(a.computation, a.instruction));
       for (size_t b = 0; b < callees.size(); ++b)
         if (const Picoseconds start = next_start(callees[b]); start < limit && start < best) best = start, chosen = b;
@@ -381,9 +399,9 @@ class Unroller {
       ++out_.open_loops;
       CHAKRA_TRY(computation(condition, state));
     }
-    if (fold_ && trips > 1 && is_quiet(i)) {
+    if (folding_.folds(i)) {
       ++out_.folded;
-      times_ = times(times_, static_cast<uint64_t>(trips));
+      around_.times = times(around_.times, static_cast<uint64_t>(trips));
       return computation(body, state);
     }
     for (int64_t k = 0; k < (trips < 0 ? 1 : trips); ++k) {
@@ -403,9 +421,9 @@ class Unroller {
     int64_t iterations = 0;
     for (bool more = true; more;) {
       begin_region(mark);
-      const uint32_t begin = region_;
-      if (next_start(condition) < limit_) CHAKRA_TRY(computation(condition, state));
-      more = (trips < 0 || iterations < trips) && next_start(body) < limit_;
+      const uint32_t begin = around_.region;
+      if (next_start(condition) < around_.limit) CHAKRA_TRY(computation(condition, state));
+      more = (trips < 0 || iterations < trips) && next_start(body) < around_.limit;
       if (more) {
         ++iterations;
         CHAKRA_ASSIGN(ValueRef next, computation(body, state));
@@ -415,21 +433,19 @@ class Unroller {
       if (first != kNone) mark = add_mark(first, mark, begin);
     }
     if (trips > 0 && iterations > 0 && iterations < trips) ++out_.cut_loops;
-    if (first != kNone) return value(mark);
+    if (first != kNone) return value_of(mark);
     return state.empty() ? ValueRef() : state[0];
   }
 
   const Program& p_;
   const ProgramWork& work_;
   Occurrences* run_;
+  Folding folding_;
   Unrolled out_;
   std::vector<uint64_t> visited_;  ///< by computation: the last query
-  uint64_t query_ = 0, walked_ = 0, times_ = 1;
-  std::vector<bool> quiet_;  ///< by computation: without communication
-  bool fold_ = false;
+  uint64_t query_ = 0, walked_ = 0;
   int depth_ = 0;
-  uint32_t region_ = 0, mark_ = kNone;
-  Picoseconds limit_ = Occurrences::kNever;
+  Around around_;
 };
 
 }  // namespace

@@ -38,8 +38,9 @@ class ProgramWork {
   const Program& p_;
   std::vector<size_t> first_;  ///< by computation: in works_
   std::vector<Work> works_, sums_;
-  std::vector<std::vector<uint64_t>> reads_;                 ///< by computation and parameter, where a fusion calls it
-  std::vector<std::pair<uint64_t, trace::DType>> heaviest_;  ///< by computation: FLOPs of one matrix product, its type
+  std::vector<std::vector<uint64_t>> reads_;  ///< by computation and parameter, where a fusion calls it
+  std::vector<std::pair<uint64_t, trace::DType>>
+      heaviest_;  ///< by computation: FLOPs of its largest GEMM or convolution, the type
 };
 
 }  // namespace chakra::xla
