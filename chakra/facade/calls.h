@@ -93,8 +93,9 @@ auto watched(const Control& control, const Run& run) -> decltype(run()) {
   auto made = [&]() -> decltype(run()) {
     const Watched watch(goes_on, user);
     auto result = run();
-    if (was_stopped() && !(result && control.partial)) return interrupted;  // also where a room gave another error
-    return result;
+    if (!was_stopped() || (result && control.partial)) return result;
+    if (!result && result.error().code == Code::interrupted) return result;
+    return interrupted;  // also where a room gave another error for the input that it lacked
   }();
   if (made) (void)goes_on(user, 1);  // too late to stop
   return made;

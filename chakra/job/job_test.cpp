@@ -108,9 +108,9 @@ TEST_F(Job, ReportsWhatTheCommandShows) {
   auto linked = link_job(link_);
   ASSERT_TRUE(linked && linked->commit());
   const std::string of_link = shown(*linked);
-  for (const char* line : {"rank 0: ", "\n  host ops       ", "\n  self-replay    ", "\n  clock of rank  "})
+  for (const char* line : {"rank 0: ", "\n  host ops       ", "\n  self-check     ", "\n  clock of rank  "})
     EXPECT_TRUE(contains(of_link, line)) << line << "\n" << of_link;
-  EXPECT_TRUE(contains(to_json_text(answer_of(*linked)), "\"self_replay_error\": "));
+  EXPECT_TRUE(contains(to_json_text(answer_of(*linked)), "\"self_check_error\": "));
 
   const auto simulated = simulate_job(simulate());
   ASSERT_TRUE(simulated) << simulated.error().message();
