@@ -74,6 +74,9 @@ Result<void> set_checked(Asked& asked, std::string_view name, const std::string&
   return options::set(*field, text);
 }
 
+/// Put the models of a caller into a simulation. Errors: job.models.time, and those of the models.
+Result<void> use_models(sim::SimInput& input, Models& models);
+
 // ---- answers -----------------------------------------------------------------------------------------------------
 
 // `job.busy` (2): a progress function uses the job that is being read

@@ -157,7 +157,7 @@ Result<Lists> groups_of(const Program& p, const Instruction& i) {
   for (const auto& list : lists)
     for (const int64_t number : list) {
       if (number < 0 || number >= numbers)
-        return wrong(p, i, fmt::format("there is no number {} among {}", number, numbers));
+        return wrong(p, i, fmt::format("the number {} is not below {}", number, numbers));
       if (seen[static_cast<size_t>(number)]++) return wrong(p, i, fmt::format("{} occurs twice", number));
     }
   if (mode == Mode::devices) return lists;

@@ -128,37 +128,44 @@ class Folding {
   bool fold_ = false;
 };
 
+using Values = std::vector<ValueRef>;
+/// The region of ops that is being written out.
+struct Around {
+  uint32_t region = 0;    ///< its first op
+  uint32_t mark = kNone;  ///< that begins the region
+  Picoseconds limit = Occurrences::kNever;
+  uint64_t times = 1;
+};
+struct At {
+  uint32_t computation, instruction;
+};
+
+Failure large(const Program& p) {
+  return fail(Code::bad_input, "xla.program.large",
+              fmt::format("the program executes more than {} instructions on a device", show_count(int64_t{kMostOps})),
+              {p.file});
+}
+
+Values operands_of(const Program& p, const Instruction& i, const Values& values) {
+  Values all;
+  for (const uint32_t operand : p.linked(i.operands)) all.push_back(values[operand]);
+  return all;
+}
+
 class Unroller {
  public:
   Unroller(const Program& program, const ProgramWork& work, Occurrences* run)
       : p_(program), work_(work), run_(run), folding_(program), visited_(program.computations.size(), 0) {}
 
   Result<Unrolled> run() {
-    if (!run_ && !folding_.choose()) return large();
+    if (!run_ && !folding_.choose()) return large(p_);
     std::vector<ValueRef> none;
     CHAKRA_TRY(computation(p_.entry, none));
     return std::move(out_);
   }
 
  private:
-  using Values = std::vector<ValueRef>;
-  struct Around {
-    uint32_t region = 0;    ///< its first op
-    uint32_t mark = kNone;  ///< that begins the region
-    Picoseconds limit = Occurrences::kNever;
-    uint64_t times = 1;
-  };
-  struct At {
-    uint32_t computation, instruction;
-  };
-
   const Instruction& at(At a) const { return p_.computations[a.computation].instructions[a.instruction]; }
-  Failure large() const {
-    return fail(Code::bad_input, "xla.program.large",
-                fmt::format("the program executes more than {} instructions on a device",
-                            show_count(static_cast<int64_t>(kMostOps))),
-                {p_.file});
-  }
 
   // ---- values ----------------------------------------------------------------------------------------------------
 
@@ -240,7 +247,7 @@ class Unroller {
       return fail(Code::bad_input, "xla.program.deep", "computations are nested too deeply", {p_.file});
     Values values(of.instructions.size());
     const auto visit = [&](uint32_t row) -> Result<void> {
-      if (walked_ > kMostWalked || out_.deps.size() > kMostDeps) return large();
+      if (walked_ > kMostWalked || out_.deps.size() > kMostDeps) return large(p_);
       CHAKRA_ASSIGN(values[row], instruction({c, row}, values, parameters));
       return {};
     };
@@ -326,16 +333,10 @@ class Unroller {
     if (mark != kNone) around_.mark = mark;
   }
 
-  Values operands_of(const Instruction& i, const Values& values) const {
-    Values all;
-    for (const uint32_t operand : p_.linked(i.operands)) all.push_back(values[operand]);
-    return all;
-  }
-
   Result<ValueRef> call(At a, const Values& values) {
     const Instruction& i = at(a);
     if (i.called.size() == 0) return leaf(a, values);
-    return branch(a, values, p_.links[i.called.begin], operands_of(i, values));
+    return branch(a, values, p_.links[i.called.begin], operands_of(p_, i, values));
   }
   Result<ValueRef> leaf(At a, const Values& values) {
     const uint32_t event = run_ ? run_->take(a.computation, a.instruction, around_.limit) : kNone;
@@ -368,7 +369,7 @@ class Unroller {
   Result<ValueRef> conditional(At a, const Values& values) {
     const Instruction& i = at(a);
     const auto callees = p_.linked(i.called);
-    const Values arguments = operands_of(i, values);
+    const Values arguments = operands_of(p_, i, values);
     if (callees.empty() || arguments.size() != callees.size() + 1) return leaf(a, values);
     size_t chosen = 0;
     if (run_) {
@@ -391,7 +392,7 @@ class Unroller {
     if (i.called.size() != 2) return leaf(a, values);
     // The body comes first, then the condition.
     const uint32_t body = p_.links[i.called.begin], condition = p_.links[i.called.begin + 1];
-    Values state = operands_of(i, values);
+    Values state = operands_of(p_, i, values);
     const int64_t trips = p_.detail(i).trips;
     const Inside inside(*this);
     if (run_) return recorded_loop(a, values, body, condition);
@@ -416,7 +417,7 @@ class Unroller {
     const int64_t trips = p_.detail(at(a)).trips;
     const uint32_t event = take_whole(a);
     const uint32_t first = event == kNone ? kNone : add(a, values, event);
-    Values state = operands_of(at(a), values);
+    Values state = operands_of(p_, at(a), values);
     uint32_t mark = first;
     int64_t iterations = 0;
     for (bool more = true; more;) {
