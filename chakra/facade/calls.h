@@ -92,7 +92,7 @@ auto watched(const Control& control, const Run& run) -> decltype(run()) {
   if (!control.progress && !control.stop) return run();
   void* const user = const_cast<Control*>(&control);
   const Failure interrupted = fail(Code::interrupted, "job.interrupted", "stopped, as the caller asked for");
-  if (!goes_on(user, 0)) return interrupted;
+  if (!goes_on(user, 0) && !control.partial) return interrupted;
   auto made = [&]() -> decltype(run()) {
     const Watched watch(goes_on, user);
     auto result = run();
