@@ -327,18 +327,26 @@ def main():
         workers = [Worker(chakra, os.path.join(folder, str(i))) for i in range(2)]
 
         def share(i):
-            return [workers[i].run(seed, number, options.only) + (number,)
-                    for number in range(options.first + i, options.first + options.count, len(workers))]
+            """Run each second input; report a wrong one at once, since a long run may be ended."""
+            ran, wrong_ones = collections.Counter(), 0
+            for number in range(options.first + i, options.first + options.count, len(workers)):
+                kind, code, wrong = workers[i].run(seed, number, options.only)
+                ran[code] += 1
+                if wrong:
+                    wrong_ones += 1
+                    report(wrong, kind, number)
+            return ran, wrong_ones
+
+        def report(wrong, kind, number):
+            kept = os.path.join(options.keep, f"mutation-{seed}-{number}-{wrong[1]}")
+            with open(kept, "wb") as file:
+                file.write(wrong[2])
+            print(f"{kind}, input {number}: {wrong[0]}: chakra {wrong[3]}\n  {kept}\n  {wrong[4][:300]!r}", flush=True)
+
         with ThreadPoolExecutor(len(workers)) as pool:
-            for kind, code, wrong, number in (row for rows in pool.map(share, range(len(workers))) for row in rows):
-                codes[code] += 1
-                if not wrong:
-                    continue
-                bad += 1
-                kept = os.path.join(options.keep, f"mutation-{seed}-{number}-{wrong[1]}")
-                with open(kept, "wb") as file:
-                    file.write(wrong[2])
-                print(f"{kind}, input {number}: {wrong[0]}: chakra {wrong[3]}\n  {kept}\n  {wrong[4][:300]!r}", flush=True)
+            for ran, wrong_ones in pool.map(share, range(len(workers))):
+                codes += ran
+                bad += wrong_ones
     ended = ", ".join(f"{count} with {code}" for code, count in sorted(codes.items()))
     kinds = 1 if options.only else len(KINDS)
     print(f"{options.count} changed inputs of {kinds} kinds in {time.monotonic() - begin:.0f} s, ended: {ended}; {bad} wrong")
