@@ -198,8 +198,9 @@ void add_answers(nb::module_& m) {
       .def(
           "to_text", [](const Answer& answer) { return text_of(answer.to_text()); },
           "The text that the command prints.")
-      .def("to_json", &Answer::to_json, nb::call_guard<nb::gil_scoped_release>(),
-           "The JSON of the command's --json, byte by byte.")
+      .def(
+          "to_json", [](const Answer& answer) { return answer.to_json(); }, nb::call_guard<nb::gil_scoped_release>(),
+          "The JSON of the command's --json, byte by byte.")
       .def("_write", [](const Answer& answer, const std::string& path, std::string_view form) {
         value([&] {
           const nb::gil_scoped_release release;
