@@ -20,6 +20,7 @@ TEXTS = {"to": "dot",
     "optimizer": "adamw", "order": "tp-cp-ep-dp-pp", "data_tier": "disk", "checkpoint_tier": "disk", "restart_tier": "disk",
     "kv_tier": "disk", "timeline": "timeline.json", "svg": "sizes.svg", "nodes": "0:2", "npu_frequency": "1GHz", "dims": [2],
     "time_unit": "us", "default_simulated_run_time": "7us", "judge": ["collectives.csv"], "where": ["ranks=4"], "operation": "all_reduce", "contexts": [64],
+    "set": ["hosts=3"],
 }
 COMPAT = {"compat": "astra-sim", "system": "system.json"}
 NEEDS = {  # what an option goes together with
@@ -45,6 +46,7 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "network": (["calibrate", "network"], [], {"from_": ["collectives.csv"], "output": "made.yml"}),
     "link": (["link"], [RECORDED], {"output": "out"}),
     "cases": (["gen", "cases"], [], {"output": "cases"}),
+    "blueprint": (["gen", "network"], ["clos"], {"output": "infrastructure.json"}),
     "import_workload": (["import"], ["work.txt"], {"output": "work", "num_npus": 2}),
     "convert": (["convert"], ["linked"], {"output": "converted", "to": "json"}),
     "pack": (["pack"], ["linked"], {"output": "packed.chakra", "stats": True}),
@@ -54,7 +56,9 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
 
 
 def function_of(verb):
-    for scope in (chakra_et.Job, chakra_et.generate, chakra_et.calibrate, chakra_et):
+    if verb == "blueprint":
+        return chakra_et.generate.network
+    for scope in (chakra_et.Job, chakra_et.calibrate, chakra_et.generate, chakra_et):
         if verb in vars(scope):
             return getattr(scope, verb)
     raise KeyError(verb)
@@ -71,6 +75,8 @@ def by_python(verb, options):
             return function(chakra_et.open(arguments[0]), arguments[2], **options).to_json()
         if verb in ("device", "network", "cases"):
             return function(**options).to_json()
+        if verb == "blueprint":
+            return function(blueprint=arguments[0], **options).to_json()
         if verb == "import_workload":
             return function(arguments[0], **options).made.to_json()
         if verb in ("convert", "pack", "unpack", "doctor"):
@@ -112,7 +118,7 @@ def cases():
         for name, parameter in inspect.signature(function_of(verb)).parameters.items():
             if parameter.kind is not parameter.KEYWORD_ONLY or name in ("progress", "models"):
                 continue
-            if name in ("from_", "output", "flows"):  # of each call; flows have no JSON
+            if name in ("from_", "output", "flows", "blueprint"):  # of each call; flows have no JSON
                 continue
             for value in values_of(name, parameter.annotation):
                 yield verb, name, value
