@@ -58,9 +58,9 @@ def test_queues_are_those_of_analyze():
     from compare_perfetto import Stream
 
     (_, name, unit), changes = next(iter(Stream("queues.pftrace").counters.items()))
-    table = chakra_et.open("queues.0.et").analyze(only="queues").table("queue_lengths_over_time")
+    answer = chakra_et.open("queues.0.et").analyze(only="queues").to_dict()
     length = {}
-    for row in table.to_dict():
+    for row in answer["queue_lengths_over_time"]:
         length[row["from_ps"] // 1000] = row["length"]  # the last of the changes at one moment
     assert (name, unit) == ("waiting on device 0 stream 7", "operations")
     assert dict(changes) == length
