@@ -124,8 +124,8 @@ RANKS = """
 import os, signal, threading
 import chakra_et
 job = chakra_et.open({large!r})
-threading.Timer(0.03, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
+    threading.Timer(0.03, os.kill, (os.getpid(), signal.SIGINT)).start()
     {call}
 except KeyboardInterrupt:
     print("interrupted")

@@ -196,6 +196,6 @@ def test_views_take_no_memory():
     assert copy_added > 0.9 * copied == 7.2 * nodes  # a copy would be seen
     print(f"{nodes:,} nodes of {shown:,} bytes; NumPy added {numpy_added:,}, pyarrow {arrow_added:,}, DuckDB {duckdb_added:,} bytes")
     assert shown >= 40 * nodes and arrow > 37 * nodes and total == summed == nodes * (nodes - 1) // 2 and (nulls, count) == (0, nodes)
-    limit = shown / 100 if nodes > 1_000_000 else shown / 100 + (1 << 20)  # buffers of DuckDB do not shrink with the table
+    limit = shown / 100 + (0 if nodes > 1_000_000 else 4 << 20)  # DuckDB has some MB of its own, whatever the size
     for added in (numpy_added, arrow_added, duckdb_added):
         assert added < limit, done.stdout
