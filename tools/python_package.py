@@ -138,9 +138,9 @@ def licences(libraries):
 
 
 def sanitizer_of(library):
-    """The address sanitizer that a library wants to be loaded first, or None."""
+    """LD_PRELOAD for Python and a library with the address sanitizer, else None: the sanitizer, and the exceptions that it intercepts."""
     name = next((value for key, value in dynamic(library) if key == "NEEDED" and value.startswith("libasan.")), None)
-    return output_of("g++", f"-print-file-name={name}").strip() if name else None
+    return " ".join(output_of("g++", f"-print-file-name={each}").strip() for each in (name, "libstdc++.so.6")) if name else None
 
 
 def build_extension(build):
