@@ -35,6 +35,11 @@ constexpr Picoseconds multiply_saturated(Picoseconds time, int64_t times) {
 constexpr uint64_t add_bytes(uint64_t left, uint64_t right) {
   return left > UINT64_MAX - right ? UINT64_MAX : left + right;
 }
+/// Return count * bytes, at most UINT64_MAX.
+constexpr uint64_t multiply_bytes(uint64_t count, uint64_t bytes) {
+  uint64_t product = 0;
+  return __builtin_mul_overflow(count, bytes, &product) ? UINT64_MAX : product;
+}
 
 /// Return seconds as picoseconds, rounded to nearest, halves away from 0 (as std::llround,
 /// but inline); kLongestPs if the result would not fit or is not a number.

@@ -12,16 +12,6 @@ namespace chakra::coll {
 using trace::CommType;
 using Moves = std::vector<Move>;
 
-/// Multiply, or add, and saturate at 2^64 - 1.
-inline uint64_t times(uint64_t count, uint64_t bytes) {
-  uint64_t product = 0;
-  return __builtin_mul_overflow(count, bytes, &product) ? UINT64_MAX : product;
-}
-inline uint64_t plus(uint64_t left, uint64_t right) {
-  uint64_t sum = 0;
-  return __builtin_add_overflow(left, right, &sum) ? UINT64_MAX : sum;
-}
-
 /// Return the member k places after member i of n; k may be negative.
 inline uint32_t turn(uint32_t i, int64_t k, uint32_t n) {
   const int64_t m = (static_cast<int64_t>(i) + k) % static_cast<int64_t>(n);
@@ -39,7 +29,7 @@ inline bool scatters_sum(CommType type) {
 /// Return the bytes of one of `parts` equal parts of a buffer, in whole elements.
 inline uint64_t part_bytes(const Operation& op, uint64_t parts) {
   const auto split = [](uint64_t whole, uint64_t into) { return whole / into + (whole % into != 0); };
-  return times(split(split(op.bytes, op.element), parts), op.element);
+  return multiply_bytes(split(split(op.bytes, op.element), parts), op.element);
 }
 
 /// Return an outline that cuts `bytes` into `parts` units.
@@ -90,7 +80,7 @@ inline uint32_t pieces_of(uint64_t bytes, uint32_t n) {
 /// chunks. On the first and last leg the other links idle: with 32 chunks for a thirty-second part.
 inline uint32_t chunks_of(const Operation& op, uint32_t members, uint32_t rounds) {
   constexpr uint64_t kChunkBytes = uint64_t{1} << 20, kFewChunks = 8, kMostChunks = 32, kRounds = 256;
-  const uint64_t whole = op.type == CommType::all_gather ? times(op.bytes, members) : op.bytes;
+  const uint64_t whole = op.type == CommType::all_gather ? multiply_bytes(op.bytes, members) : op.bytes;
   const uint64_t most = std::clamp<uint64_t>(std::bit_floor(kRounds / std::max(rounds, 1u)), kFewChunks, kMostChunks);
   return static_cast<uint32_t>(std::clamp<uint64_t>(whole / kChunkBytes, 1, most));
 }

@@ -310,7 +310,7 @@ Outline multidimensional(const Operation& op, const Place& place) {
   const auto dimensions = static_cast<uint32_t>(parts.grid.size());
   std::vector<std::vector<double>> loads;
   for (uint32_t r = 0; r < dimensions; ++r) loads.push_back(loads_of(parts, seconds, turned(dimensions, r)));
-  const uint64_t whole = op.type == CommType::all_gather ? times(op.bytes, place.members()) : op.bytes;
+  const uint64_t whole = op.type == CommType::all_gather ? multiply_bytes(op.bytes, place.members()) : op.bytes;
   const Shares shares = best_shares(loads, static_cast<uint32_t>(std::min<uint64_t>(whole / kUnitBytes, kMostUnits)));
   // Only rings have two ways round.
   const bool rings = std::any_of(parts.grid.begin(), parts.grid.end(),

@@ -10,10 +10,10 @@ void add_move(const Outline& o, const Move& move, uint32_t other, std::vector<Pa
       std::find_if(transfers.begin(), transfers.end(), [&](const PartTransfer& t) { return t.other == other; });
   if (transfer == transfers.end()) transfer = transfers.insert(transfers.end(), {other, 0, {}});
   transfer->moves.push_back(move);
-  if (o.splits.empty()) transfer->bytes = plus(transfer->bytes, times(move.count, o.unit_bytes));
+  if (o.splits.empty()) transfer->bytes = add_bytes(transfer->bytes, multiply_bytes(move.count, o.unit_bytes));
   else
     for (uint64_t i = 0; i < move.count; ++i)
-      transfer->bytes = plus(transfer->bytes, unit_bytes(o, move.block + i * move.step));
+      transfer->bytes = add_bytes(transfer->bytes, unit_bytes(o, move.block + i * move.step));
 }
 
 }  // namespace

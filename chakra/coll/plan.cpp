@@ -8,11 +8,11 @@ namespace {
 void count_bytes(const Outline& o, std::span<const Move> moves, std::vector<Transfer>& list) {
   for (const Move& move : moves) {
     uint64_t bytes = 0;
-    if (o.splits.empty()) bytes = times(move.count, o.unit_bytes);
+    if (o.splits.empty()) bytes = multiply_bytes(move.count, o.unit_bytes);
     else
-      for (uint64_t i = 0; i < move.count; ++i) bytes = plus(bytes, unit_bytes(o, move.block + i * move.step));
+      for (uint64_t i = 0; i < move.count; ++i) bytes = add_bytes(bytes, unit_bytes(o, move.block + i * move.step));
     if (!list.empty() && list.back().from == move.from && list.back().to == move.to)
-      list.back().bytes = plus(list.back().bytes, bytes);
+      list.back().bytes = add_bytes(list.back().bytes, bytes);
     else list.push_back({move.from, move.to, bytes});
   }
 }

@@ -30,7 +30,7 @@ Plan scaled(const Program& program, const Operation& op) {
   Plan plan = program.plan;
   const uint64_t bytes = part_bytes(op, program.parts);
   for (Round& round : plan.rounds)
-    for (Transfer& transfer : round.list) transfer.bytes = times(transfer.bytes, bytes);
+    for (Transfer& transfer : round.list) transfer.bytes = multiply_bytes(transfer.bytes, bytes);
   return plan;
 }
 

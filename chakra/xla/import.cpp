@@ -19,7 +19,7 @@ class Import {
     report_program(p_, unrolled_, findings_);
     out_.report = report_of(p_, work_, unrolled_);
     for (CollectiveCount& count : out_.report.collectives)
-      count.executions = times(count.executions, static_cast<uint64_t>(p_.device_count()));
+      count.executions = multiply_bytes(count.executions, static_cast<uint64_t>(p_.device_count()));
     choose_slots();
     std::map<std::vector<size_t>, uint32_t> classes;  // by the numbers of messages
     std::map<int64_t, ClassRank> ranks;

@@ -66,12 +66,12 @@ class MemoryReader {
     m.peak = m.live;
     for (const Allocation& a : allocations_) {
       if (a.color != 0) continue;
-      if (!a.thread_local_) m.allocated = plus(m.allocated, a.size);
-      if (a.parameter) m.arguments = plus(m.arguments, a.size);
-      else if (a.live_out) m.outputs = plus(m.outputs, a.size);
-      else if (a.constant) m.constants = plus(m.constants, a.size);
-      else if (!a.thread_local_) m.temporary = plus(m.temporary, a.size);
-      if (!a.thread_local_ && !in_heap.contains(a.index) && !a.buffers.empty()) m.peak = plus(m.peak, a.size);
+      if (!a.thread_local_) m.allocated = add_bytes(m.allocated, a.size);
+      if (a.parameter) m.arguments = add_bytes(m.arguments, a.size);
+      else if (a.live_out) m.outputs = add_bytes(m.outputs, a.size);
+      else if (a.constant) m.constants = add_bytes(m.constants, a.size);
+      else if (!a.thread_local_) m.temporary = add_bytes(m.temporary, a.size);
+      if (!a.thread_local_ && !in_heap.contains(a.index) && !a.buffers.empty()) m.peak = add_bytes(m.peak, a.size);
     }
   }
 
@@ -167,7 +167,7 @@ class MemoryReader {
       const int64_t buffer = event.kind == kAllocate ? event.buffer : event.with;
       int64_t& count = users[buffer];
       count = event.kind == kAllocate ? 1 : count + 1;
-      if (count == 1) now = plus(now, size(buffer));
+      if (count == 1) now = add_bytes(now, size(buffer));
       most = std::max(most, now);
     }
     return most;

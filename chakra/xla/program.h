@@ -117,15 +117,6 @@ struct Program {
   int64_t device(int64_t logical) const { return devices.empty() ? logical : devices[static_cast<size_t>(logical)]; }
 };
 
-inline uint64_t times(uint64_t a, uint64_t b) {
-  uint64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-inline uint64_t plus(uint64_t a, uint64_t b) {
-  uint64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 /// Return the element type of results: of an array, or of the first array of a tuple.
 trace::DType dtype_of(const Program& program, const Shape& shape);
 std::string_view type_name(uint8_t primitive_type);  ///< "f32"; "" for an unknown type

@@ -60,15 +60,15 @@ std::string_view type_name(uint8_t primitive_type) { return row_of(primitive_typ
 
 uint64_t Program::elements(const Shape& shape) const {
   uint64_t count = 1;
-  for (const int64_t dim : dims(shape.dims)) count = times(count, static_cast<uint64_t>(dim));
+  for (const int64_t dim : dims(shape.dims)) count = multiply_bytes(count, static_cast<uint64_t>(dim));
   return count;
 }
 
 uint64_t Program::bytes_of(const Shape& shape) const {
   uint64_t sum = 0;
-  if (const uint32_t bits = row_of(shape.type).bits; bits >= 8) sum = times(elements(shape), bits / 8);
+  if (const uint32_t bits = row_of(shape.type).bits; bits >= 8) sum = multiply_bytes(elements(shape), bits / 8);
   else if (bits > 0) sum = elements(shape) / (8 / bits) + (elements(shape) % (8 / bits) != 0);
-  for (uint32_t part = shape.parts.begin; part < shape.parts.end; ++part) sum = plus(sum, bytes_of(shapes[part]));
+  for (uint32_t part = shape.parts.begin; part < shape.parts.end; ++part) sum = add_bytes(sum, bytes_of(shapes[part]));
   return sum;
 }
 

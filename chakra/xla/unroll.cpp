@@ -108,13 +108,14 @@ class Folding {
         if (i.kind() == Kind::work || communicates(i.kind())) inside = 1;
         else
           for (const uint32_t callee : p_.linked(i.called)) {
-            inside = plus(inside, ops[callee]);
+            inside = add_bytes(inside, ops[callee]);
             quiet_[c] = quiet_[c] && quiet_[callee];
           }
         const int64_t trips = p_.detail(i).trips;
-        if (i.kind() == Kind::loop && trips > 1 && !folds(i)) inside = times(inside, static_cast<uint64_t>(trips));
+        if (i.kind() == Kind::loop && trips > 1 && !folds(i))
+          inside = multiply_bytes(inside, static_cast<uint64_t>(trips));
         if (communicates(i.kind())) quiet_[c] = false;
-        ops[c] = plus(ops[c], inside);
+        ops[c] = add_bytes(ops[c], inside);
       }
     return ops[p_.entry];
   }
@@ -176,7 +177,7 @@ class Unroller {
     Value all;
     for (const uint32_t operand : operands) add_leaves(values[operand], all.ops);
     sort_unique(all.ops);
-    walked_ = plus(walked_, all.ops.size());
+    walked_ = add_bytes(walked_, all.ops.size());
     return std::make_shared<const Value>(std::move(all));
   }
 
@@ -187,7 +188,7 @@ class Unroller {
       all.parts.push_back(part);
       ++all.leaves;
       if (!part) continue;
-      all.leaves = plus(all.leaves, part->leaves + part->ops.size());
+      all.leaves = add_bytes(all.leaves, part->leaves + part->ops.size());
       all.depth = std::max(all.depth, part->depth + 1);
     }
     return all.leaves > kMostLeaves || all.depth > kMostTuples ? joined(i, values)
@@ -206,7 +207,7 @@ class Unroller {
     std::vector<uint32_t> data, given;
     for (const uint32_t operand : p_.linked(i.operands)) add_leaves(values[operand], data);
     for (const uint32_t control : p_.linked(i.controls)) add_leaves(values[control], given);
-    walked_ = plus(walked_, data.size() + given.size());
+    walked_ = add_bytes(walked_, data.size() + given.size());
     sort_unique(data), sort_unique(given);
     const bool inside =
         (!data.empty() && data.back() >= around_.region) || (!given.empty() && given.back() >= around_.region);
@@ -242,7 +243,7 @@ class Unroller {
 
   Result<ValueRef> computation(uint32_t c, const Values& parameters) {
     const Computation& of = p_.computations[c];
-    walked_ = plus(walked_, of.instructions.size());
+    walked_ = add_bytes(walked_, of.instructions.size());
     if (++depth_ > kMostDepth)
       return fail(Code::bad_input, "xla.program.deep", "computations are nested too deeply", {p_.file});
     Values values(of.instructions.size());
@@ -308,7 +309,7 @@ class Unroller {
     visited_[c] = query_;
     Picoseconds next = Occurrences::kNever;
     const Computation& of = p_.computations[c];
-    walked_ = plus(walked_, of.instructions.size());
+    walked_ = add_bytes(walked_, of.instructions.size());
     for (uint32_t row = 0; row < of.instructions.size(); ++row) {
       next = std::min(next, run_->next_start(c, row));
       const Instruction& i = of.instructions[row];
@@ -402,7 +403,7 @@ class Unroller {
     }
     if (folding_.folds(i)) {
       ++out_.folded;
-      around_.times = times(around_.times, static_cast<uint64_t>(trips));
+      around_.times = multiply_bytes(around_.times, static_cast<uint64_t>(trips));
       return computation(body, state);
     }
     for (int64_t k = 0; k < (trips < 0 ? 1 : trips); ++k) {

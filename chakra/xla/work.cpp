@@ -10,7 +10,7 @@ constexpr uint64_t kMostPositions = 1 << 24;  ///< of a window, counted one by o
 
 /// Count the pairs of a place in the window and a place in the output whose input is not padding.
 uint64_t valid_positions(const WindowDim& w, int64_t kernel, int64_t output, int64_t input) {
-  const uint64_t all = times(static_cast<uint64_t>(kernel), static_cast<uint64_t>(output));
+  const uint64_t all = multiply_bytes(static_cast<uint64_t>(kernel), static_cast<uint64_t>(output));
   if (all > kMostPositions || w.stride < 0 || w.stride > (1 << 30) || w.dilation < 0 || w.dilation > (1 << 30) ||
       w.base_dilation > (1 << 30) || w.low < -(int64_t{1} << 40) || w.low > (int64_t{1} << 40))
     return all / static_cast<uint64_t>(std::max<int64_t>(1, w.base_dilation));
@@ -29,7 +29,8 @@ uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 uint64_t window_size(const Detail& d) {
   uint64_t size = 1;
-  for (const WindowDim& dim : d.window) size = times(size, static_cast<uint64_t>(std::max<int64_t>(0, dim.size)));
+  for (const WindowDim& dim : d.window)
+    size = multiply_bytes(size, static_cast<uint64_t>(std::max<int64_t>(0, dim.size)));
   return size;
 }
 
@@ -44,7 +45,7 @@ ProgramWork::ProgramWork(const Program& program) : p_(program) {
     Work sum;
     for (const Instruction& i : of.instructions) {
       const Work work = count(of, i);
-      sum.flops = plus(sum.flops, work.flops), sum.bytes = plus(sum.bytes, work.bytes);
+      sum.flops = add_bytes(sum.flops, work.flops), sum.bytes = add_bytes(sum.bytes, work.bytes);
       const bool product = i.row && (i.row->flops == Flops::dot || i.row->flops == Flops::convolution);
       auto heaviest = std::pair(product ? work.flops : 0, work.type);
       if (i.row && i.row->flops == Flops::called)
@@ -80,7 +81,7 @@ uint64_t ProgramWork::called(const Instruction& i, uint64_t Work::*member) const
   uint64_t sum = 0;
   for (const uint32_t callee : p_.linked(i.called)) {
     const uint64_t one = sums_[callee].*member;
-    sum = i.kind() == Kind::conditional ? std::max(sum, one) : plus(sum, one);
+    sum = i.kind() == Kind::conditional ? std::max(sum, one) : add_bytes(sum, one);
   }
   return sum;
 }
@@ -106,7 +107,7 @@ uint64_t ProgramWork::flops(const Computation& c, const Instruction& i) const {
     case Flops::parts: {
       uint64_t sum = i.shape.parts.size() == 0 ? results : 0;
       for (uint32_t part = i.shape.parts.begin; part < i.shape.parts.end; ++part)
-        sum = plus(sum, p_.elements(p_.shapes[part]));
+        sum = add_bytes(sum, p_.elements(p_.shapes[part]));
       return sum;
     }
     case Flops::dot: {
@@ -114,25 +115,26 @@ uint64_t ProgramWork::flops(const Computation& c, const Instruction& i) const {
       const Shape& left = operand(c, i, 0);
       for (const int64_t dim : p_.dims(d.contracting))
         if (dim >= 0 && dim < static_cast<int64_t>(left.dims.size()))
-          width = times(width, static_cast<uint64_t>(p_.dims(left.dims)[static_cast<size_t>(dim)]));
-      return times(2, times(results, width));
+          width = multiply_bytes(width, static_cast<uint64_t>(p_.dims(left.dims)[static_cast<size_t>(dim)]));
+      return multiply_bytes(2, multiply_bytes(results, width));
     }
     case Flops::convolution: return convolution(c, i);
-    case Flops::reduce: return times(once(0), less(elements_of(0), results));
-    case Flops::window: return times(once(0), times(results, less(window_size(d), 1)));
+    case Flops::reduce: return multiply_bytes(once(0), less(elements_of(0), results));
+    case Flops::window: return multiply_bytes(once(0), multiply_bytes(results, less(window_size(d), 1)));
     case Flops::select_scatter:
-      return plus(times(once(0), times(elements_of(1), less(window_size(d), 1))), times(once(1), elements_of(1)));
-    case Flops::scatter: return times(once(0), elements_of(i.operands.size() / 2 + 1));
-    case Flops::map: return times(once(0), results);
+      return add_bytes(multiply_bytes(once(0), multiply_bytes(elements_of(1), less(window_size(d), 1))),
+                       multiply_bytes(once(1), elements_of(1)));
+    case Flops::scatter: return multiply_bytes(once(0), elements_of(i.operands.size() / 2 + 1));
+    case Flops::map: return multiply_bytes(once(0), results);
     case Flops::fft: {
       uint64_t factor = 1;
       for (const int64_t length : p_.dims(d.fft_length))
-        factor = times(factor, log2_floor(static_cast<uint64_t>(length)));
-      return times(8, times(factor, elements_of(0)));
+        factor = multiply_bytes(factor, log2_floor(static_cast<uint64_t>(length)));
+      return multiply_bytes(8, multiply_bytes(factor, elements_of(0)));
     }
-    case Flops::triangular_solve: return times(2, times(last_dim(operand(c, i, 0)), elements_of(1)));
-    case Flops::cholesky: return times(last_dim(operand(c, i, 0)), elements_of(0)) / 3;
-    case Flops::sort: return times(elements_of(0), log2_ceiling(elements_of(0)));
+    case Flops::triangular_solve: return multiply_bytes(2, multiply_bytes(last_dim(operand(c, i, 0)), elements_of(1)));
+    case Flops::cholesky: return multiply_bytes(last_dim(operand(c, i, 0)), elements_of(0)) / 3;
+    case Flops::sort: return multiply_bytes(elements_of(0), log2_ceiling(elements_of(0)));
     case Flops::called: return called(i, &Work::flops);
   }
   return 0;
@@ -150,29 +152,29 @@ uint64_t ProgramWork::convolution(const Computation& c, const Instruction& i) co
   };
   uint64_t positions = 1;
   for (size_t n = 0; n < d.window.size(); ++n)
-    positions =
-        times(positions, valid_positions(d.window[n], spatial(d.kernel_spatial, kernel, n),
-                                         spatial(d.output_spatial, i.shape, n), spatial(d.input_spatial, left, n)));
+    positions = multiply_bytes(
+        positions, valid_positions(d.window[n], spatial(d.kernel_spatial, kernel, n),
+                                   spatial(d.output_spatial, i.shape, n), spatial(d.input_spatial, left, n)));
   const auto features = static_cast<uint64_t>(size(left, d.input_feature) / d.feature_groups);
   const auto batch = static_cast<uint64_t>(size(left, d.input_batch) / d.batch_groups);
   const auto outputs = static_cast<uint64_t>(size(i.shape, d.output_feature));
-  return times(2, times(times(features, outputs), times(batch, positions)));
+  return multiply_bytes(2, multiply_bytes(multiply_bytes(features, outputs), multiply_bytes(batch, positions)));
 }
 
 uint64_t ProgramWork::bytes(const Computation& c, const Instruction& i) const {
   const auto operand_bytes = [&](uint32_t from) {
     uint64_t sum = 0;
-    for (uint32_t n = from; n < i.operands.size(); ++n) sum = plus(sum, p_.bytes_of(operand(c, i, n)));
+    for (uint32_t n = from; n < i.operands.size(); ++n) sum = add_bytes(sum, p_.bytes_of(operand(c, i, n)));
     return sum;
   };
   switch (i.row ? i.row->bytes : Bytes::all) {
     case Bytes::none: return 0;
-    case Bytes::all: return plus(p_.bytes_of(i.shape), operand_bytes(0));
-    case Bytes::slice: return plus(times(2, p_.bytes_of(i.shape)), operand_bytes(1));
-    case Bytes::update: return plus(times(2, p_.bytes_of(operand(c, i, 1))), operand_bytes(2));
+    case Bytes::all: return add_bytes(p_.bytes_of(i.shape), operand_bytes(0));
+    case Bytes::slice: return add_bytes(multiply_bytes(2, p_.bytes_of(i.shape)), operand_bytes(1));
+    case Bytes::update: return add_bytes(multiply_bytes(2, p_.bytes_of(operand(c, i, 1))), operand_bytes(2));
     case Bytes::scatter: {
       const uint32_t updates = i.operands.size() / 2 + 1;
-      return plus(times(3, operand_bytes(updates)), p_.bytes_of(operand(c, i, updates - 1)));
+      return add_bytes(multiply_bytes(3, operand_bytes(updates)), p_.bytes_of(operand(c, i, updates - 1)));
     }
     case Bytes::called: break;
   }
@@ -185,16 +187,17 @@ uint64_t ProgramWork::fusion_bytes(const Instruction& i) const {
   const uint32_t callee = p_.links[i.called.begin];
   const Computation& fused = p_.computations[callee];
   uint64_t sum = 0;
-  for (const uint64_t read : reads_[callee]) sum = plus(sum, read);
+  for (const uint64_t read : reads_[callee]) sum = add_bytes(sum, read);
   for (const Instruction& part : fused.instructions)
-    if (part.opcode == "constant" && p_.elements(part.shape) > kMostImmediate) sum = plus(sum, p_.bytes_of(part.shape));
+    if (part.opcode == "constant" && p_.elements(part.shape) > kMostImmediate)
+      sum = add_bytes(sum, p_.bytes_of(part.shape));
   const auto written = [&](const Instruction& result) {
     const bool updates = result.opcode == "dynamic-update-slice";
     return p_.bytes_of(updates ? operand(fused, result, 1) : result.shape);
   };
   const Instruction& root = fused.instructions[fused.root];
-  if (root.opcode != "tuple") return plus(sum, written(root));
-  for (const uint32_t part : p_.linked(root.operands)) sum = plus(sum, written(fused.instructions[part]));
+  if (root.opcode != "tuple") return add_bytes(sum, written(root));
+  for (const uint32_t part : p_.linked(root.operands)) sum = add_bytes(sum, written(fused.instructions[part]));
   return sum;
 }
 
@@ -211,15 +214,15 @@ std::vector<uint64_t> ProgramWork::reads_of_parameters(uint32_t computation) con
       const uint32_t row = operands[n];
       if (!is_parameter(row)) continue;
       if (user.opcode == "slice" || (user.opcode == "dynamic-slice" && n == 0)) {
-        reads[row] = plus(reads[row], p_.bytes_of(user.shape));
+        reads[row] = add_bytes(reads[row], p_.bytes_of(user.shape));
       } else if (user.opcode == "dynamic-update-slice" && n == 0) {
         continue;  // the result takes its place
       } else if (user.opcode == "fusion" && user.called.size() > 0) {
         const std::vector<uint64_t>& inner = reads_[p_.links[user.called.begin]];
-        if (n < inner.size()) reads[row] = plus(reads[row], inner[n]);
+        if (n < inner.size()) reads[row] = add_bytes(reads[row], inner[n]);
       } else if (!whole[row]) {
         whole[row] = 1;
-        reads[row] = plus(reads[row], p_.bytes_of(c.instructions[row].shape));
+        reads[row] = add_bytes(reads[row], p_.bytes_of(c.instructions[row].shape));
       }
     }
   }
