@@ -11,22 +11,27 @@
 
 namespace chakra {
 
+Result<bool> read_whole(ByteSource& source, size_t limit, std::string& text, size_t expected) {
+  for (;;) {
+    const size_t before = text.size();
+    text.resize(std::max({expected, size_t{1} << 16, before * 2}));
+    CHAKRA_ASSIGN(const size_t got, source.read({text.data() + before, text.size() - before}));
+    const bool ended = got < text.size() - before;
+    text.resize(before + got);
+    if (text.size() > limit) return false;
+    if (ended) return true;
+  }
+}
+
 Result<std::string> read_file(const std::string& path, size_t limit) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
   std::string text;
   std::error_code unknown;
   const uintmax_t size = std::filesystem::file_size(path, unknown);  // what is unpacked has more, a pipe has none
-  const size_t room = unknown ? 0 : std::min<uintmax_t>(size, limit) + 1;
-  for (;;) {
-    const size_t before = text.size();
-    text.resize(std::max({room, size_t{1} << 16, before * 2}));
-    CHAKRA_ASSIGN(const size_t got, source.read({text.data() + before, text.size() - before}));
-    const bool ended = got < text.size() - before;
-    text.resize(before + got);
-    if (text.size() > limit)
-      return fail(Code::bad_input, "base.file.large", fmt::format("the file is larger than {} bytes", limit), {path});
-    if (ended) return text;
-  }
+  CHAKRA_ASSIGN(const bool whole, read_whole(source, limit, text, unknown ? 0 : std::min<uintmax_t>(size, limit) + 1));
+  if (!whole)
+    return fail(Code::bad_input, "base.file.large", fmt::format("the file is larger than {} bytes", limit), {path});
+  return text;
 }
 
 std::string resolve_links(const std::string& path) {

@@ -65,6 +65,9 @@ class ByteSource {
   std::unique_ptr<State> state_;
 };
 
+/// Read the rest of a source into an empty `text`; `expected`: the bytes to read first. Return false, with a part of
+/// the text, if there are more than `limit` bytes. Errors: as ByteSource::read().
+Result<bool> read_whole(ByteSource& source, size_t limit, std::string& text, size_t expected = 0);
 /// Return the whole file, uncompressed. Errors: as ByteSource; base.file.large above `limit` bytes.
 Result<std::string> read_file(const std::string& path, size_t limit = size_t{1} << 34);
 

@@ -98,17 +98,10 @@ Result<void> write(std::string_view form, const Job& job, const std::string& pat
 // ---- what the forms share ------------------------------------------------------------------------
 
 Result<std::string> read_all(ByteSource source) {
-  constexpr size_t kPiece = size_t{1} << 20, kMost = size_t{1} << 30;
   std::string text;
-  for (;;) {
-    const size_t before = text.size();
-    text.resize(before + kPiece);
-    CHAKRA_ASSIGN(const size_t got, source.read({text.data() + before, kPiece}));
-    text.resize(before + got);
-    if (got < kPiece) return text;
-    if (text.size() > kMost)
-      return fail(Code::bad_input, "foreign.large", "the file is larger than 1 GiB", {source.file()});
-  }
+  CHAKRA_ASSIGN(const bool whole, read_whole(source, size_t{1} << 30, text));
+  if (!whole) return fail(Code::bad_input, "foreign.large", "the file is larger than 1 GiB", {source.file()});
+  return text;
 }
 
 Result<Picoseconds> unit_ps(const std::string& name, std::string_view otherwise) {

@@ -37,17 +37,10 @@ Result<bool> is_ours(const std::string& path) {
 }
 
 Result<std::shared_ptr<const std::string>> read_all(ByteSource source) {
-  constexpr size_t kPiece = size_t{1} << 20, kMost = size_t{1} << 32;
   std::string text;
-  for (;;) {
-    const size_t before = text.size();
-    if (before > kMost)
-      return fail(Code::bad_input, "xla.program.large", "the file is larger than 4 GiB", {source.file()});
-    text.resize(before + kPiece);
-    CHAKRA_ASSIGN(const size_t got, source.read({text.data() + before, kPiece}));
-    text.resize(before + got);
-    if (got < kPiece) return std::make_shared<const std::string>(std::move(text));
-  }
+  CHAKRA_ASSIGN(const bool whole, read_whole(source, size_t{1} << 32, text));
+  if (!whole) return fail(Code::bad_input, "xla.program.large", "the file is larger than 4 GiB", {source.file()});
+  return std::make_shared<const std::string>(std::move(text));
 }
 
 Result<Inputs> read_inputs(const std::vector<std::string>& files) {
