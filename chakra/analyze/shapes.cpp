@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -39,10 +37,7 @@ struct ShapeSums {
 /// Convolutions by Winograd's algorithm or by Fourier transforms multiply less than the formula for their shapes
 /// counts.
 bool does_fewer(std::string_view kernel) {
-  constexpr std::array<std::string_view, 2> kInNames{"winograd", "fft2d"};
-  std::string name(kernel);
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::any_of(kInNames.begin(), kInNames.end(), [&](auto in) { return name.find(in) != std::string::npos; });
+  return contains_ignoring_case(kernel, "winograd") || contains_ignoring_case(kernel, "fft2d");
 }
 
 class ShapeTable {

@@ -25,7 +25,7 @@ class StepFinder {
     out_.roles.assign(t_.size(), 0);
     find_windows();
     if (!windows_.empty()) by_window();
-    else if (const auto runs = trace::metadata(t_, "xla_runs")) by_run();
+    else if (trace::metadata(t_, trace::kXlaRuns)) by_run();
     else if (const auto iteration = linked_iteration()) the_iteration(*iteration);
     else one_step();
     return std::move(out_);
@@ -106,7 +106,7 @@ class StepFinder {
 
   /// A program of XLA runs once a step; each node has the number of its run.
   void by_run() {
-    const StringId attribute = t_.strings.find("xla_run");
+    const StringId attribute = t_.strings.find(trace::kXlaRun);
     std::unordered_map<int64_t, int32_t> step_of;
     for (const NodeId n : t_.nodes())
       for (const trace::Attr& attr : t_.attrs_of(n)) {
@@ -114,7 +114,7 @@ class StepFinder {
         const int64_t run = *attr.integer();
         const auto [step, added] = step_of.try_emplace(run, static_cast<int32_t>(out_.names.size()));
         if (added) {
-          const auto name = trace::metadata(t_, fmt::format("xla_run_{}", run));
+          const auto name = trace::metadata(t_, fmt::format("{}_{}", trace::kXlaRun, run));
           out_.names.emplace_back(name && name->text() ? *name->text() : fmt::format("run {}", run));
         }
         put(n, step->second, kBoth);

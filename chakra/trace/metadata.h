@@ -8,6 +8,10 @@
 
 namespace chakra::trace {
 
+/// Of traces of XLA: the number of runs, and "xla_run_<n>": the name of a run. Each node has the number of its run as
+/// an attribute with the second name.
+inline constexpr std::string_view kXlaRuns = "xla_runs", kXlaRun = "xla_run";
+
 /// Return the first attribute with that name; std::nullopt if absent. Cost: O(metadata).
 inline std::optional<Attr> metadata(const Trace& t, std::string_view name) {
   for (const Attr& attr : t.metadata)

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "chakra/trace/metadata.h"
 #include "chakra/xla/device_linker.h"
 #include "chakra/xla/files.h"
 
@@ -110,9 +111,9 @@ class ProfileLinker {
       if (!largest || executed->program.memory.peak > largest->program.memory.peak) largest = executed.get();
     xla::add_metadata(t, largest->program);
     if (!jax_version.empty()) t.metadata.push_back({t.strings.intern("jax_version"), t.texts.add(jax_version)});
-    t.metadata.push_back({t.strings.intern(kRunsAttribute), static_cast<int64_t>(runs_.size())});
+    t.metadata.push_back({t.strings.intern(trace::kXlaRuns), static_cast<int64_t>(runs_.size())});
     for (size_t r = 0; r < runs_.size(); ++r)
-      t.metadata.push_back({t.strings.intern(fmt::format("{}_{}", kRunAttribute, r)),
+      t.metadata.push_back({t.strings.intern(fmt::format("{}_{}", trace::kXlaRun, r)),
                             t.texts.add(fmt::format("{}#{}", runs_[r].executed->program.name, r))});
   }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "chakra/trace/metadata.h"
+
 namespace chakra::xla {
 
 using trace::NodeId;
@@ -20,7 +22,7 @@ NodeWriter::NodeWriter(trace::Builder& builder, const Program& program, const Pr
       device_(std::move(device)),
       names_{t_.strings.intern("hlo_opcode"),         t_.strings.intern("op_name"),
              t_.strings.intern("custom_call_target"), t_.strings.intern("folded_iterations"),
-             t_.strings.intern("channel_id"),         t_.strings.intern(kRunAttribute)} {
+             t_.strings.intern("channel_id"),         t_.strings.intern(trace::kXlaRun)} {
   int64_t tag = device_.tags;
   for (const auto& [key, messages] : communication_.messages) tag_of_[key] = tag++;
   // A send and its receive are two instructions of one channel.
@@ -77,8 +79,8 @@ void NodeWriter::add(const Unrolled& unrolled, uint32_t number) {
   const bool has_inside = inside && op.after.size() > 0;  // whose work the nodes inside have
   if (i.kind() != Kind::value && i.kind() != Kind::done && !has_inside) {
     const Work& work = work_.of(op.computation, op.instruction);
-    t_.num_ops.edit(node) = std::min<uint64_t>(times(work.flops, op.times), INT64_MAX);
-    t_.tensor_bytes.edit(node) = times(work.bytes, op.times);
+    t_.num_ops.edit(node) = std::min<uint64_t>(multiply_bytes(work.flops, op.times), INT64_MAX);
+    t_.tensor_bytes.edit(node) = multiply_bytes(work.bytes, op.times);
     t_.op_dtype.edit(node) = static_cast<uint8_t>(work.type);
   }
   if (i.kind() == Kind::collective) add_collective(op, i, node);
@@ -88,7 +90,8 @@ void NodeWriter::add(const Unrolled& unrolled, uint32_t number) {
 uint64_t NodeWriter::operand_bytes(const Op& op, const Instruction& i) const {
   const Computation& c = p_.computations[op.computation];
   uint64_t bytes = 0;
-  for (const uint32_t operand : p_.linked(i.operands)) bytes = plus(bytes, p_.bytes_of(c.instructions[operand].shape));
+  for (const uint32_t operand : p_.linked(i.operands))
+    bytes = add_bytes(bytes, p_.bytes_of(c.instructions[operand].shape));
   return bytes;
 }
 
@@ -101,7 +104,7 @@ void NodeWriter::add_collective(const Op& op, const Instruction& i, NodeId node)
   comm.type = i.row->comm;
   comm.bytes = operand_bytes(op, i);
   comm.in_bytes = comm.bytes;
-  comm.out_bytes = comm.type == trace::CommType::all_gather       ? times(comm.bytes, members)
+  comm.out_bytes = comm.type == trace::CommType::all_gather       ? multiply_bytes(comm.bytes, members)
                    : comm.type == trace::CommType::reduce_scatter ? comm.bytes / members
                                                                   : comm.bytes;
   if (i.operands.size() > 0)
@@ -221,8 +224,8 @@ ProgramReport report_of(const Program& p, const ProgramWork& work, const Unrolle
     const Instruction& i = p.computations[op.computation].instructions[op.instruction];
     if (op.first != kNone || i.kind() == Kind::value || i.kind() == Kind::done || op.after.size() > 0) continue;
     const Work& of = work.of(op.computation, op.instruction);
-    report.flops = plus(report.flops, times(of.flops, op.times));
-    report.bytes = plus(report.bytes, times(of.bytes, op.times));
+    report.flops = add_bytes(report.flops, multiply_bytes(of.flops, op.times));
+    report.bytes = add_bytes(report.bytes, multiply_bytes(of.bytes, op.times));
   }
   report.flops_once = work.of(p.entry).flops, report.bytes_once = work.of(p.entry).bytes;
   return report;

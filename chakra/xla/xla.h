@@ -58,10 +58,6 @@ struct ProgramReport {
   std::vector<CollectiveCount> collectives;  ///< by opcode
 };
 
-/// Metadata of a linked trace: the number of runs, and "xla_run_<n>": the name of a run. Each node has the number of
-/// its run as an attribute.
-inline constexpr std::string_view kRunsAttribute = "xla_runs", kRunAttribute = "xla_run";
-
 struct ImportedProgram {
   trace::ClassJob job;
   ProgramReport report;
