@@ -127,37 +127,45 @@ class NsysReader {
     return fail(Code::bad_input, "nsys.table", fmt::format("the database has no table {}", table), {out_.file});
   }
 
+  /// Call `use` with each row of a table. Return whether the database has the table.
+  template <class Use>
+  Result<bool> each_row(const char* name, std::initializer_list<NeededColumn> columns, const Use& use) {
+    CHAKRA_ASSIGN(auto table, ExportTable::open(database_, name, columns));
+    while (table) {
+      CHAKRA_ASSIGN(const bool more, table->next());
+      if (!more) return true;
+      CHAKRA_TRY(use(*table));
+    }
+    return false;
+  }
+
   /// Exports before 2021 have no version.
   Result<void> check_version() {
-    CHAKRA_ASSIGN(auto table, ExportTable::open(database_, "META_DATA_EXPORT", {{"name"}, {"value"}}));
-    if (!table) return {};
-    for (;;) {
-      CHAKRA_ASSIGN(const bool more, table->next());
-      if (!more) return {};
-      if (table->text(0) != "EXPORT_SCHEMA_VERSION_MAJOR") continue;
+    CHAKRA_TRY(each_row("META_DATA_EXPORT", {{"name"}, {"value"}}, [&](const ExportTable& table) -> Result<void> {
+      if (table.text(0) != "EXPORT_SCHEMA_VERSION_MAJOR") return {};
       int64_t version = 0;
-      if (!parse_decimal(table->text(1), version) || version > kNewestVersion)
-        return fail(Code::bad_input, "nsys.version",
-                    fmt::format("the export has schema version {}; versions up to {} are known", quote(table->text(1)),
-                                kNewestVersion),
-                    {out_.file});
-    }
+      if (parse_decimal(table.text(1), version) && version <= kNewestVersion) return {};
+      return fail(Code::bad_input, "nsys.version",
+                  fmt::format("the export has schema version {}; versions up to {} are known", quote(table.text(1)),
+                              kNewestVersion),
+                  {out_.file});
+    }));
+    return {};
   }
 
   Result<void> read_names() {
-    CHAKRA_ASSIGN(auto table, ExportTable::open(database_, "StringIds", {{"id"}, {"value"}}));
-    if (!table) return missing("StringIds");
-    for (;;) {
-      CHAKRA_ASSIGN(const bool more, table->next());
-      if (!more) return {};
-      names_[table->integer(0)] = table->text(1);
-    }
+    CHAKRA_ASSIGN(const bool found,
+                  each_row("StringIds", {{"id"}, {"value"}}, [&](const ExportTable& table) -> Result<void> {
+                    names_[table.integer(0)] = table.text(1);
+                    return {};
+                  }));
+    return found ? Result<void>() : missing("StringIds");
   }
   /// The text of an id. Most texts belong to no CUDA record, so a text is interned on first use.
-  Result<StringId> name_of(const ExportTable& table, int column) {
+  Result<std::string_view> text_of(const ExportTable& table, int column) const {
     const auto found = names_.find(table.integer(column));
     if (found == names_.end()) return table.wrong(fmt::format("no text has the id {}", table.integer(column)));
-    return strings_.intern(found->second);
+    return std::string_view(found->second);
   }
 
   /// Devices, and the beginning of the session: all times count from it.
@@ -167,13 +175,12 @@ class NsysReader {
       CHAKRA_ASSIGN(const bool more, start->next());
       if (more) out_.base_ns = start->integer(0, 0);
     }
-    CHAKRA_ASSIGN(auto gpus, ExportTable::open(database_, "TARGET_INFO_GPU", {{"id"}, {"name"}, {"cuDevice", false}}));
-    while (gpus) {
-      CHAKRA_ASSIGN(const bool more, gpus->next());
-      if (!more) break;
-      const int64_t number = gpus->integer(2) >= 0 ? gpus->integer(2) : gpus->integer(0);
-      if (number >= 0 && !gpus->text(1).empty()) out_.device_names.emplace(number, gpus->text(1));
-    }
+    CHAKRA_TRY(each_row("TARGET_INFO_GPU", {{"id"}, {"name"}, {"cuDevice", false}},
+                        [&](const ExportTable& gpu) -> Result<void> {
+                          const int64_t number = gpu.integer(2) >= 0 ? gpu.integer(2) : gpu.integer(0);
+                          if (number >= 0 && !gpu.text(1).empty()) out_.device_names.emplace(number, gpu.text(1));
+                          return {};
+                        }));
     return {};
   }
 
@@ -190,28 +197,39 @@ class NsysReader {
   }
 
   Result<void> read_calls() {
-    CHAKRA_ASSIGN(auto table, ExportTable::open(database_, "CUPTI_ACTIVITY_KIND_RUNTIME",
-                                                {{"start"}, {"end"}, {"globalTid"}, {"correlationId"}, {"nameId"}}));
-    while (table) {
-      CHAKRA_ASSIGN(const bool more, table->next());
-      if (!more) break;
-      CHAKRA_ASSIGN(Record record, table->record());
-      record.byte = ++records_;
-      RuntimeCall call;
-      static_cast<Record&>(call) = record;
-      CHAKRA_ASSIGN(call.lane, thread(*table, 2));
-      call.correlation = table->integer(3);
-      const auto name = names_.find(table->integer(4));
-      if (name == names_.end()) return table->wrong(fmt::format("no text has the id {}", table->integer(4)));
-      call.name = strings_.intern(without_version(name->second));
-      out_.vendor = std::min(out_.vendor, vendor_of_call(name->second));
-      processes_.insert(process_of(table->integer(2)));
-      out_.calls.push_back(call);
-    }
+    CHAKRA_TRY(each_row("CUPTI_ACTIVITY_KIND_RUNTIME",
+                        {{"start"}, {"end"}, {"globalTid"}, {"correlationId"}, {"nameId"}},
+                        [&](const ExportTable& table) { return read_call(table); }));
+    return {};
+  }
+  Result<void> read_call(const ExportTable& table) {
+    CHAKRA_ASSIGN(Record record, table.record());
+    record.byte = ++records_;
+    RuntimeCall call;
+    static_cast<Record&>(call) = record;
+    CHAKRA_ASSIGN(call.lane, thread(table, 2));
+    call.correlation = table.integer(3);
+    CHAKRA_ASSIGN(const std::string_view name, text_of(table, 4));
+    call.name = strings_.intern(without_version(name));
+    out_.vendor = std::min(out_.vendor, vendor_of_call(name));
+    processes_.insert(process_of(table.integer(2)));
+    out_.calls.push_back(call);
     return {};
   }
 
-  /// Columns 0 to 5: start, end, deviceId, streamId, correlationId, globalPid.
+  /// Columns 0 to 5: start, end, deviceId, streamId, correlationId, globalPid. `fill`: sets the name
+  /// from the other columns.
+  template <class Fill>
+  Result<void> read_device_ops(const char* name, DeviceOp::Kind kind, std::initializer_list<NeededColumn> columns,
+                               const Fill& fill) {
+    CHAKRA_TRY(each_row(name, columns, [&](const ExportTable& table) -> Result<void> {
+      CHAKRA_ASSIGN(DeviceOp op, device_op(table, kind));
+      CHAKRA_TRY(fill(table, op));
+      out_.device_ops.push_back(op);
+      return {};
+    }));
+    return {};
+  }
   Result<DeviceOp> device_op(const ExportTable& table, DeviceOp::Kind kind) {
     CHAKRA_ASSIGN(Record record, table.record());
     record.byte = ++records_;
@@ -227,79 +245,61 @@ class NsysReader {
   }
 
   Result<void> read_kernels() {
-    CHAKRA_ASSIGN(auto table, ExportTable::open(database_, "CUPTI_ACTIVITY_KIND_KERNEL",
-                                                {{"start"},
-                                                 {"end"},
-                                                 {"deviceId"},
-                                                 {"streamId"},
-                                                 {"correlationId"},
-                                                 {"globalPid", false},
-                                                 {"demangledName"}}));
-    while (table) {
-      CHAKRA_ASSIGN(const bool more, table->next());
-      if (!more) break;
-      CHAKRA_ASSIGN(DeviceOp op, device_op(*table, DeviceOp::Kind::kernel));
-      CHAKRA_ASSIGN(op.name, name_of(*table, 6));
-      out_.device_ops.push_back(op);
-    }
-    return {};
+    return read_device_ops(
+        "CUPTI_ACTIVITY_KIND_KERNEL", DeviceOp::Kind::kernel,
+        {{"start"}, {"end"}, {"deviceId"}, {"streamId"}, {"correlationId"}, {"globalPid", false}, {"demangledName"}},
+        [&](const ExportTable& table, DeviceOp& op) -> Result<void> {
+          CHAKRA_ASSIGN(const std::string_view name, text_of(table, 6));
+          op.name = strings_.intern(name);
+          return {};
+        });
   }
 
   Result<void> read_copies() {
-    CHAKRA_ASSIGN(auto table, ExportTable::open(database_, "CUPTI_ACTIVITY_KIND_MEMCPY",
-                                                {{"start"},
-                                                 {"end"},
-                                                 {"deviceId"},
-                                                 {"streamId"},
-                                                 {"correlationId"},
-                                                 {"globalPid", false},
-                                                 {"bytes"},
-                                                 {"copyKind"},
-                                                 {"srcKind", false},
-                                                 {"dstKind", false}}));
-    while (table) {
-      CHAKRA_ASSIGN(const bool more, table->next());
-      if (!more) break;
-      CHAKRA_ASSIGN(DeviceOp op, device_op(*table, DeviceOp::Kind::copy));
-      op.bytes = table->integer(6);
-      op.name = strings_.intern(fmt::format("Memcpy {} ({} -> {})", row_or(kCopies, table->integer(7), kCopies.front()),
-                                            row_or(kMemories, table->integer(8), kMemories.back()),
-                                            row_or(kMemories, table->integer(9), kMemories.back())));
-      out_.device_ops.push_back(op);
-    }
-    return {};
+    return read_device_ops("CUPTI_ACTIVITY_KIND_MEMCPY", DeviceOp::Kind::copy,
+                           {{"start"},
+                            {"end"},
+                            {"deviceId"},
+                            {"streamId"},
+                            {"correlationId"},
+                            {"globalPid", false},
+                            {"bytes"},
+                            {"copyKind"},
+                            {"srcKind", false},
+                            {"dstKind", false}},
+                           [&](const ExportTable& table, DeviceOp& op) -> Result<void> {
+                             op.bytes = table.integer(6);
+                             op.name = strings_.intern(
+                                 fmt::format("Memcpy {} ({} -> {})", row_or(kCopies, table.integer(7), kCopies.front()),
+                                             row_or(kMemories, table.integer(8), kMemories.back()),
+                                             row_or(kMemories, table.integer(9), kMemories.back())));
+                             return {};
+                           });
   }
 
   Result<void> read_memsets() {
-    CHAKRA_ASSIGN(
-        auto table,
-        ExportTable::open(
-            database_, "CUPTI_ACTIVITY_KIND_MEMSET",
-            {{"start"}, {"end"}, {"deviceId"}, {"streamId"}, {"correlationId"}, {"globalPid", false}, {"bytes"}}));
-    while (table) {
-      CHAKRA_ASSIGN(const bool more, table->next());
-      if (!more) break;
-      CHAKRA_ASSIGN(DeviceOp op, device_op(*table, DeviceOp::Kind::memset));
-      op.bytes = table->integer(6);
-      op.name = strings_.intern("Memset (Device)");
-      out_.device_ops.push_back(op);
-    }
-    return {};
+    return read_device_ops(
+        "CUPTI_ACTIVITY_KIND_MEMSET", DeviceOp::Kind::memset,
+        {{"start"}, {"end"}, {"deviceId"}, {"streamId"}, {"correlationId"}, {"globalPid", false}, {"bytes"}},
+        [&](const ExportTable& table, DeviceOp& op) -> Result<void> {
+          op.bytes = table.integer(6);
+          op.name = strings_.intern("Memset (Device)");
+          return {};
+        });
   }
 
   Result<void> read_syncs() {
-    CHAKRA_ASSIGN(auto table, ExportTable::open(database_, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-                                                {{"correlationId"}, {"deviceId"}, {"streamId"}, {"syncType"}}));
-    while (table) {
-      CHAKRA_ASSIGN(const bool more, table->next());
-      if (!more) break;
-      SyncRecord sync;
-      sync.correlation = table->integer(0);
-      sync.device = table->integer(1);
-      sync.stream = table->integer(2);
-      sync.kind = row_or(kSyncs, table->integer(3), SyncRecord::Kind::device);
-      out_.syncs.push_back(sync);
-    }
+    CHAKRA_TRY(each_row("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                        {{"correlationId"}, {"deviceId"}, {"streamId"}, {"syncType"}},
+                        [&](const ExportTable& table) -> Result<void> {
+                          SyncRecord sync;
+                          sync.correlation = table.integer(0);
+                          sync.device = table.integer(1);
+                          sync.stream = table.integer(2);
+                          sync.kind = row_or(kSyncs, table.integer(3), SyncRecord::Kind::device);
+                          out_.syncs.push_back(sync);
+                          return {};
+                        }));
     return {};
   }
 
@@ -314,38 +314,38 @@ class NsysReader {
 
   /// NVTX's nested ranges, as annotations. Ranges of a start and an end need not nest, and may cross threads.
   Result<void> read_ranges() {
-    CHAKRA_ASSIGN(auto table,
-                  ExportTable::open(database_, "NVTX_EVENTS",
-                                    {{"start"}, {"end"}, {"eventType"}, {"globalTid"}, {"text"}, {"textId", false}}));
     int64_t crossing = 0, open = 0;
-    while (table) {
-      CHAKRA_ASSIGN(const bool more, table->next());
-      if (!more) break;
-      const int64_t type = table->integer(2);
-      if (type != kPushPop && type != kStartEnd) continue;  // marks, names of domains and categories
-      if (!processes_.contains(process_of(table->integer(3)))) continue;
-      if (type == kStartEnd) ++crossing;
-      else if (!table->has(1)) ++open;
-      if (type == kStartEnd || !table->has(1)) continue;
-      CHAKRA_ASSIGN(Record record, table->record());
-      record.byte = ++records_;
-      CpuOp range;
-      static_cast<Record&>(range) = record;
-      CHAKRA_ASSIGN(range.lane, thread(*table, 3));
-      range.annotation = true;
-      if (table->has(4)) {
-        range.name = strings_.intern(table->text(4));
-      } else {
-        CHAKRA_ASSIGN(range.name, name_of(*table, 5));
-      }
-      out_.ops.push_back(range);
-    }
+    CHAKRA_TRY(each_row("NVTX_EVENTS", {{"start"}, {"end"}, {"eventType"}, {"globalTid"}, {"text"}, {"textId", false}},
+                        [&](const ExportTable& table) -> Result<void> {
+                          const int64_t type = table.integer(2);
+                          if (type != kPushPop && type != kStartEnd) return {};  // marks, names of domains
+                          if (!processes_.contains(process_of(table.integer(3)))) return {};
+                          if (type == kPushPop && table.has(1)) return read_range(table);
+                          ++(type == kStartEnd ? crossing : open);
+                          return {};
+                        }));
     const auto report = [&](const char* tag, int64_t count, const char* why) {
       if (count > 0)
         findings_.push_back({tag, Severity::note, -1, -1, fmt::format("NVTX ranges left out: {}; {}", count, why)});
     };
     report("nsys.ranges", crossing, "ranges of a start and an end need not nest");
     report("nsys.open", open, "the recording ended before them");
+    return {};
+  }
+
+  Result<void> read_range(const ExportTable& table) {
+    CHAKRA_ASSIGN(Record record, table.record());
+    record.byte = ++records_;
+    CpuOp range;
+    static_cast<Record&>(range) = record;
+    CHAKRA_ASSIGN(range.lane, thread(table, 3));
+    range.annotation = true;
+    std::string_view name = table.text(4);
+    if (!table.has(4)) {
+      CHAKRA_ASSIGN(name, text_of(table, 5));
+    }
+    range.name = strings_.intern(name);
+    out_.ops.push_back(range);
     return {};
   }
 
