@@ -1,4 +1,4 @@
-// What the verbs of chakra.h may be asked for: a struct for each, whose members are the options of the command.
+// The options of the verbs of chakra.h: a struct for each verb, whose members are the options of the command.
 // MADE from the table of options (chakra/facade/testing/public_options.cpp); do not edit.
 #pragma once
 

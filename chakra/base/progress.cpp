@@ -42,8 +42,7 @@ void reach(ProgressState& state, double share) {
 void ask(ProgressState& state) {
   const Clock::time_point now = Clock::now();
   if (now - state.asked < kBetween || state.stopped) return;
-  const ProgressPtr hidden =
-      std::exchange(current, nullptr);  // calls of the caller meanwhile are not parts of this one
+  const ProgressPtr hidden = std::exchange(current, nullptr);  // calls that the caller makes meanwhile are no parts
   if (!state.ask(state.user, std::min(state.share.load(), kAlmost))) state.stopped = true;
   current = hidden;
   state.asked = Clock::now();
@@ -70,9 +69,11 @@ bool is_stopped() {
   return current->stopped;
 }
 
+Failure stopped_by_caller() { return fail(Code::interrupted, "job.interrupted", "stopped, as the caller asked for"); }
+
 Result<void> keep_going() {
   if (!is_stopped()) return {};
-  return fail(Code::interrupted, "job.interrupted", "stopped, as the caller asked for");
+  return stopped_by_caller();
 }
 
 Result<void> keep_going(size_t done, size_t total) {

@@ -40,6 +40,8 @@ class WatchedToo {
 /// Return the watch of this thread, for WatchedToo; null: no watch.
 ProgressPtr current_watch();
 
+/// Return the error of a call that the caller has stopped: job.interrupted.
+Failure stopped_by_caller();
 /// Ask the caller, at most every 10 ms. Once the caller has stopped the call, every later answer is the error. Errors:
 /// job.interrupted.
 Result<void> keep_going();

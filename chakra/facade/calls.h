@@ -91,14 +91,13 @@ template <class Run>
 auto watched(const Control& control, const Run& run) -> decltype(run()) {
   if (!control.progress && !control.stop) return run();
   void* const user = const_cast<Control*>(&control);
-  const Failure interrupted = fail(Code::interrupted, "job.interrupted", "stopped, as the caller asked for");
-  if (!goes_on(user, 0) && !control.partial) return interrupted;
+  if (!goes_on(user, 0) && !control.partial) return stopped_by_caller();
   auto made = [&]() -> decltype(run()) {
     const Watched watch(goes_on, user);
     auto result = run();
     if (!was_stopped() || (result && control.partial)) return result;
     if (!result && result.error().code == Code::interrupted) return result;
-    return interrupted;  // also where a room gave another error for the input that it lacked
+    return stopped_by_caller();  // also where a room gave another error for the input that it lacked
   }();
   if (made) (void)goes_on(user, 1);  // too late to stop
   return made;

@@ -250,7 +250,7 @@ std::string commented(std::string text) {
 std::string options_header() {
   const Enums enums;
   std::string text =
-      "// What the verbs of chakra.h may be asked for: a struct for each, whose members are the options of the "
+      "// The options of the verbs of chakra.h: a struct for each verb, whose members are the options of the "
       "command.\n"
       "// MADE from the table of options (chakra/facade/testing/public_options.cpp); do not edit.\n"
       "#pragma once\n\n#include <cstdint>\n#include <optional>\n#include <string>\n#include <string_view>\n"
