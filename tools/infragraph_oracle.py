@@ -100,16 +100,22 @@ def run(chakra, *args):
     return subprocess.run([chakra, *args], capture_output=True, text=True, check=False)
 
 
-def converted(chakra, text, folder):
-    """The network that chakra reads from the text: kinds of devices by name, and edges with their bandwidth."""
-    source, target = os.path.join(folder, "in.json"), os.path.join(folder, "out.yml")
+def convert(chakra, text, folder, ending, form):
+    """The path and the contents of what the command makes of a network in the text."""
+    source, target = os.path.join(folder, "in"), os.path.join(folder, f"out.{ending}")
     with open(source, "w", encoding="utf-8") as file:
         file.write(text)
-    done = run(chakra, "convert", source, "-o", target, "--to", "network")
+    done = run(chakra, "convert", source, "-o", target, "--to", form)
     if done.returncode != 0:
         raise Failed(done.stderr.strip())
     with open(target, encoding="utf-8") as file:
-        lines = file.read().splitlines()
+        return target, file.read()
+
+
+def converted(chakra, text, folder):
+    """The network that chakra reads from the text: kinds of devices by name, and edges with their bandwidth."""
+    target, made = convert(chakra, text, folder, "yml", "network")
+    lines = made.splitlines()
     ranks = json.loads(lines[0].removeprefix("ranks: "))
     rest = json.loads(lines[1].removeprefix("switches: ")) if lines[1].startswith("switches") else []
     pattern = re.compile(r'  - \{ from: "(.*)", to: "(.*)", bandwidth: (\S+), latency: (\S+) \}')
@@ -256,14 +262,7 @@ NETWORKS = {
 
 
 def compare_writing(chakra, name, text, folder):
-    source, target = os.path.join(folder, "net.yml"), os.path.join(folder, "net.json")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(text)
-    done = run(chakra, "convert", source, "-o", target, "--to", "infragraph")
-    if done.returncode != 0:
-        raise Failed(done.stderr.strip())
-    with open(target, encoding="utf-8") as file:
-        written = file.read()
+    _, written = convert(chakra, text, folder, "json", "infragraph")
     infrastructure = Infrastructure().deserialize(written)
     service = InfraGraphService()
     service.set_graph(infrastructure.serialize(Infrastructure.YAML))

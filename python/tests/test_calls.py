@@ -13,7 +13,7 @@ import time
 
 import chakra_et
 import pytest
-from conftest import RECORDED, command
+from conftest import RECORDED, command, in_a_fork
 
 
 def test_linking_in_memory_keeps_the_rank():
@@ -123,18 +123,8 @@ def test_a_job_survives_a_fork():
     made = chakra_et.generate.step(preset="tiny")
     expected = subprocess.run([sys.executable, "-c", "import chakra_et; print(chakra_et.open('tiny').simulate(network='net.yml')['makespan_ps'])"],
                               check=True, text=True, capture_output=True).stdout
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.write(write, f"{job.simulate(network='net.yml')['makespan_ps']} {made.simulate(network='net.yml')['makespan_ps']}".encode())
-        finally:
-            os._exit(0)
-    os.close(write)
-    said = os.read(read, 1000).decode().split()
-    os.close(read)
-    os.waitpid(child, 0)
-    assert said == [expected.strip()] * 2
+    said = in_a_fork(lambda: f"{job.simulate(network='net.yml')['makespan_ps']} {made.simulate(network='net.yml')['makespan_ps']}")
+    assert said.split() == [expected.strip()] * 2
 
 
 def test_progress():

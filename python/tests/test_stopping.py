@@ -9,7 +9,7 @@ import threading
 
 import chakra_et
 import pytest
-from conftest import RECORDED
+from conftest import RECORDED, in_a_fork
 
 ROOM = "stopped"
 
@@ -168,17 +168,8 @@ def test_other_threads_wait_for_the_one_that_reads():
 
 def test_a_job_survives_a_fork_before_it_is_used():
     job = large_job()
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.write(write, f"{job.simulate(network='large.yml')['makespan_ps']} {len(job.check(progress=lambda share: None).findings)}".encode())
-        finally:
-            os._exit(0)
-    os.close(write)
-    said = os.read(read, 1000).decode()
-    os.close(read)
-    os.waitpid(child, 0)
+    said = in_a_fork(
+        lambda: f"{job.simulate(network='large.yml')['makespan_ps']} {len(job.check(progress=lambda share: None).findings)}")
     assert said == f"{job.simulate(network='large.yml')['makespan_ps']} {len(job.check().findings)}"
 
 
