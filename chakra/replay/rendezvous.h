@@ -60,6 +60,7 @@ class Server {
 
   const std::string& address() const;  ///< for World::rendezvous
   const std::string& token() const;    ///< for World::token
+  bool lacks_descriptors() const;      ///< a client was refused because the process had no descriptor left
 
  private:
   class State;

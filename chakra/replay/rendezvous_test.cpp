@@ -3,11 +3,13 @@
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -197,13 +199,17 @@ int64_t resident() {
   return pages * ::sysconf(_SC_PAGESIZE);
 }
 
-/// A connection to a socket in the file system.
-int connect_raw(const std::string& path) {
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+bool connect_raw(int fd, const std::string& path) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   path.copy(name.sun_path, sizeof name.sun_path - 1);
-  EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  return ::connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
+}
+
+/// A connection to a socket in the file system.
+int connect_raw(const std::string& path) {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  EXPECT_TRUE(connect_raw(fd, path));
   return fd;
 }
 
@@ -247,6 +253,50 @@ TEST(Rendezvous, StrangersDoNotJoinAndHoldUpNobody) {
   done = true;
   hostile.join();
   EXPECT_LT(resident() - before, int64_t{16} << 20);
+}
+
+/// No descriptor is left in this process while this exists.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit few = before_;
+    few.rlim_cur = std::min<rlim_t>(few.rlim_cur, 256);
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) taken_.push_back(fd);
+  }
+  ~NoDescriptors() {
+    for (const int fd : taken_) ::close(fd);
+    ::setrlimit(RLIMIT_NOFILE, &before_);
+  }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+  std::vector<int> taken_;
+};
+
+TEST(Rendezvous, EveryClientLearnsThatTheServerHasNoDescriptor) {
+  const TemporaryFolder folder;
+  const std::string address = folder.path("s");
+  const auto server = Server::start(address, 3, "the ranks' own");
+  ASSERT_TRUE(server);
+  int clients[3] = {};
+  for (int& fd : clients) fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::string said[3];
+  {
+    const NoDescriptors none;
+    for (size_t i = 0; i < 3; ++i) {
+      ASSERT_TRUE(connect_raw(clients[i], address));
+      char answer[256];
+      for (ssize_t got; (got = ::recv(clients[i], answer, sizeof answer, 0)) > 0;)
+        said[i].append(answer, static_cast<size_t>(got));
+    }
+  }
+  EXPECT_TRUE((*server)->lacks_descriptors());
+  for (const std::string& text : said) EXPECT_NE(text.find("base.file.open"), std::string::npos) << text;
+  for (const int fd : clients) ::close(fd);
 }
 
 TEST(Rendezvous, TheTokenIsInAFileThatOnlyThisUserReads) {

@@ -12,6 +12,7 @@
 
 #include "chakra/base/progress.h"
 #include "chakra/replay/parties.h"
+#include "chakra/replay/wire.h"
 
 namespace chakra::replay {
 namespace {
@@ -70,6 +71,12 @@ Result<void> as_threads(size_t count, const Act& act) {
   return {};
 }
 
+/// Whether a rank reports that others did not come or did not go on.
+bool waits_for_others(const Error& error) {
+  constexpr std::string_view kTags[] = {"replay.rank.aborted", "replay.rank.died", "replay.rendezvous.timeout"};
+  return std::find(std::begin(kTags), std::end(kTags), error.tag) != std::end(kTags);
+}
+
 }  // namespace
 
 Result<RankRun> run_one(const RankPlan& plan, const World& world, const JobOptions& options) {
@@ -124,11 +131,12 @@ Result<std::vector<RankRun>> run_all(const std::vector<RankPlan>& plans, const W
   });
   CHAKRA_TRY(started);
   CHAKRA_TRY(keep_going());
-  // What other ranks say of one that failed says less than what it says itself.
+  // The error of a rank that failed is the cause; the errors of the ranks that waited for that rank are not.
   const Error* worst = nullptr;
   for (const auto& result : results)
-    if (!*result && (!worst || worst->tag == "replay.rank.aborted" || worst->tag == "replay.rank.died"))
-      worst = &result->error();
+    if (!*result && (!worst || waits_for_others(*worst))) worst = &result->error();
+  if (worst && waits_for_others(*worst) && server->lacks_descriptors())
+    return no_descriptor("the rendezvous of the ranks");
   if (worst) return Failure(*worst);
   std::vector<RankRun> runs;
   for (auto& result : results) runs.push_back(std::move(**result));

@@ -1,4 +1,5 @@
 // The server of a rendezvous: one thread, which alone knows who has come to which meeting.
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -39,15 +40,18 @@ class Table {
     if (static_cast<size_t>(strangers) >= kMostStrangers) drop_stranger();
     clients_.push_back(std::make_unique<Client>(fd));
   }
-  /// The one that has not said for longest who it is; false where there is none.
-  bool drop_stranger() {
+  /// Disconnect the client that has been unidentified for longest, with a reason if it may
+  /// be a rank. Return false without such a client.
+  bool drop_stranger(const Error* reason = nullptr) {
     const auto oldest = std::find_if(clients_.begin(), clients_.end(), is_stranger);
     if (oldest == clients_.end()) return false;
+    if (reason) (*oldest)->link.send(Say::refused, refusal(*reason));
     clients_.erase(oldest);
     return true;
   }
   /// The ranks cannot all be served.
-  void refuse_all(const Error& error) { broadcast(Say::refused, BodyWriter().text(error.tag).text(error.text).body); }
+  void refuse_all(const Error& error) { broadcast(Say::refused, refusal(error)); }
+  static std::string refusal(const Error& error) { return BodyWriter().text(error.tag).text(error.text).body; }
   void list(std::vector<pollfd>& waits) const {
     for (const auto& client : clients_)
       waits.push_back({client->link.fd(), static_cast<short>(POLLIN | (client->link.has_unsent() ? POLLOUT : 0)), 0});
@@ -227,6 +231,7 @@ class Server::State {
         token_(std::move(token)),
         listener_(listener),
         wake_(wake),
+        spare_(open_spare()),
         table_(ranks, digest_of(token_)) {
     if (is_socket_file(address_)) remove_on_signal(address_);
   }
@@ -237,6 +242,7 @@ class Server::State {
     if (thread_.joinable()) thread_.join();
     close(wake_);
     if (listener_ >= 0) close(listener_);
+    if (spare_ >= 0) close(spare_);
     if (!is_socket_file(address_)) return;
     unlink(address_.c_str());
     forget(address_);
@@ -251,6 +257,7 @@ class Server::State {
   }
   const std::string& address() const { return address_; }
   const std::string& token() const { return token_; }
+  bool lacks_descriptors() const { return lacks_descriptors_; }
 
   std::string folder;  ///< goes with the server
 
@@ -268,12 +275,26 @@ class Server::State {
   }
 
   void accept_one() {
-    const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd >= 0) return table_.add(fd);
-    if ((errno != EMFILE && errno != ENFILE) || table_.drop_stranger()) return;
-    table_.refuse_all(no_descriptor("a rendezvous of all ranks in one process").error());
-    close(std::exchange(listener_, -1));  // who waits to be let in is told so
+    if (errno != EMFILE && errno != ENFILE) return;
+    const Error error = no_descriptor("the rendezvous of the ranks").error();
+    lacks_descriptors_ = true;
+    if (table_.drop_stranger(&error)) return;
+    table_.refuse_all(error);
+    // The clients that still wait get the same reason, one at a time, by the spare descriptor.
+    if (spare_ >= 0) close(std::exchange(spare_, -1));
+    fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd >= 0) {
+      Connection link(fd, false);
+      std::vector<Frame> hello;
+      link.receive(hello);  // a connection that is closed with unread bytes can lose what was sent
+      link.send(Say::refused, Table::refusal(error));
+    }
+    spare_ = open_spare();
+    if (spare_ < 0) close(std::exchange(listener_, -1));  // or poll() would return at once for ever
   }
+  static int open_spare() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
   int patience(std::optional<Clock::time_point> until) const {
     if (const auto alarm = table_.alarm(); alarm && (!until || *alarm < *until)) until = alarm;
@@ -284,7 +305,8 @@ class Server::State {
 
   std::string address_, token_;
   int listener_, wake_;
-  std::atomic<bool> ends_{false};
+  int spare_;  ///< a descriptor to close for a client that must get a reason
+  std::atomic<bool> ends_{false}, lacks_descriptors_{false};
   Table table_;
   std::thread thread_;
 };
@@ -326,5 +348,6 @@ Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Server::~Server() = default;
 const std::string& Server::address() const { return state_->address(); }
 const std::string& Server::token() const { return state_->token(); }
+bool Server::lacks_descriptors() const { return state_->lacks_descriptors(); }
 
 }  // namespace chakra::replay
