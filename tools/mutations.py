@@ -259,7 +259,8 @@ MORE = {
     "collectives": ("nccl.csv", lambda world: COLLECTIVES, ["calibrate network --from {f} --npus 4 -o {o}.yml"]),
 }
 CHANGES = {"et": change_et, "eg": change_et, "json": change_json, "jsonl": change_lines_of_json, "container": change_bytes}
-MEMORY = {"config": 4 << 30}  # a model of many layers is a large job, whatever the size of its file
+MEMORY = {"config": 4 << 30,  # a model of many layers is a large job, whatever the size of its file
+          "shape": 1 << 30}  # so is a network of many ranks: about 1 KiB a rank, at most 2^20 ranks
 JSON_KINDS = {"ranks", "host", "kineto", "network-json", "system", "memory", "groups", "feeder-json", "linked-json", "config", "kernels"}
 KINDS = {kind: (name, seed, commands) for kind, (name, seed, _, commands) in bombs.KINDS.items()} | MORE
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "chakra/analyze/steps.h"
+#include "chakra/base/quantile.h"
 
 namespace chakra::analyze {
 namespace {
@@ -114,8 +115,7 @@ class Replayer {
       sizes.push_back(std::abs(step.error));
       if (sizes.back() >= std::abs(result_.worst_error)) result_.worst_error = step.error;
     }
-    std::sort(sizes.begin(), sizes.end());
-    if (!sizes.empty()) result_.median_error = sizes[sizes.size() / 2];
+    result_.median_error = quantile_of(std::move(sizes), 0.5);
   }
 
   void add_step(std::string name, Picoseconds measured, Picoseconds replayed) {
@@ -135,10 +135,8 @@ class Replayer {
         stall[t_.lane[n]] += t_.start_ps[n] - explained;
     }
     if (errors.empty()) return;
-    const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
-    std::nth_element(errors.begin(), middle, errors.end());
-    result_.start_error_median_ps = *middle;
     result_.start_error_max_ps = *std::max_element(errors.begin(), errors.end());
+    result_.start_error_median_ps = whole_quantile_of(std::move(errors), 0.5);
     double steps = 0;
     for (const SelfReplay::Step& step : result_.steps) steps += static_cast<double>(step.measured_ps);
     for (const Picoseconds s : stall)

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <string>
 #include <thread>
@@ -26,6 +28,19 @@ TEST(Quantile, IsNumpys) {
   EXPECT_DOUBLE_EQ(quantile(std::vector<double>{1, 9}, 0), 1);
   EXPECT_DOUBLE_EQ(quantile(std::vector<double>{1, 9}, 1), 9);
   EXPECT_EQ(whole_quantile(std::vector<int64_t>{1, 2}, 0.5), 2);
+  constexpr int64_t kNow = 1'800'000'000'000'000'001;  // ns since 1970: no double
+  EXPECT_EQ(whole_quantile(std::vector<int64_t>{kNow, kNow + 2}, 0.5), kNow + 1);
+  Prng random(1);
+  for (size_t count = 0; count < 20; ++count) {
+    std::vector<double> numbers;
+    for (size_t i = 0; i < count; ++i) numbers.push_back(static_cast<double>(random.below(9)));
+    std::vector<double> ascending = numbers;
+    std::sort(ascending.begin(), ascending.end());
+    for (const double q : {0.0, 0.1, 0.5, 0.95, 1.0}) {
+      EXPECT_DOUBLE_EQ(quantile_of(numbers, q), quantile(ascending, q)) << count << " " << q;
+      EXPECT_EQ(whole_quantile_of({numbers.begin(), numbers.end()}, q), std::llround(quantile(ascending, q)));
+    }
+  }
 }
 
 TEST(Escape, ShowsWhatATerminalWouldObey) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <set>
 
+#include "chakra/base/quantile.h"
 #include "chakra/work/work.h"
 
 namespace chakra::calibrate {
@@ -147,11 +148,6 @@ KernelConstants constants_of(const Parts& times, const std::array<bool, device::
   return {time(0), {time(1), time(2), time(3)}, times[4] * 1e-6, has[5] ? times[5] * 1e-9 : 0, overlap};
 }
 
-double quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
-}
-
 KernelData without(const KernelData& data, const std::vector<bool>& out, std::vector<MeasuredKernel>& kept_out) {
   KernelData rest{data.device, data.name, data.type, {}};
   for (size_t i = 0; i < out.size(); ++i) (out[i] ? kept_out : rest.measured).push_back(data.measured[i]);
@@ -227,7 +223,7 @@ double spread_time(const Offs& offs, double least_spread, double covered,
   std::vector<double> times;
   for (const auto& [predicted, off] : offs)
     if (is(predicted)) times.push_back(off / std::hypot(predicted.spread, least_spread));
-  return times.size() < kFewest / 3 ? 0 : quantile(std::move(times), covered);
+  return times.size() < kFewest / 3 ? 0 : quantile_of(std::move(times), covered);
 }
 void set_times(KernelError& error, const Offs& offs) {
   using Prediction = KernelTable::Prediction;
@@ -350,7 +346,7 @@ Judgement judge(const KernelTable& table, const std::vector<MeasuredKernel>& kep
   }
   const auto count = static_cast<double>(kept_out.size());
   judgement.error = std::exp(sum / count) - 1;
-  judgement.error_95 = std::exp(quantile(std::move(errors), 0.95)) - 1;
+  judgement.error_95 = std::exp(quantile_of(std::move(errors), 0.95)) - 1;
   judgement.extrapolated /= count;
   return judgement;
 }
@@ -370,7 +366,7 @@ KernelJudgement judge_kernel(const KernelData& data) {
   Offs offs = fold_offs(data, of_rest.constants());
   std::vector<double> spreads;
   for (const auto& off : offs) spreads.push_back(off.first.spread);
-  result.error.spread = std::max(1e-4, kLeastSpread * quantile(spreads, 0.5));
+  result.error.spread = std::max(1e-4, kLeastSpread * quantile_of(spreads, 0.5));
   const std::vector<Block> blocks = blocks_of(data);
   std::vector<JudgedBlock> judged(blocks.size());
   tbb::parallel_for(size_t{0}, blocks.size(), [&](size_t b) { judged[b] = judge_without(data, blocks[b]); });

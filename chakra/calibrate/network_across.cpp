@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "chakra/base/quantile.h"
 #include "chakra/calibrate/network_fit.h"
 
 namespace chakra::calibrate {
@@ -39,10 +40,7 @@ const Steps& simple_steps(std::string_view algorithm) {
 
 // ---- what carries the bytes between nodes --------------------------------------------------------------------
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
+double median(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
 
 using ByMembers = std::map<std::tuple<std::string, int64_t, int64_t>, std::vector<const CollectiveSample*>>;
 

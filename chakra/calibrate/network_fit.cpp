@@ -14,6 +14,7 @@
 #include <numeric>
 #include <utility>
 
+#include "chakra/base/quantile.h"
 #include "chakra/calibrate/network_fit.h"
 
 namespace chakra::calibrate {
@@ -304,9 +305,8 @@ SizedTimes sizes_of(net::Members members, bool across, const std::vector<const C
     const size_t end = std::min(samples.size(), i + step);
     std::vector<double> times;
     for (size_t j = i; j < end; ++j) times.push_back(samples[j]->ns);
-    std::sort(times.begin(), times.end());
     sizes.bytes.push_back(static_cast<double>(samples[(i + end - 1) / 2]->bytes));
-    sizes.ns.push_back((times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2);
+    sizes.ns.push_back(quantile_of(std::move(times), 0.5));
   }
   return sizes;
 }

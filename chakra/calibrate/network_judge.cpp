@@ -7,6 +7,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "chakra/base/quantile.h"
 #include "chakra/calibrate/network_fit.h"
 
 namespace chakra::calibrate {
@@ -34,7 +35,7 @@ FitError error_of(std::vector<double> offs) {
   std::sort(offs.begin(), offs.end());
   const double sum = std::accumulate(offs.begin(), offs.end(), 0.0);
   return {std::expm1(sum / static_cast<double>(offs.size())), std::expm1(offs.back()), std::ssize(offs),
-          std::expm1(offs[(offs.size() - 1) * 95 / 100])};
+          std::expm1(quantile(offs, 0.95))};
 }
 
 // `calibrate.network.same` (warning): most measurements that judge a fit are among those that it was fitted to

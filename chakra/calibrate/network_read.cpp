@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "chakra/base/quantile.h"
 #include "chakra/calibrate/calibrate.h"
 #include "chakra/calibrate/csv.h"
 
@@ -115,7 +116,7 @@ class Reader {
     std::vector<CollectiveSample> samples;
     for (auto& [key, rows] : times_) {
       std::sort(rows.begin(), rows.end());
-      const double median = (rows[(rows.size() - 1) / 2].ns + rows[rows.size() / 2].ns) / 2;
+      const double median = median_ns(rows);
       samples.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), median, std::get<3>(key)});
     }
     note_spread();
@@ -155,7 +156,7 @@ class Reader {
                      "by at most "
                      "{:.1f} %",
                      show_count(std::ssize(off)), 100 * std::expm1(sum / static_cast<double>(off.size())),
-                     100 * std::expm1(off[(off.size() - 1) * 95 / 100]))});
+                     100 * std::expm1(quantile(off, 0.95)))});
   }
 
   /// Names the sources half of whose rows are far from the medians.
@@ -168,7 +169,7 @@ class Reader {
     for (const auto& [key, rows] : times_)
       for (const Timed& row : rows) {
         if (rows.size() < kEqualRows || row.source.empty()) continue;
-        const double median = (rows[(rows.size() - 1) / 2].ns + rows[rows.size() / 2].ns) / 2;
+        const double median = median_ns(rows);
         const double times = std::max(row.ns / median, median / row.ns);
         Of& of = sources[row.source];
         ++of.rows;
@@ -334,6 +335,11 @@ class Reader {
 
     auto operator<=>(const Timed&) const = default;
   };
+  static double median_ns(const std::vector<Timed>& rows) {
+    std::vector<double> ns;
+    for (const Timed& row : rows) ns.push_back(row.ns);
+    return quantile_of(std::move(ns), 0.5);
+  }
 
   const NetworkOptions& options_;
   Findings& findings_;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "chakra/answer/rows.h"
+#include "chakra/base/quantile.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::sim {
@@ -248,7 +249,7 @@ struct LinkUse {
     std::sort(busy.begin(), busy.end());
     links = static_cast<int64_t>(busy.size());
     most_ps = busy.back();
-    median_ps = busy[busy.size() / 2];
+    median_ps = whole_quantile(busy, 0.5);
   }
 };
 constexpr std::array kLinkUse{
