@@ -93,15 +93,17 @@ class Lanes {
 
   uint32_t thread(std::string_view pid, std::string_view tid) {
     if (!profile_.threads.empty() && pid == last_pid_ && tid == last_tid_) return last_thread_;
-    // Names instead of numbers ("PyTorch Profiler") get separate, negative numbers.
-    const auto number = [&](std::string_view text) {
+    // Names instead of numbers ("PyTorch Profiler") get separate, negative numbers. So does a negative pid, which is
+    // no process, so that every negative number of a process stands for a text.
+    const auto number = [&](std::string_view text, int64_t least) {
       int64_t value = 0;
-      if (parse_integer(text, value)) return value;
+      if (parse_integer(text, value) && value >= least) return value;
       return -1 - static_cast<int64_t>(strings_.intern(text));
     };
     last_pid_ = pid;
     last_tid_ = tid;
-    last_thread_ = row_of(profile_.threads, thread_rows_, {trace::Lane::Kind::thread, number(pid), number(tid)});
+    last_thread_ =
+        row_of(profile_.threads, thread_rows_, {trace::Lane::Kind::thread, number(pid, 0), number(tid, INT64_MIN)});
     return last_thread_;
   }
   /// Those of the record before, as texts.

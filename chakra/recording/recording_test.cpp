@@ -315,6 +315,21 @@ TEST(KinetoTrace, Defects) {
   EXPECT_EQ(tag("{\"schemaVersion\": 1, \"traceEvents\": []}"), "");
 }
 
+TEST(KinetoTrace, NegativeProcessesAreTexts) {
+  for (const char* pid : {"-1", "-2", "-2147483648", "-9223372036854775808", "\"Profiler\""}) {
+    StringPool strings;
+    Arena texts;
+    const auto op = [](std::string_view process) {
+      return fmt::format(R"({{"ph": "X", "cat": "cpu_op", "name": "x", "pid": {}, "tid": 1, "ts": 1, "dur": 1}})",
+                         process);
+    };
+    const std::string text = fmt::format(R"({{"schemaVersion": 1, "traceEvents": [{}, {}]}})", op("7"), op(pid));
+    const auto read = read_recording(std::nullopt, *ByteSource::from_memory(text), strings, texts, {});
+    ASSERT_EQ(tag_of(read), "kineto.two_ranks");
+    EXPECT_NE(read.error().text.find(*pid == '"' ? "'Profiler'" : pid), std::string::npos) << read.error().text;
+  }
+}
+
 TEST(KinetoTrace, OldAndNewFormsAlike) {
   const std::string now =
       "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op\", \"pid\": 9, \"tid\": 9, \"ts\": 1000.000, \"dur\": "
