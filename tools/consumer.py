@@ -45,6 +45,7 @@ def main():
         if not shutil.which(tool):
             print(f"SKIP: no {tool}")
             sys.exit(77)  # to ctest, skipped
+    os.environ.setdefault("CMAKE_GENERATOR", "Ninja")  # as ./dev: a bare machine has no make
     with tempfile.TemporaryDirectory() as folder:
         where = lambda *parts: os.path.join(folder, *parts)  # noqa: E731
         run("cmake", "--install", build, "--prefix", where("first"))

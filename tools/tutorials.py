@@ -118,6 +118,7 @@ def main():
             prefix = installed
         environment = dict(os.environ, PATH=f"{prefix}/bin:{os.environ['PATH']}", PREFIX=prefix,
                            EXAMPLES=f"{prefix}/share/chakra/examples", LC_ALL="C.UTF-8")
+        environment.setdefault("CMAKE_GENERATOR", "Ninja")  # as ./dev: a bare machine has no make
         for path in sorted(glob.glob(os.path.join(ROOT, "docs", "tutorials", "*.md"))):
             name = os.path.basename(path)
             if arguments.names and not any(wanted in name for wanted in arguments.names):

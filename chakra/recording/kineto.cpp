@@ -93,8 +93,8 @@ class Lanes {
 
   uint32_t thread(std::string_view pid, std::string_view tid) {
     if (!profile_.threads.empty() && pid == last_pid_ && tid == last_tid_) return last_thread_;
-    // Names instead of numbers ("PyTorch Profiler") get separate, negative numbers. So does a negative pid, which is
-    // no process, so that every negative number of a process stands for a text.
+    // Names instead of numbers ("PyTorch Profiler") get separate, negative numbers. So does a negative pid, which
+    // cannot be a process: every negative number of a process then stands for a text.
     const auto number = [&](std::string_view text, int64_t least) {
       int64_t value = 0;
       if (parse_integer(text, value) && value >= least) return value;

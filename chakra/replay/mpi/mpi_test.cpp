@@ -32,6 +32,7 @@ void with_mpirun(int ranks, const std::string& test, const std::string& variable
   // As root, in containers, with fewer cores than ranks.
   const std::string command = fmt::format(
       "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
+      "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe "
       "OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader,tcp LSAN_OPTIONS=detect_leaks=0 {} "
       "mpirun -np {} {} --gtest_color=no --gtest_also_run_disabled_tests --gtest_filter=MpiRank.DISABLED_{} 2>&1",
       variables, ranks, self, test);
