@@ -26,6 +26,7 @@ enum class Launched : uint8_t { all, steps, before_last_step };
 enum class From : uint8_t { traces, csv };
 enum class Only : uint8_t { all, comm, compute, device };
 enum class Start : uint8_t { recorded, together };
+enum class Method : uint8_t { medoids, facility };
 
 /// How recordings become traces: `chakra link`.
 struct LinkOptions {
@@ -658,6 +659,17 @@ struct UnpackOptions {
   std::string to = "et";
 };
 
+/// How to choose the jobs that represent a fleet: `chakra select`.
+struct SelectOptions {
+  /// Number of jobs to choose. 1 to 1000000.
+  int64_t count = 12;
+  /// What a good choice is. medoids: the mean distance to the nearest chosen job is small. facility: similar jobs count
+  /// most, and distant jobs hardly count.
+  Method method = Method::medoids;
+  /// Draw the fleet, with the chosen jobs
+  std::string svg = {};
+};
+
 /// What to diagnose: `chakra doctor`.
 struct DoctorOptions {
   /// Truncate a damaged container after its last index. The container keeps all data from before the interrupted
@@ -720,6 +732,7 @@ CHAKRA_API Result<void> set(WriteOptions& options, std::string_view name, const 
 CHAKRA_API Result<void> set(ConvertOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(PackOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(UnpackOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(SelectOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(DoctorOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(CalibrateDeviceOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(CalibrateNetworkOptions& options, std::string_view name, const std::string& text);

@@ -68,6 +68,10 @@ constexpr CommandRow kCommandRows[] = {
      "chakra unpack job.chakra -o traces\n"
      "chakra unpack job.chakra -o some --ranks 3,7 --nodes 5000:100",
      unpack_syntax},
+    {"select", "Choose the jobs that represent a fleet",
+     "chakra select fleet/ -k 12\n"
+     "chakra select jobs/a jobs/b.chakra more/ -k 2 --svg fleet.svg --json chosen.json",
+     select_syntax},
     {"list", "List algorithms, checks, formats and more", "chakra list topologies", list_syntax, false},
     {"doctor", "Diagnose the installation or a folder of files",
      "chakra doctor                # the installation\n"

@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 3> kLaunched{"all", "steps", "before-last
 constexpr std::array<std::string_view, 2> kFrom{"traces", "csv"};
 constexpr std::array<std::string_view, 4> kOnly{"all", "comm", "compute", "device"};
 constexpr std::array<std::string_view, 2> kStart{"recorded", "together"};
+constexpr std::array<std::string_view, 2> kMethod{"medoids", "facility"};
 
 }  // namespace
 
@@ -375,6 +376,15 @@ Options fields_of(UnpackOptions& o) {
 }
 Options rows_of(UnpackOptions& o, const Arguments& more) { return bound<job::UnpackOptions>(fields_of(o), more); }
 
+Options fields_of(SelectOptions& o) {
+  return {
+      {"--count", &o.count, {}},
+      {"--method", choice(o.method, kMethod), {}},
+      {"--svg", &o.svg, {}},
+  };
+}
+Options rows_of(SelectOptions& o, const Arguments& more) { return bound<job::SelectOptions>(fields_of(o), more); }
+
 Options fields_of(DoctorOptions& o) {
   return {
       {"--repair", &o.repair, {}},
@@ -434,6 +444,7 @@ Result<void> set(WriteOptions& o, Name name, Text text) { return set_checked<job
 Result<void> set(ConvertOptions& o, Name name, Text text) { return set_checked<job::ConvertOptions>(o, name, text); }
 Result<void> set(PackOptions& o, Name name, Text text) { return set_checked<job::PackOptions>(o, name, text); }
 Result<void> set(UnpackOptions& o, Name name, Text text) { return set_checked<job::UnpackOptions>(o, name, text); }
+Result<void> set(SelectOptions& o, Name name, Text text) { return set_checked<job::SelectOptions>(o, name, text); }
 Result<void> set(DoctorOptions& o, Name name, Text text) { return set_checked<doctor::DoctorOptions>(o, name, text); }
 Result<void> set(CalibrateDeviceOptions& o, Name name, Text text) {
   return set_checked<job::CalibrateDeviceOptions>(o, name, text);

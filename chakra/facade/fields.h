@@ -33,6 +33,7 @@ options::Options fields_of(WriteOptions&options), rows_of(WriteOptions&options, 
 options::Options fields_of(ConvertOptions&options), rows_of(ConvertOptions&options, const Arguments&arguments);
 options::Options fields_of(PackOptions&options), rows_of(PackOptions&options, const Arguments&arguments);
 options::Options fields_of(UnpackOptions&options), rows_of(UnpackOptions&options, const Arguments&arguments);
+options::Options fields_of(SelectOptions&options), rows_of(SelectOptions&options, const Arguments&arguments);
 options::Options fields_of(DoctorOptions&options), rows_of(DoctorOptions&options, const Arguments&arguments);
 options::Options fields_of(CalibrateDeviceOptions&options),
     rows_of(CalibrateDeviceOptions&options, const Arguments&arguments);

@@ -114,6 +114,21 @@ Result<Answer> unpack(const std::string& container, const UnpackOptions& options
   });
 }
 
+Result<Answer> select(const std::vector<std::string>& paths, const SelectOptions& options, Control control) {
+  return watched(control, [&]() -> Result<Answer> {
+    job::SelectOptions call;
+    call.paths = paths;
+    CHAKRA_TRY(take(options, call));
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs, job::files_of_fleet(paths));
+    CHAKRA_TRY(keep_apart(inputs, {options.svg}, control, [] { return job::answer_of(job::SelectedJobs()); }));
+    CHAKRA_ASSIGN(const job::SelectedJobs made, job::select_jobs(call));
+    CHAKRA_TRY(keep_going());
+    job::Outputs files;
+    if (!options.svg.empty()) CHAKRA_TRY(job::add_text(files, options.svg, view::to_scatter(job::picture_of(made))));
+    return deliver(made, control, std::move(files));
+  });
+}
+
 Result<Answer> view(const std::string& path, const std::string& output, const ViewOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
     job::ViewOptions call;

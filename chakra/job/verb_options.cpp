@@ -9,6 +9,7 @@
 #include "chakra/job/import.h"
 #include "chakra/job/link.h"
 #include "chakra/job/pack.h"
+#include "chakra/job/select.h"
 #include "chakra/job/shared_options.h"
 #include "chakra/job/view.h"
 
@@ -162,6 +163,26 @@ Options rows_of(PackOptions& o) {
           {"--stats", &o.stats, "Show the bytes of each rank, and the bytes read to load a rank"},
           {"--group", &o.group_nodes, "Nodes per packed group", "N", whole_number(1, 1 << 24),
            "Larger groups compress better; smaller groups are faster to search."}};
+}
+
+Options rows_of(SelectOptions& o) {
+  return {
+      required({"paths",
+                &o.paths,
+                "Jobs, and folders of jobs",
+                "JOB...",
+                {},
+                "A job is a file, a prefix (PREFIX.<rank>.et), a folder, a container, or a job by classes. A folder "
+                "that is not a job stands for the jobs in the folder."}),
+      {"-k,--count", &o.count, "Number of jobs to choose", "N", whole_number(1, 1'000'000)},
+      {"--method",
+       choice(o.method, synth::kMethodNames),
+       "What a good choice is",
+       "METHOD",
+       {},
+       "medoids: the mean distance to the nearest chosen job is small. facility: similar jobs count most, and "
+       "distant jobs hardly count."},
+      {"--svg", &o.svg, "Draw the fleet, with the chosen jobs", "FILE"}};
 }
 
 Options rows_of(UnpackOptions& o) {

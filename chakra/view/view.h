@@ -119,6 +119,20 @@ struct HeatMap {
 /// sums of columns.
 std::string to_heat_map(const HeatMap& map);
 
+/// Points in a plane, of which some are marked.
+struct Scatter {
+  struct Point {
+    std::string label;
+    double x = 0, y = 0;
+    double weight = 0;  ///< of a marked point: the area of its circle
+    bool marked = false;
+  };
+  std::string title;
+  std::vector<Point> points;
+};
+/// Return a figure (SVG), in which a distance has the same length in both directions.
+std::string to_scatter(const Scatter& figure);
+
 /// Return a line per finding.
 std::string to_text(const Findings& findings, std::string_view indent = "  ");
 

@@ -689,6 +689,24 @@ def unpack(path: Text, *, output: Text, ranks: Numbers | None = None, nodes: Tex
     return Answer(_chakra.unpack(path_of(path), given(locals(), ("ranks",)), progress))
 
 
+def select(path: Sequence[Text] | Text, *, count: int = 12,
+        method: Literal["medoids", "facility"] = "medoids", svg: Text | None = None,
+        progress: Progress = None) -> Answer:
+    """How to choose the jobs that represent a fleet: `chakra select`.
+
+    path: jobs, and folders of jobs.
+
+    Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+    the command.
+
+    count: Number of jobs to choose. 1 to 1000000.
+    method: What a good choice is. medoids: the mean distance to the nearest chosen job is small. facility: similar
+        jobs count most, and distant jobs hardly count.
+    svg: Draw the fleet, with the chosen jobs.
+    """
+    return Answer(_chakra.select(paths(path), given(locals()), progress))
+
+
 def doctor(path: Text = "", *, repair: bool = False, secrets: bool = False, plugins: bool = False,
         progress: Progress = None) -> Answer:
     """What to diagnose: `chakra doctor`.

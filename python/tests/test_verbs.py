@@ -51,6 +51,7 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "convert": (["convert"], ["linked"], {"output": "converted", "to": "json"}),
     "pack": (["pack"], ["linked"], {"output": "packed.chakra", "stats": True}),
     "unpack": (["unpack"], ["packed.chakra"], {"output": "unpacked"}),
+    "select": (["select"], ["linked"], {"count": 1}),
     "doctor": (["doctor"], ["linked"], {}),
 }
 
@@ -79,7 +80,7 @@ def by_python(verb, options):
             return function(blueprint=arguments[0], **options).to_json()
         if verb == "import_workload":
             return function(arguments[0], **options).made.to_json()
-        if verb in ("convert", "pack", "unpack", "doctor"):
+        if verb in ("convert", "pack", "unpack", "doctor", "select"):
             return function(arguments[0], **options).to_json()
         return function(*map(chakra_et.open, arguments), **options).to_json()
     except chakra_et.Error as error:

@@ -1,0 +1,60 @@
+// Points in a plane -> an image.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "chakra/view/pen.h"
+#include "chakra/view/view.h"
+
+namespace chakra::view {
+namespace {
+
+constexpr double kSide = 720, kMargin = 40, kTitle = 50, kPoint = 3, kLargest = 28;
+
+}  // namespace
+
+std::string to_scatter(const Scatter& figure) {
+  double low[2] = {0, 0}, high[2] = {0, 0}, most = 0;
+  for (const Scatter::Point& p : figure.points) {
+    const double at[2] = {p.x, p.y};
+    for (size_t d = 0; d < 2; ++d) {
+      low[d] = std::min(low[d], at[d]);
+      high[d] = std::max(high[d], at[d]);
+    }
+    most = std::max(most, p.weight);
+  }
+  const double span = std::max({high[0] - low[0], high[1] - low[1], 1e-9});
+  const auto x_of = [&](const Scatter::Point& p) { return kMargin + (p.x - low[0]) / span * kSide; };
+  const auto y_of = [&](const Scatter::Point& p) { return kTitle + kMargin + (high[1] - p.y) / span * kSide; };
+  const double width = 2 * kMargin + kSide, height = kTitle + 2 * kMargin + (high[1] - low[1]) / span * kSide;
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+      "height=\"{1:.0f}\" font-family=\"sans-serif\" font-size=\"11\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+      width, height);
+  const auto text = [&](double x, double y, std::string_view what, int size) {
+    fmt::format_to(std::back_inserter(out), "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\">", x, y, size);
+    append_xml(out, what);
+    out += "</text>\n";
+  };
+  text(12, 22, figure.title, 15);
+  text(12, 40,
+       "a point is a job; orange: chosen, the area is the weight; distances are those of the two widest directions",
+       11);
+  for (const bool marked : {false, true})
+    for (const Scatter::Point& p : figure.points) {
+      if (p.marked != marked) continue;
+      const double radius = marked && most > 0 ? std::max(kPoint + 1, kLargest * std::sqrt(p.weight / most)) : kPoint;
+      fmt::format_to(std::back_inserter(out),
+                     "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"{}\" fill-opacity=\"{}\" "
+                     "stroke=\"{}\"><title>",
+                     x_of(p), y_of(p), radius, marked ? "#e69f00" : "#0072b2", marked ? 0.45 : 0.5,
+                     marked ? "#8a5f00" : "none");
+      append_xml(out, marked ? fmt::format("{}: weight {:.3f}", p.label, p.weight) : p.label);
+      out += "</title></circle>\n";
+    }
+  return out + "</svg>\n";
+}
+
+}  // namespace chakra::view
