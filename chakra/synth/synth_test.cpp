@@ -268,7 +268,7 @@ TEST(Select, FindsPlantedFamilies) {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     Prng random(seed);
     std::vector<size_t> family;
-    const Points p = families(random, 400, family);
+    const Points p = families(random, 1000, family);
     const auto twelve = select(p, 12, Method::medoids), fifty = select(p, 50, Method::facility);
     ASSERT_TRUE(twelve && fifty);
     std::set<size_t> found;
