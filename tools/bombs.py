@@ -286,7 +286,8 @@ SYSTEM = (b'{"roofline-enabled": 1, "peak-perf": 10, "local-mem-bw": 100, "sched
 MEMORY_FILE = b'{"memory-type": "PER_NODE_MEMORY_EXPANSION", "remote-mem-latency": 1, "remote-mem-bw": 2, "num-nodes": 1, "num-npus-per-node": 1}'
 DEVICE = b"name: Own-1\npeaks:\n  f32: 60\n  bf16: 480\nmemory-bandwidth: 2400\nmemory: 96\nrecorded-as: [Own One]\nsource: sheet\n"
 SIM = "sim {job} --network {net}"
-READS_TRACES = ["check {f}", "info {f}", "convert {f} -o {o}.json", "convert {f} -o {o}.jsonl", "convert {f} -o {o}.et", "pack {f} -o {o}.chakra",
+READS_TRACES = ["check {f}", "info {f}", "select {f} -k 1",
+                "convert {f} -o {o}.json", "convert {f} -o {o}.jsonl", "convert {f} -o {o}.et", "pack {f} -o {o}.chakra",
                 "view {f} -o {o}.v.json", "view {f} -o {o}.dot", "analyze {f}", "diff {f} {f}", "doctor {f}", "sim {f} --network {net}",
                 "sim {f} --network {net} --compat astra-sim --system {sys}"]
 KINDS = {
@@ -294,9 +295,9 @@ KINDS = {
     "json": ("t.json", lambda world: fuzz_seeds.document_seed(), [json_bombs], READS_TRACES),
     "jsonl": ("t.jsonl", seed_of("json_fuzz"), [lines_bombs], READS_TRACES),
     "eg": ("t.eg", lambda world: fuzz_seeds.eg_seed(), [et_bombs], READS_TRACES),
-    "ranks": ("ranks.json", seed_of("ranks_fuzz"), [json_bombs], ["info {f}", "check {f}", "sim {f} --network {net}", "doctor {f}"]),
+    "ranks": ("ranks.json", seed_of("ranks_fuzz"), [json_bombs], ["info {f}", "select {f} -k 1", "check {f}", "sim {f} --network {net}", "doctor {f}"]),
     "container": ("t.chakra", lambda world: open(world["container"], "rb").read(), [container_bombs],
-                  ["info {f}", "check {f}", "unpack {f} -o {o}", "pack {f} --stats", "pack {t} --append -o {f}", "doctor {f}",
+                  ["info {f}", "select {f} -k 1", "check {f}", "unpack {f} -o {o}", "pack {f} --stats", "pack {t} --append -o {f}", "doctor {f}",
                    "doctor --repair {f}"]),
     "host": ("host.json", seed_of("host_fuzz"), [json_bombs], ["link {f} -o {o}.et", "link {f} --salvage -o {o}.et", "doctor {f}", "link {f} {k} -o {o}.et"]),
     "kineto": ("kineto.json", seed_of("link_fuzz"), [json_bombs],

@@ -33,13 +33,14 @@ std::string to_scatter(const Scatter& figure) {
       "height=\"{1:.0f}\" font-family=\"sans-serif\" font-size=\"11\">\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
       width, height);
-  const auto text = [&](double x, double y, std::string_view what, int size) {
-    fmt::format_to(std::back_inserter(out), "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\">", x, y, size);
+  const auto text = [&](double x, double y, std::string_view anchor, std::string_view what, int size) {
+    fmt::format_to(std::back_inserter(out), "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\">", x,
+                   y, anchor, size);
     append_xml(out, what);
     out += "</text>\n";
   };
-  text(12, 22, figure.title, 15);
-  text(12, 40,
+  text(12, 22, "start", figure.title, 15);
+  text(12, 40, "start",
        "a point is a job; orange: chosen, the area is the weight; distances are those of the two widest directions",
        11);
   for (const bool marked : {false, true})
@@ -53,6 +54,10 @@ std::string to_scatter(const Scatter& figure) {
                      marked ? "#8a5f00" : "none");
       append_xml(out, marked ? fmt::format("{}: weight {:.3f}", p.label, p.weight) : p.label);
       out += "</title></circle>\n";
+      if (!marked) continue;
+      const bool left = x_of(p) > width / 2;  // the label stays inside the figure
+      text(x_of(p) + (left ? -radius - 3 : radius + 3), y_of(p) + 4, left ? "end" : "start",
+           p.label.substr(p.label.rfind('/') + 1), 10);
     }
   return out + "</svg>\n";
 }
