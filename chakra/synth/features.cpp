@@ -18,6 +18,7 @@ using trace::Role;
 using trace::Trace;
 
 constexpr double kLeastShare = 1e-3;  ///< smaller shares hardly count
+constexpr double kFarthest = 10;      ///< scaled: one feature of one job must not outweigh all others
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 size_t kind_of(const Trace& t, NodeId n) {
@@ -216,7 +217,9 @@ ScaledFleet scale(std::span<const std::vector<double>> rows) {
     if (is.scale <= kRounding) is.scale = 0;
     if (is.scale == 0) continue;
     for (const std::vector<double>& row : rows)
-      fleet.points.values.push_back(std::isfinite(row[f]) ? static_cast<float>((row[f] - is.middle) / is.scale) : 0);
+      fleet.points.values.push_back(
+          std::isfinite(row[f]) ? static_cast<float>(std::clamp((row[f] - is.middle) / is.scale, -kFarthest, kFarthest))
+                                : 0);
   }
   return fleet;
 }

@@ -77,7 +77,8 @@ struct Scale {
   size_t unknown = 0;            ///< jobs without a value, which are placed in the middle
 };
 /// Scale features by the median and 1.4826 times the median absolute deviation; if that is 0, by 1.2533 times the mean
-/// absolute deviation. `rows`: a row of features() per job. The dimensions are the features with a scale.
+/// absolute deviation. Scaled values end at -10 and 10. `rows`: a row of features() per job. The dimensions are the
+/// features with a scale.
 struct ScaledFleet {
   Points points;
   std::vector<Scale> scales;  ///< of each feature

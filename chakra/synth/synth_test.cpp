@@ -127,7 +127,8 @@ TEST(Scaling, IsRobustAndKeepsUnknownInTheMiddle) {
   EXPECT_EQ(fleet.points.dimensions(), 2U);
   EXPECT_EQ(fleet.scales[0].middle, 3);
   EXPECT_NEAR(fleet.scales[0].scale, 1.4826, 1e-12);
-  EXPECT_NEAR(fleet.points.at(4, 0), 997 / 1.4826, 1e-3);
+  EXPECT_NEAR(fleet.points.at(3, 0), 1 / 1.4826, 1e-6);
+  EXPECT_EQ(fleet.points.at(4, 0), 10);  // 672 without an end
   EXPECT_NEAR(fleet.scales[1].scale, 1.2533, 1e-12);
   EXPECT_EQ(fleet.scales[2].unknown, 1U);
   EXPECT_EQ(fleet.scales[2].scale, 0);
