@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include "chakra/base/progress.h"
@@ -26,10 +27,14 @@ using answer::Unit;
 // `job.select.coverage` (warning): the chosen jobs are near to less than half of the fleet
 // `job.select.unknown` (note): features that some jobs do not tell do not separate these jobs
 // `job.select.equal` (warning): no feature differs between the jobs
+// `job.select.twice` (note): arguments that name a job once more, under the same or another path, count once
+// `job.select.radius` (note): the radius of coverage is 0, or that of few jobs
+// `job.select.random` (warning): the chosen jobs differ from the fleet as much as random jobs
 
 namespace {
 
 constexpr double kPoorCoverage = 0.5;
+constexpr size_t kFewJobs = 10;
 
 bool is_job(const std::string& path) { return io::is_class_job(path) || io::find_ranks(path).has_value(); }
 
@@ -50,12 +55,24 @@ Result<void> add_jobs(const std::string& path, std::vector<std::string>& jobs) {
   return {};
 }
 
-Result<std::vector<std::string>> fleet_of(const std::vector<std::string>& paths) {
-  std::vector<std::string> jobs;
-  for (const std::string& path : paths) CHAKRA_TRY(add_jobs(path, jobs));
-  std::sort(jobs.begin(), jobs.end());
-  jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
-  return jobs;
+struct Fleet {
+  std::vector<std::string> jobs;  ///< ascending
+  size_t twice = 0;               ///< left out: other paths of these jobs
+};
+
+Result<Fleet> fleet_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> all;
+  for (const std::string& path : paths) CHAKRA_TRY(add_jobs(path, all));
+  std::sort(all.begin(), all.end());
+  std::set<std::filesystem::path> known;
+  Fleet fleet;
+  for (std::string& path : all) {
+    std::error_code error;  // then the path is taken as it is
+    const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+    if (known.insert(error ? std::filesystem::path(path) : real).second) fleet.jobs.push_back(std::move(path));
+    else ++fleet.twice;
+  }
+  return fleet;
 }
 
 std::map<std::string, trace::Role> roles_of(const std::vector<std::string>& slots, const trace::ClassJob& job,
@@ -91,7 +108,7 @@ Result<SelectedJobs::Job> read_job(const std::string& path) {
   return is;
 }
 
-void note_findings(SelectedJobs& is) {
+void note_findings(SelectedJobs& is, size_t twice) {
   const auto find = [&](const char* tag, Severity severity, std::string text) {
     is.findings.push_back({tag, severity, -1, -1, std::move(text)});
   };
@@ -112,6 +129,17 @@ void note_findings(SelectedJobs& is) {
          fmt::format("only {:.0f} % of the jobs are within {:.2g} of a chosen job; table 'coverage' shows what more "
                      "jobs would cover",
                      100 * is.selection.covered, is.selection.radius));
+  if (twice > 0)
+    find("job.select.twice", Severity::note, fmt::format("{} paths name a job once more and were left out", twice));
+  if (chosen < jobs && is.selection.radius == 0 && dimensions > 0)
+    find("job.select.radius", Severity::note,
+         "a tenth of all pairs of jobs are equal, so the radius is 0: only jobs equal to a chosen one are covered");
+  else if (chosen < jobs && jobs < kFewJobs)
+    find("job.select.radius", Severity::note,
+         fmt::format("the radius is a percentile of the distances between {} jobs: the coverage means little", jobs));
+  if (chosen < jobs && dimensions > 0 && is.selection.difference >= is.selection.random_difference)
+    find("job.select.random", Severity::warning,
+         "the weighted jobs differ from the fleet as much as random jobs; choose more jobs");
   for (const SelectedJobs::Unread& unread : is.unread)
     find("job.select.unread", Severity::warning,
          fmt::format("{} was left out: {} [{}]", quote(unread.path), unread.error.text, unread.error.tag));
@@ -120,9 +148,9 @@ void note_findings(SelectedJobs& is) {
 }  // namespace
 
 Result<std::vector<std::string>> files_of_fleet(const std::vector<std::string>& paths) {
-  CHAKRA_ASSIGN(const std::vector<std::string> fleet, fleet_of(paths));
+  CHAKRA_ASSIGN(const Fleet fleet, fleet_of(paths));
   std::vector<std::string> files;
-  for (const std::string& path : fleet)
+  for (const std::string& path : fleet.jobs)
     if (const auto some = job_files(path)) files.insert(files.end(), some->begin(), some->end());
     else files.push_back(path);
   return files;
@@ -130,7 +158,8 @@ Result<std::vector<std::string>> files_of_fleet(const std::vector<std::string>& 
 
 Result<SelectedJobs> select_jobs(const SelectOptions& o) {
   CHAKRA_TRY(options::check_call(o));
-  CHAKRA_ASSIGN(const std::vector<std::string> fleet, fleet_of(o.paths));
+  CHAKRA_ASSIGN(const Fleet found, fleet_of(o.paths));
+  const std::vector<std::string>& fleet = found.jobs;
   std::vector<std::optional<Result<SelectedJobs::Job>>> read(fleet.size());
   std::atomic<size_t> finished{0};
   const ProgressPtr watch = current_watch();
@@ -173,7 +202,7 @@ Result<SelectedJobs> select_jobs(const SelectOptions& o) {
   const auto places = synth::plane(scaled.points);
   for (size_t i = 0; i < is.jobs.size(); ++i) is.jobs[i].place = places[i];
   is.scales = std::move(scaled.scales);
-  note_findings(is);
+  note_findings(is, found.twice);
   return is;
 }
 

@@ -41,7 +41,7 @@ struct SelectedJobs {
 
 /// Read the jobs, in parallel, and choose. A folder that is not a job stands for the jobs in the folder. Paths are
 /// sorted and read once, so their order does not matter. A job that cannot be read is left out, with the error:
-/// job.select.unread. Findings: job.select.all, job.select.coverage, job.select.unknown, job.select.equal. Errors:
+/// job.select.unread. Findings: job.select.all, .coverage, .unknown, .equal, .twice, .radius, .random. Errors:
 /// cli.usage for fewer jobs than `count`; job.select.none if no job can be read; job.interrupted. Cost: that of
 /// reading, and of synth::select.
 Result<SelectedJobs> select_jobs(const SelectOptions& options);
