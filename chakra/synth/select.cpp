@@ -31,6 +31,13 @@ void distances_from(const Points& p, size_t from, Row& out) {
   for (float& square : out) square = std::sqrt(square);
 }
 
+std::vector<double> mean_of(const Points& p) {
+  std::vector<double> mean(p.dimensions(), 0);
+  for (size_t d = 0; d < mean.size(); ++d)
+    for (size_t i = 0; i < p.points; ++i) mean[d] += p.at(i, d) / static_cast<double>(p.points);
+  return mean;
+}
+
 struct Scales {
   double radius = 0, sigma = 0;
 };
@@ -143,8 +150,8 @@ Near nearest_two(const std::vector<Row>& rows, size_t points) {
   return near;
 }
 
-/// Swap chosen points for better ones until no swap shortens the sum of distances.
-Result<void> swap_medoids(const Points& p, std::vector<size_t>& chosen) {
+/// Swap chosen points for better ones until no swap shortens the sum of distances, which is returned.
+Result<double> swap_medoids(const Points& p, std::vector<size_t>& chosen) {
   const size_t n = p.points, k = chosen.size();
   std::vector<Row> rows(k);
   std::vector<bool> is_chosen(n, false);
@@ -191,16 +198,7 @@ Result<void> swap_medoids(const Points& p, std::vector<size_t>& chosen) {
     total = std::accumulate(near.first_distance.begin(), near.first_distance.end(), 0.0);
     since = 0;
   }
-  return {};
-}
-
-double sum_of_distances(const Points& p, const std::vector<size_t>& chosen) {
-  Row row, nearest(p.points, std::numeric_limits<float>::infinity());
-  for (const size_t point : chosen) {
-    distances_from(p, point, row);
-    for (size_t i = 0; i < p.points; ++i) nearest[i] = std::min(nearest[i], row[i]);
-  }
-  return std::accumulate(nearest.begin(), nearest.end(), 0.0);
+  return total;
 }
 
 /// The first `count` of a random order of `all` numbers.
@@ -215,13 +213,11 @@ std::vector<size_t> random_choice(Prng& random, size_t all, size_t count) {
 /// The best of the swaps from the greedy choice and, for small fleets, from random choices: swaps end in a local
 /// minimum.
 Result<std::vector<size_t>> medoids(const Points& p, std::vector<size_t> best) {
-  CHAKRA_TRY(swap_medoids(p, best));
-  double least = sum_of_distances(p, best);
+  CHAKRA_ASSIGN(double least, swap_medoids(p, best));
   Prng random(1);
   for (size_t start = 1; start < kMostStarts && start * p.points * p.points < kMostTried; ++start) {
     std::vector<size_t> chosen = random_choice(random, p.points, best.size());
-    CHAKRA_TRY(swap_medoids(p, chosen));
-    const double sum = sum_of_distances(p, chosen);
+    CHAKRA_ASSIGN(const double sum, swap_medoids(p, chosen));
     if (sum >= least * (1 - kLeastGain)) continue;
     least = sum;
     best = std::move(chosen);
@@ -254,12 +250,10 @@ std::vector<double> weights_of(const Points& p, const std::vector<size_t>& chose
   constexpr double kTowards = 1e-2, kSum = 1e3;  // kSum: the square of the error of the sum, as of one more dimension
   constexpr int kTurns = 2000;
   const size_t k = chosen.size(), dims = p.dimensions();
-  std::vector<double> mean(dims, 0), weights = shares, rest(dims + 1, 0);
-  for (size_t d = 0; d < dims; ++d) {
-    for (size_t i = 0; i < p.points; ++i) mean[d] += p.at(i, d) / static_cast<double>(p.points);
-    rest[d] = mean[d];
+  std::vector<double> weights = shares, rest = mean_of(p);
+  rest.push_back(0);  // of the sum
+  for (size_t d = 0; d < dims; ++d)
     for (size_t m = 0; m < k; ++m) rest[d] -= weights[m] * p.at(chosen[m], d);
-  }
   for (int turn = 0; turn < kTurns; ++turn) {
     double most = 0;
     for (size_t m = 0; m < k; ++m) {
@@ -359,11 +353,10 @@ Result<Selection> select(const Points& p, size_t count, Method method) {
   for (size_t i = 0; i < p.points; ++i) {
     ++is.represented[near.first[i]];
     is.distance.push_back(near.first_distance[i]);
-    is.covered += near.first_distance[i] <= static_cast<float>(is.radius) ? 1 : 0;
-    is.mean_distance += near.first_distance[i];
   }
-  is.covered /= static_cast<double>(p.points);
-  is.mean_distance /= static_cast<double>(p.points);
+  const Coverage all = coverage_of(p, is.chosen, is.radius).back();
+  is.covered = all.covered;
+  is.mean_distance = all.mean_distance;
   std::vector<double> shares;
   for (const size_t number : is.represented)
     shares.push_back(static_cast<double>(number) / static_cast<double>(p.points));
@@ -378,9 +371,8 @@ Result<Selection> select(const Points& p, size_t count, Method method) {
 std::vector<std::array<double, 2>> plane(const Points& p) {
   const size_t dims = p.dimensions();
   std::vector<std::array<double, 2>> at(p.points, {0, 0});
-  std::vector<double> mean(dims, 0), covariance(dims * dims, 0);
-  for (size_t d = 0; d < dims; ++d)
-    for (size_t i = 0; i < p.points; ++i) mean[d] += p.at(i, d) / static_cast<double>(p.points);
+  const std::vector<double> mean = mean_of(p);
+  std::vector<double> covariance(dims * dims, 0);
   for (size_t a = 0; a < dims; ++a)
     for (size_t b = a; b < dims; ++b) {
       double sum = 0;

@@ -1,5 +1,5 @@
-// A fleet of jobs: what distinguishes the jobs as numbers (features), and the few jobs that represent all of them.
-// Generators of new jobs will join this room.
+// A fleet of jobs. Features are numbers that describe a job; select() chooses the few jobs that represent the fleet by
+// their features. Generators of new jobs will join this room.
 #pragma once
 
 #include <array>
@@ -100,7 +100,7 @@ struct Selection {
   std::vector<size_t> nearest;      ///< per point: its place in `chosen`
   std::vector<double> distance;     ///< per point: to that one
   std::vector<double> weights;      ///< per chosen point: sum 1
-  std::vector<size_t> represented;  ///< per chosen point: number of points whose nearest it is
+  std::vector<size_t> represented;  ///< per chosen point: number of points nearer to it than to the others
   std::vector<Coverage> coverage;   ///< of greedy selections with 1, 2, ... jobs
   double radius = 0;                ///< within which a chosen job covers a job: 10th percentile of the distances
   double sigma = 0;                 ///< of the similarity exp(-d^2 / (2 sigma^2)): median distance to the nearest job
