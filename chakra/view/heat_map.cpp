@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "chakra/view/pen.h"
+#include "chakra/view/svg.h"
 #include "chakra/view/view.h"
 
 namespace chakra::view {
@@ -29,15 +29,9 @@ std::string to_heat_map(const HeatMap& map) {
   const double width = columns ? static_cast<double>(kWidth - kLabel) / static_cast<double>(columns) : 0;
   const double height = rows > 60 ? 8 : 20;
   const double bottom = kHead + height * static_cast<double>(rows), total = bottom + kBars + 40;
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\" width=\"{0}\" height=\"{1:.0f}\" "
-      "font-family=\"sans-serif\" font-size=\"10\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      kWidth + 20, total);
+  std::string out = begin_svg(kWidth + 20, total, 10);
   const auto text = [&](double x, double y, std::string_view anchor, std::string_view what, int size = 10) {
-    fmt::format_to(std::back_inserter(out), "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\">", x,
-                   y, anchor, size);
-    append_xml(out, what);
-    out += "</text>\n";
+    append_svg_text(out, x, y, anchor, what, size);
   };
   text(10, 18, "start", map.title, 14);
   text(10, 34, "start",

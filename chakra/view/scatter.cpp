@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "chakra/view/pen.h"
+#include "chakra/view/svg.h"
 #include "chakra/view/view.h"
 
 namespace chakra::view {
@@ -28,16 +29,9 @@ std::string to_scatter(const Scatter& figure) {
   const auto x_of = [&](const Scatter::Point& p) { return kMargin + (p.x - low[0]) / span * kSide; };
   const auto y_of = [&](const Scatter::Point& p) { return kTitle + kMargin + (high[1] - p.y) / span * kSide; };
   const double width = 2 * kMargin + kSide, height = kTitle + 2 * kMargin + (high[1] - low[1]) / span * kSide;
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-      "height=\"{1:.0f}\" font-family=\"sans-serif\" font-size=\"11\">\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      width, height);
+  std::string out = begin_svg(width, height, 11);
   const auto text = [&](double x, double y, std::string_view anchor, std::string_view what, int size) {
-    fmt::format_to(std::back_inserter(out), "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\">", x,
-                   y, anchor, size);
-    append_xml(out, what);
-    out += "</text>\n";
+    append_svg_text(out, x, y, anchor, what, size);
   };
   text(12, 22, "start", figure.title, 15);
   text(12, 40, "start",
