@@ -21,19 +21,17 @@ bool has_equal_way_back(const Fabric& fabric, const Link& link) {
 
 double nanoseconds(Picoseconds ps) { return static_cast<double>(ps) / 1000; }
 
-std::string yaml_text(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) {
-    if (c == '"' || c == '\\') text += '\\';
-    text += c;
-  }
-  return text + '"';
+/// As JSON, which is YAML.
+std::string json_text(std::string_view name) {
+  std::string text;
+  append_json_string(text, name);
+  return text;
 }
 
 std::string names(const Fabric& fabric, int64_t from, int64_t to) {
   std::string text;
   for (int64_t device = from; device < to; ++device)
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", yaml_text(fabric.device_name(static_cast<uint32_t>(device))));
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", json_text(fabric.device_name(static_cast<uint32_t>(device))));
   return fmt::format("[{}]", text);
 }
 
@@ -71,7 +69,7 @@ Result<std::string> to_graph_file(const Fabric& fabric, Findings& findings) {
     const bool both = has_equal_way_back(fabric, link);
     if (both && link.from > link.to) continue;
     text += fmt::format("  - {{ from: {}, to: {}, bandwidth: {}, latency: {}{} }}\n",
-                        yaml_text(fabric.device_name(link.from)), yaml_text(fabric.device_name(link.to)),
+                        json_text(fabric.device_name(link.from)), json_text(fabric.device_name(link.to)),
                         link.bytes_per_s / 1073741824.0, nanoseconds(link.latency_ps), both ? "" : ", both: false");
   }
   return text;
