@@ -71,7 +71,7 @@ constexpr CommandRow kCommandRows[] = {
     {"select", "Choose the jobs that represent a fleet",
      "chakra select fleet/ -k 12\n"
      "chakra select jobs/a jobs/b.chakra more/ -k 2 --svg fleet.svg --json chosen.json",
-     select_syntax},
+     select_syntax, true, true},
     {"list", "List algorithms, checks, formats and more", "chakra list topologies", list_syntax, false},
     {"doctor", "Diagnose the installation or a folder of files",
      "chakra doctor                # the installation\n"

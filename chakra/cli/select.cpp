@@ -9,7 +9,7 @@ using Asked = With<SelectOptions>;
 
 options::Options select_rows(Asked& o) {
   options::Options rows = rows_of(o.options, {{"paths", &o.paths}});
-  rows.push_back(csv_option(o.csv, "Write each table as PREFIX.<table>.csv", "PREFIX"));
+  rows.push_back(csv_option(o.csv));
   return rows;
 }
 

@@ -1,11 +1,15 @@
 #include "chakra/job/cores.h"
 
 #include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <atomic>
 #include <optional>
+#include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/base/progress.h"
 
 namespace chakra::job {
 namespace {
@@ -23,5 +27,26 @@ void use_cores(int64_t cores) {
 }
 
 int cores() { return asked > 0 ? asked : tbb::this_task_arena::max_concurrency(); }
+
+Result<void> each_in_parallel(size_t count, const std::function<Result<void>(size_t)>& work) {
+  tbb::task_arena arena(cores());
+  std::vector<std::optional<Error>> errors(count);
+  std::atomic<size_t> finished{0};
+  const ProgressPtr watch = current_watch();
+  run_while_asking([&] {
+    arena.execute([&] {
+      tbb::parallel_for(size_t{0}, count, [&](size_t i) {
+        const WatchedToo watched(watch);
+        Result<void> done = work(i);
+        if (done) done = keep_going(++finished, count);
+        if (!done) errors[i] = done.error();
+      });
+    });
+  });
+  CHAKRA_TRY(keep_going());
+  for (const auto& error : errors)
+    if (error) return Failure(*error);
+  return {};
+}
 
 }  // namespace chakra::job

@@ -1,14 +1,22 @@
 // Number of cores that a process uses.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+
+#include "chakra/base/result.h"
 
 namespace chakra::job {
 
-/// Limit all later calls to this number of cores: `link` of several ranks, `calibrate`. 0: all cores of the machine.
-/// Requires cores >= 0. Must not be called while another call runs.
+/// Limit all later calls to this number of cores: `link` of several ranks, `calibrate`, `select`. 0: all cores of the
+/// machine. Requires cores >= 0. Must not be called while another call runs.
 void use_cores(int64_t cores);
 /// Return the limit, or the number of cores of the machine.
 int cores();
+
+/// Call work(0), ..., work(count - 1) on these cores, in any order, as parts of the watched call of this thread. All
+/// calls are made even if one fails. Errors: that of the lowest number; job.interrupted.
+Result<void> each_in_parallel(size_t count, const std::function<Result<void>(size_t)>& work);
 
 }  // namespace chakra::job

@@ -2,11 +2,8 @@
 
 #include <fmt/core.h>
 #include <sys/resource.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 
 #include "chakra/base/progress.h"
@@ -80,7 +77,7 @@ class LinkJob {
     files_.resize(ranks);
     {
       const ProgressPart part(0, ranks > 1 ? 0.7 : 0.9);
-      CHAKRA_TRY(for_each_rank([&](size_t i) { return link_rank(i); }));
+      CHAKRA_TRY(each_in_parallel(ranks, [&](size_t i) { return link_rank(i); }));
     }
     std::vector<int64_t> linked;
     for (const LinkedRank& rank : job_.ranks) linked.push_back(rank.rank);
@@ -89,7 +86,7 @@ class LinkJob {
       recorded::ComparedRanks together = recorded::compare_ranks(std::move(traces_), job_.findings);
       job_.times = std::move(together.times);
       job_.mismatches = std::move(together.mismatches);
-      CHAKRA_TRY(for_each_rank([&](size_t i) { return write(together.traces.ranks[i], i); }));
+      CHAKRA_TRY(each_in_parallel(ranks, [&](size_t i) { return write(together.traces.ranks[i], i); }));
       job_.replay = recorded::replay_linked(std::move(together.traces), job_.findings);
     }
     for (const LinkedRank& rank : job_.ranks)
@@ -155,29 +152,6 @@ class LinkJob {
                                     : recording::pair_files(files[0], files[1], o_.link.rank.has_value()));
     inputs_.push_back(std::move(input));
     dumps_ = recorded::read_dumps_beside(dumps, job_.findings);
-    return {};
-  }
-
-  /// In parallel; the error of the lowest one that has one.
-  template <class Work>
-  Result<void> for_each_rank(const Work& work) const {
-    tbb::task_arena arena(cores());
-    std::vector<std::optional<Error>> errors(inputs_.size());
-    std::atomic<size_t> finished{0};
-    const ProgressPtr watch = current_watch();
-    run_while_asking([&] {
-      arena.execute([&] {
-        tbb::parallel_for(size_t{0}, inputs_.size(), [&](size_t i) {
-          const WatchedToo watched(watch);
-          Result<void> done = work(i);
-          if (done) done = keep_going(++finished, inputs_.size());
-          if (!done) errors[i] = done.error();
-        });
-      });
-    });
-    CHAKRA_TRY(keep_going());
-    for (const auto& error : errors)
-      if (error) return Failure(*error);
     return {};
   }
 

@@ -1,11 +1,8 @@
 #include "chakra/job/select.h"
 
 #include <fmt/core.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -36,22 +33,20 @@ namespace {
 constexpr double kPoorCoverage = 0.5;
 constexpr size_t kFewJobs = 10;
 
-bool is_job(const std::string& path) { return io::is_class_job(path) || io::find_ranks(path).has_value(); }
-
-/// The jobs of an argument: itself, or the entries of a folder that is not a job, but hidden ones. An argument that
+/// Add the job that an argument names, or the entries of a folder that is not a job, but hidden ones. An argument that
 /// names no file is an error; files of a folder are read later, and can be left out.
 Result<void> add_jobs(const std::string& path, std::vector<std::string>& jobs) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(path, error) || is_job(path)) {
-    if (!io::is_class_job(path)) CHAKRA_TRY(io::find_ranks(path));
-    jobs.push_back(path);
-    return {};
+  if (!io::is_class_job(path)) {
+    const auto ranks = io::find_ranks(path);
+    if (!ranks && !is_directory(path)) return Failure(ranks.error());
+    if (!ranks) {
+      CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(path));
+      for (const std::string& name : names)
+        if (!name.starts_with('.')) jobs.push_back((std::filesystem::path(path) / name).string());
+      return {};
+    }
   }
-  for (auto it = std::filesystem::directory_iterator(path, error);
-       !error && it != std::filesystem::directory_iterator(); it.increment(error))
-    if (!it->path().filename().string().starts_with('.')) jobs.push_back(it->path().string());
-  if (error)
-    return fail(Code::io, "base.file.open", fmt::format("cannot list the folder: {}", error.message()), {path});
+  jobs.push_back(path);
   return {};
 }
 
@@ -161,21 +156,12 @@ Result<SelectedJobs> select_jobs(const SelectOptions& o) {
   CHAKRA_ASSIGN(const Fleet found, fleet_of(o.paths));
   const std::vector<std::string>& fleet = found.jobs;
   std::vector<std::optional<Result<SelectedJobs::Job>>> read(fleet.size());
-  std::atomic<size_t> finished{0};
-  const ProgressPtr watch = current_watch();
   {
     const ProgressPart part(0, 0.8);
-    run_while_asking([&] {
-      tbb::task_arena(cores()).execute([&] {
-        tbb::parallel_for(size_t{0}, fleet.size(), [&](size_t i) {
-          const WatchedToo watched(watch);
-          if (is_stopped()) return;
-          read[i] = read_job(fleet[i]);
-          (void)keep_going(++finished, fleet.size());
-        });
-      });
-    });
-    CHAKRA_TRY(keep_going());
+    CHAKRA_TRY(each_in_parallel(fleet.size(), [&](size_t i) -> Result<void> {
+      read[i] = read_job(fleet[i]);
+      return {};
+    }));
   }
   SelectedJobs is;
   std::vector<std::vector<double>> rows;
