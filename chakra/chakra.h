@@ -127,8 +127,8 @@ struct Control {
   void* user = nullptr;
   std::atomic<bool>* stop = nullptr;  ///< true stops the call likewise: for signal handlers and other threads
   /// Files for the answer, none of which may be an input: JSON, and PREFIX.<table>.csv for each table (diff of
-  /// contents: the rows, as this one file). These files and the files of the call appear together, or none of them
-  /// does. json "-": the caller prints the JSON.
+  /// contents: the rows, as this one file). All files of the call appear together; after an error no file
+  /// appears. json "-": the caller prints the JSON.
   std::string json = {}, csv = {};
   bool brief = false;  ///< omit tables that to_text() does not show, unless there are files for the answer
   /// Return the answer of a run that was stopped, is stuck or misses `max_error`; Answer::failure() has the error.

@@ -12,7 +12,7 @@
 
 namespace chakra {
 
-/// Return where the quantile `q` of `count` ascending numbers lies: `part` of the way from the
+/// The place of the quantile `q` among `count` ascending numbers: `part` of the way from the
 /// number `below` to the number `above`. Requires count > 0 and q from 0 to 1.
 struct QuantilePlace {
   size_t below, above;

@@ -1,5 +1,5 @@
-// Programs and profiles of XLA, the compiler of JAX and TensorFlow: an optimized program (HloProto) -> the traces of
-// its devices, and a profile (XPlane) with its programs -> one trace per device with measured times.
+// Programs and profiles of XLA, the compiler of JAX and TensorFlow. An optimized program (HloProto) becomes the traces
+// of its devices. A profile (XPlane) becomes one trace per device, with measured times and the edges of its programs.
 // docs/reference/formats/xla.md describes the forms and the rules.
 #pragma once
 
