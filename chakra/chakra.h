@@ -236,6 +236,8 @@ CHAKRA_API Result<Answer> convert(const std::vector<std::string>& paths, const C
 CHAKRA_API Result<Answer> pack(const std::vector<std::string>& paths, const PackOptions& options, Control control = {});
 /// Extract the ranks of a container into files. Errors: as for `chakra unpack`.
 CHAKRA_API Result<Answer> unpack(const std::string& container, const UnpackOptions& options, Control control = {});
+/// Hide the names and ids of a job, or restore the names. Errors: as for `chakra obfuscate`.
+CHAKRA_API Result<Answer> obfuscate(const std::string& path, const ObfuscateOptions& options, Control control = {});
 /// Choose the jobs that represent a fleet. Errors: as for `chakra select`.
 CHAKRA_API Result<Answer> select(const std::vector<std::string>& paths, const SelectOptions& options = {},
                                  Control control = {});

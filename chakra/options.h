@@ -670,6 +670,21 @@ struct SelectOptions {
   std::string svg = {};
 };
 
+/// How to hide the names and ids of a job: `chakra obfuscate`.
+struct ObfuscateOptions {
+  /// File of the key. Equal names have equal hidden names in all jobs that are hidden with this key. Keep the key
+  /// secret.
+  std::string key = {};
+  /// Empty or new folder for the job
+  std::string output = {};
+  /// Make the key first; a file is never replaced
+  bool new_key = false;
+  /// Restore the names of a hidden job
+  bool reveal = false;
+  /// Sealed file of the names. Default: DIR.names; with --reveal, JOB.names. Only the key opens the file.
+  std::string names = {};
+};
+
 /// What to diagnose: `chakra doctor`.
 struct DoctorOptions {
   /// Truncate a damaged container after its last index. The container keeps all data from before the interrupted
@@ -733,6 +748,7 @@ CHAKRA_API Result<void> set(ConvertOptions& options, std::string_view name, cons
 CHAKRA_API Result<void> set(PackOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(UnpackOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(SelectOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(ObfuscateOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(DoctorOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(CalibrateDeviceOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(CalibrateNetworkOptions& options, std::string_view name, const std::string& text);

@@ -111,6 +111,7 @@ void add_jobs(nb::module_& m) {
   m.def("import_workload", of_path(&import_workload));
   m.def("convert", of_path(&convert));
   m.def("pack", of_path(&pack));
+  m.def("obfuscate", of_path(&obfuscate));
   m.def("select", of_path(&select));
   m.def("unpack", of_path(&unpack));
   m.def("doctor", of_path(&doctor));

@@ -114,6 +114,18 @@ Result<Answer> unpack(const std::string& container, const UnpackOptions& options
   });
 }
 
+Result<Answer> obfuscate(const std::string& path, const ObfuscateOptions& options, Control control) {
+  return watched(control, [&]() -> Result<Answer> {
+    job::ObfuscateOptions call;
+    call.path = path;
+    CHAKRA_TRY(take(options, call));
+    CHAKRA_TRY(keep_apart({path, call.key}, {job::names_file_of(call)}, control,
+                          [] { return job::answer_of(job::ObfuscatedJob()); }));
+    CHAKRA_ASSIGN(const job::ObfuscatedJob made, job::obfuscate_job(call));
+    return deliver(made, control);
+  });
+}
+
 Result<Answer> select(const std::vector<std::string>& paths, const SelectOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
     job::SelectOptions call;

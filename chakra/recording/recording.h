@@ -12,6 +12,7 @@
 #include "chakra/recording/comm_record.h"   // IWYU pragma: export
 #include "chakra/recording/host_trace.h"    // IWYU pragma: export
 #include "chakra/recording/profile.h"       // IWYU pragma: export
+#include "chakra/recording/public_names.h"  // IWYU pragma: export
 #include "chakra/recording/rank_files.h"    // IWYU pragma: export
 #include "chakra/recording/vendors.h"       // IWYU pragma: export
 #include "chakra/trace/trace.h"
