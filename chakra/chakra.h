@@ -253,13 +253,6 @@ CHAKRA_API Result<Answer> doctor(const std::string& path = {}, const DoctorOptio
 /// Limit all later calls to this number of cores; 0: all cores of the machine. Must not be called during another call.
 CHAKRA_API void use_cores(int cores);
 
-/// Return whether a text is one that every recording may have, such as the name of an operator of PyTorch or of a
-/// kernel of NCCL. All other texts may be secrets: `chakra doctor --secrets` lists them, `level=1` of a recording hides
-/// them.
-CHAKRA_API bool is_public_name(std::string_view text);
-/// Likewise for a word of a list: a public name or a number.
-CHAKRA_API bool is_public_word(std::string_view text);
-
 /// Run the command `chakra` with the arguments of main(). Prints, and handles SIGINT and SIGPIPE. Returns the exit
 /// code.
 CHAKRA_API int command(int argc, char** argv);

@@ -675,9 +675,9 @@ struct ObfuscateOptions {
   /// File of the key. Equal names have equal hidden names in all jobs that are hidden with this key. Keep the key
   /// secret.
   std::string key = {};
-  /// Empty or new folder for the job
+  /// Folder for the job, without other files
   std::string output = {};
-  /// Make the key first; a file is never replaced
+  /// Make the key; a file is never replaced
   bool new_key = false;
   /// Restore the names of a hidden job
   bool reveal = false;

@@ -122,8 +122,6 @@ void add_jobs(nb::module_& m) {
   m.def("calibrate_device", &calibrate_file<CalibrateDeviceOptions>);
   m.def("calibrate_network", &calibrate_file<CalibrateNetworkOptions>);
   m.def("names", [](std::string_view kind) { return value(names(kind)); });
-  m.def("is_public_name", &is_public_name, nb::arg("text"));
-  m.def("is_public_word", &is_public_word, nb::arg("text"));
   m.def("version", &version);
 }
 

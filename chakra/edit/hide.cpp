@@ -30,7 +30,7 @@ constexpr StringId kUnseen = UINT32_MAX;
 enum class Form : uint8_t {
   number,   ///< any number or truth value
   words,    ///< a text of numbers and public words; other words become "?"
-  word,     ///< a text of kWords, or such texts joined by '-'
+  word,     ///< a public name, or public names joined by '-'
   kernel,   ///< the kind of a kernel and its sizes
   version,  ///< digits and points
   device,   ///< the published name of a device
@@ -103,35 +103,6 @@ constexpr auto kOfFiles = std::to_array<Allowed>({
 });
 constexpr auto kNumbered = std::to_array<Allowed>({{"device_name", Form::device}, {trace::kXlaRun, Form::run}});
 
-/// Values of pass, schedule, order and io_kind, as generators write them.
-constexpr auto kWords = std::to_array<std::string_view>({
-    "forward",
-    "backward",
-    "input_gradient",
-    "weight_gradient",
-    "update",
-    "gpipe",
-    "1f1b",
-    "interleaved",
-    "zb",
-    "h1",
-    "dualpipe",
-    "tp",
-    "cp",
-    "ep",
-    "dp",
-    "pp",
-    "data",
-    "ckpt_read",
-    "ckpt_write",
-    "kv_fetch",
-    "kv_evict",
-});
-
-/// Back ends of groups, alone or behind "cpu:" and the like.
-constexpr auto kBackends = std::to_array<std::string_view>(
-    {"cpu", "cuda", "xpu", "mtia", "gloo", "nccl", "rccl", "mpi", "ucc", "xccl", "undefined", "custom", "fake"});
-
 template <class Rows>
 const Allowed* find_allowed(const Rows& rows, std::string_view name) {
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const Allowed& r) { return r.name == name; });
@@ -143,16 +114,6 @@ const Allowed* allowed_of_file(std::string_view name) {
   const size_t digits = name.find_last_not_of("0123456789") + 1;
   if (digits == name.size() || digits == 0 || name[digits - 1] != '_') return nullptr;
   return find_allowed(kNumbered, name.substr(0, digits - 1));
-}
-
-/// Whether each part between `separators` is one of the words.
-bool has_words(std::string_view text, std::string_view separators, std::span<const std::string_view> words) {
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find_first_of(separators, begin), text.size());
-    if (std::find(words.begin(), words.end(), text.substr(begin, end - begin)) == words.end()) return false;
-    begin = end + 1;
-  }
-  return true;
 }
 
 bool is_version(std::string_view text) { return text.find_first_not_of("0123456789.") == text.npos; }
@@ -192,7 +153,7 @@ class Texts {
     const trace::Role role = trace::role_of(group);
     group.name = this->group(group.name);
     group.description = role == trace::Role::unknown ? "" : std::string(trace::name(role));
-    if (!has_words(group.backend, ":,", kBackends)) group.backend.clear();
+    if (!has_names(group.backend, ":,")) group.backend.clear();
   }
   /// A list as Python prints lists: numbers outside of quotes stay, and public words.
   std::string words(std::string_view text) {
@@ -212,6 +173,15 @@ class Texts {
       made += stays ? word : "?";
     }
     return made;
+  }
+  /// Whether each part between `separators` is a public name.
+  bool has_names(std::string_view text, std::string_view separators) const {
+    for (size_t begin = 0; begin <= text.size();) {
+      const size_t end = std::min(text.find_first_of(separators, begin), text.size());
+      if (!h_.is_public_name(text.substr(begin, end - begin))) return false;
+      begin = end + 1;
+    }
+    return true;
   }
   Result<void> whole() const {
     if (equal_) return equal_names(*equal_);
@@ -406,7 +376,8 @@ class Hider {
     switch (row.form) {
       case Form::number: return std::nullopt;
       case Form::words: return made(texts_.words(*value));
-      case Form::word: return has_words(*value, "-", kWords) ? std::optional(attr) : std::nullopt;
+      case Form::word:
+        return h_.is_public_name(*value) || texts_.has_names(*value, "-") ? std::optional(attr) : std::nullopt;
       case Form::kernel: return work::parse_kernel(*value) ? std::optional(attr) : std::nullopt;
       case Form::version: return is_version(*value) ? std::optional(attr) : std::nullopt;
       case Form::device: {

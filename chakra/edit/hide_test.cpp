@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "chakra/base/testing/testing.h"
 #include "chakra/trace/roles.h"
 #include "chakra/work/work.h"
@@ -16,7 +18,11 @@ using trace::NodeId;
 /// Public names begin with "aten::"; a token is the length of the text.
 Hiding hiding() {
   Hiding h;
-  h.is_public_name = [](std::string_view text) { return text.starts_with("aten::") || text == "cuda:0"; };
+  h.is_public_name = [](std::string_view text) {
+    static const std::set<std::string_view> kNames{"cuda:0", "forward", "tp",   "cp",   "ep",  "dp",
+                                                   "pp",     "1f1b",    "nccl", "gloo", "cpu", "cuda"};
+    return text.starts_with("aten::") || kNames.contains(text);
+  };
   h.is_public_word = [](std::string_view text) {
     return text.find_first_not_of("0123456789.-") == std::string_view::npos || text == "float";
   };

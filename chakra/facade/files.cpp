@@ -247,9 +247,6 @@ Result<Answer> list(std::string_view kind, Control control) {
   return AnswerMaker::make(std::move(answer), std::move(text));
 }
 
-bool is_public_name(std::string_view text) { return job::is_public_name(text); }
-bool is_public_word(std::string_view text) { return job::is_public_word(text); }
-
 void use_cores(int cores) { job::use_cores(std::max(cores, 0)); }
 
 std::string_view version() { return CHAKRA_VERSION; }

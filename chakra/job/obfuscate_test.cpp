@@ -170,6 +170,58 @@ TEST_F(Obfuscate, LeavesNoneOf200Secrets) {
   EXPECT_EQ(job->ranks[0].id[4], 5U);
 }
 
+TEST_F(Obfuscate, KeepsNamesAndWordsOfTheList) {
+  struct Row {
+    std::string_view name;
+    bool on_device;
+    std::string_view kind;  ///< of the hidden name; empty: the name stays
+  };
+  constexpr auto kNames = std::to_array<Row>({
+      {"aten::mm", false, ""},
+      {"aten::hush", false, "label"},
+      {"ProfilerStep#12", false, ""},
+      {"ProfilerStep#12 hush", false, "label"},
+      {"autograd::engine::evaluate_function: MmBackward0", false, ""},
+      {"autograd::engine::evaluate_function: HushBackward", false, "label"},
+      {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", true, ""},
+      {"ncclDevKernel_Hush_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", true, "nccl_kernel"},
+      {"Memcpy HtoD (Pageable -> Device)", true, ""},
+      {"Memcpy HtoD (Hush -> Device)", true, "Memcpy HtoD"},
+      {"Memset (Device)", true, ""},
+      {"void hush_gemm_kernel<float>(float*)", true, "kernel.gemm"},
+      {"triton_poi_fused_hush_0", true, "kernel.triton"},
+      {"hush", true, "kernel"},
+      {"hush.optimizer", false, "optimizer"},
+  });
+  constexpr auto kLists = std::to_array<std::array<std::string_view, 2>>({
+      {"[[7, 8, 0, 8192, 4, 'cpu'], '<None>', 1.5e-3]", "[[7, 8, 0, 8192, 4, 'cpu'], '<None>', 1.5e-3]"},
+      {"['Tensor(long int)', 'GenericList[Int,Int]']", "['Tensor(long int)', 'GenericList[Int,Int]']"},
+      {"['a hush', 'cuda:0', 'hush7', '1234', -inf]", "['? ?', 'cuda:0', '?', '?', -inf]"},
+      {"[hush, 1]", "[?, 1]"},
+      {"['it''s \"hush\"']", "['?''s ?']"},
+      {"['\xc3\xbc\xe2\x98\x83']", "['?']"},
+  });
+  std::string bytes = sized(schema::encode(schema::MetadataRecord{"0.0.4", {}, {}}));
+  for (size_t n = 0; n < kNames.size(); ++n) {
+    NodeRecord node;
+    node.id = n + 1, node.name = kNames[n].name, node.type = 4;
+    node.attrs = {number("is_cpu_op", !kNames[n].on_device)};
+    if (n < kLists.size()) node.inputs = {true, kLists[n][0], {}, {}};
+    bytes += sized(schema::encode(node));
+  }
+  folder_.write("in/trace.0.et", bytes);
+  ASSERT_TRUE(obfuscate_job(options(folder_.path("in"), folder_.path("out"))));
+  const auto job = io::read_job(folder_.path("out"), {.texts = true});
+  ASSERT_TRUE(job) << job.error().message();
+  const trace::Trace& t = job->ranks[0];
+  for (size_t n = 0; n < kNames.size(); ++n) {
+    const std::string_view name = t.name_of(trace::NodeId(n));
+    if (kNames[n].kind.empty()) EXPECT_EQ(name, kNames[n].name);
+    else EXPECT_EQ(name.substr(0, name.rfind('.')), kNames[n].kind);
+    if (n < kLists.size()) EXPECT_EQ(trace::Io(t.ios[t.io_row[n]]).inputs.values, kLists[n][1]);
+  }
+}
+
 TEST_F(Obfuscate, RestoresNamesWithTheKeyOnly) {
   Secrets secrets;
   folder_.write("in/trace.0.et", rank_with_secrets(0, secrets));

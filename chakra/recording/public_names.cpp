@@ -115,7 +115,7 @@ bool is_device(std::string_view text) {
 
 bool is_public_name(std::string_view text) {
   if (names().contains(text) || is_device(text) || is_step(text) || work::is_hidden_name(text) ||
-      is_nccl_kernel(text) || is_copy(text))
+      is_nccl_kernel(text) || is_copy(text) || work::parse_kernel(text))
     return true;
   return take(text, "autograd::engine::evaluate_function: ") && names().contains(text);
 }

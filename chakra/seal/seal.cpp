@@ -150,9 +150,9 @@ Result<std::string> Key::open(std::string_view sealed, const std::string& file) 
 
 std::string random_mark() {
   prepare();
-  std::array<unsigned char, 16> bytes{};
-  randombytes_buf(bytes.data(), bytes.size());
-  return hex_of(bytes.data(), bytes.size());
+  uint64_t number = 0;
+  randombytes_buf(&number, sizeof number);
+  return fmt::format("{:020}", number);
 }
 
 }  // namespace chakra::seal

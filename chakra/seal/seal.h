@@ -47,7 +47,7 @@ class Key {
   Bytes secret_, tokens_{}, sealing_{};
 };
 
-/// Return 32 random hexadecimal digits.
+/// Return 20 random decimal digits.
 std::string random_mark();
 
 }  // namespace chakra::seal

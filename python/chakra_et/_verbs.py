@@ -718,8 +718,8 @@ def obfuscate(path: Text, *, key: Text, output: Text, new_key: bool = False, rev
 
     key: File of the key. Equal names have equal hidden names in all jobs that are hidden with this key. Keep the
         key secret.
-    output: Empty or new folder for the job.
-    new_key: Make the key first; a file is never replaced.
+    output: Folder for the job, without other files.
+    new_key: Make the key; a file is never replaced.
     reveal: Restore the names of a hidden job.
     names: Sealed file of the names. Default: DIR.names; with reveal, JOB.names. Only the key opens the file.
     """
