@@ -263,6 +263,25 @@ Result<Answer> Job::analyze(const AnalyzeOptions& options, Control control) cons
   });
 }
 
+Result<Answer> Job::query(const std::string& sql, const QueryOptions& options, Control control) const {
+  return watched(control, [&]() -> Result<Answer> {
+    job::QueryOptions call;
+    call.path = data_->name();
+    call.sql = sql;
+    CHAKRA_TRY(take(options, call));
+    CHAKRA_TRY(options::check_call(call));
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs, data_->inputs());
+    CHAKRA_TRY(keep_apart(inputs, {}, control, [] { return job::answer_of(job::QueriedJob()); }));
+    CHAKRA_ASSIGN(call.loaded, data_->load());
+    CHAKRA_ASSIGN(const job::QueriedJob made, job::query_job(call));
+    CHAKRA_TRY(keep_going());
+    answer::Answer answer = answer_of(made);
+    CHAKRA_TRY(commit(answer, control));
+    std::string text = job::query_text(answer);
+    return AnswerMaker::make(std::move(answer), std::move(text), {}, made.keys);
+  });
+}
+
 Result<Answer> Job::diff(const Job& other, const DiffOptions& options, Control control) const {
   return watched(control, [&]() -> Result<Answer> {
     const JobData& b = JobMaker::get(other);

@@ -106,10 +106,8 @@ void add_columns(Tables& to) {
   size_t rows = 0;
   for (const sqlite::Table& table : to.all)
     for (const TableColumn& column : table.columns) {
-      const std::string_view type = column.type == ValueType::whole  ? "INTEGER"
-                                    : column.type == ValueType::real ? "REAL"
-                                                                     : "TEXT";
-      const std::array<std::string_view, 5> cells{table.name, column.name, type, column.unit, column.meaning};
+      const std::array<std::string_view, 5> cells{table.name, column.name, name(column.type), column.unit,
+                                                  column.meaning};
       for (size_t c = 0; c < cells.size(); ++c)
         copied->columns[c].push_back(Cell::text(copied->texts.intern(cells[c])));
       ++rows;

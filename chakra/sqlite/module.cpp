@@ -28,10 +28,7 @@ int connect(sqlite3* db, void* user, int, const char* const*, sqlite3_vtab** mad
   std::string sql = "CREATE TABLE x(";
   for (size_t c = 0; c < bound.table->columns.size(); ++c) {
     const TableColumn& column = bound.table->columns[c];
-    const char* const type = column.type == ValueType::whole  ? "INTEGER"
-                             : column.type == ValueType::real ? "REAL"
-                                                              : "TEXT";
-    sql += fmt::format("{}{} {}", c == 0 ? "" : ", ", quote_name(column.name), type);
+    sql += fmt::format("{}{} {}", c == 0 ? "" : ", ", quote_name(column.name), name(column.type));
   }
   bound.state->declares = true;
   const int code = sqlite3_declare_vtab(db, (sql + ")").c_str());

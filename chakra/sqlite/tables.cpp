@@ -151,7 +151,7 @@ class Query {
   }
   Failure too_much_memory() const {
     return fail(Code::bad_input, "query.limit",
-                fmt::format("the query needs more than {} bytes (--limit-memory)", limits_.bytes));
+                fmt::format("the query needs more than {} MiB (--limit-memory)", limits_.bytes >> 20));
   }
 
   static int look(void* user) {

@@ -1,6 +1,7 @@
 // SQL over values of a program: read-only virtual tables over columns in memory, and one SELECT within limits.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,8 @@
 namespace chakra::sqlite {
 
 enum class ValueType : uint8_t { whole, real, text };
+inline constexpr std::array<std::string_view, 3> kValueTypeNames{"INTEGER", "REAL", "TEXT"};
+inline std::string_view name(ValueType type) { return kValueTypeNames[static_cast<size_t>(type)]; }
 
 /// A cell of a virtual table. `bits`: the number, the bits of a double, or an id in Table::texts.
 struct Cell {
