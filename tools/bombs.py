@@ -286,7 +286,7 @@ SYSTEM = (b'{"roofline-enabled": 1, "peak-perf": 10, "local-mem-bw": 100, "sched
 MEMORY_FILE = b'{"memory-type": "PER_NODE_MEMORY_EXPANSION", "remote-mem-latency": 1, "remote-mem-bw": 2, "num-nodes": 1, "num-npus-per-node": 1}'
 DEVICE = b"name: Own-1\npeaks:\n  f32: 60\n  bf16: 480\nmemory-bandwidth: 2400\nmemory: 96\nrecorded-as: [Own One]\nsource: sheet\n"
 SIM = "sim {job} --network {net}"
-READS_TRACES = ["check {f}", "info {f}", "select {f} -k 1",
+READS_TRACES = ["check {f}", "info {f}", "select {f} -k 1", "query {f} --named types",
                 "convert {f} -o {o}.json", "convert {f} -o {o}.jsonl", "convert {f} -o {o}.et", "pack {f} -o {o}.chakra",
                 "view {f} -o {o}.v.json", "view {f} -o {o}.dot", "analyze {f}", "diff {f} {f}", "doctor {f}", "sim {f} --network {net}",
                 "sim {f} --network {net} --compat astra-sim --system {sys}"]
