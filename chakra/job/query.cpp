@@ -58,7 +58,7 @@ Result<std::string> statement_of(const QueryOptions& o, std::vector<sqlite::Para
     CHAKRA_ASSIGN(sqlite::Parameter made, query::parse_parameter(text));
     for (const sqlite::Parameter& before : parameters)
       if (before.name == made.name)
-        return fail(Code::usage, "query.parameter", fmt::format("the parameter {} is there twice", quote(made.name)));
+        return fail(Code::usage, "query.parameter", fmt::format("the parameter {} has two values", quote(made.name)));
     parameters.push_back(std::move(made));
   }
   if (o.sql.empty() == o.named.empty())

@@ -145,7 +145,7 @@ void skip_empty_parts(const Table& table, Cursor& cursor) {
   while (cursor.part < cursor.end && cursor.row >= table.parts[cursor.part].rows) ++cursor.part, cursor.row = 0;
 }
 
-/// Limit the scan to the parts with the key. A value that is no integer may be equal by SQLite's conversions: then all
+/// Limit the scan to the parts with the key. A value of another type may be equal by SQLite's conversions: then all
 /// parts stay, and SQLite compares.
 void take_key(BoundTable& bound, Cursor& cursor, sqlite3_value* value) {
   if (sqlite3_value_type(value) == SQLITE_NULL) cursor.end = 0;
