@@ -15,13 +15,13 @@
 namespace chakra::job {
 
 struct QueryOptions {
-  std::string path;                ///< the job: a prefix, a folder, a container, or one trace
-  std::string sql;                 ///< one SELECT; empty: a ready query
-  std::string named;               ///< name of a row in query::kQueries
-  std::vector<std::string> param;  ///< name=value
-  double limit_seconds = 60;       ///< wall time for the rows
-  int64_t limit_memory = 1024;     ///< MiB
-  LoadedPtr loaded = {};           ///< read instead of `path`
+  std::string path = {};                ///< the job: a prefix, a folder, a container, or one trace
+  std::string sql = {};                 ///< one SELECT; empty: a ready query
+  std::string named = {};               ///< name of a row in query::kQueries
+  std::vector<std::string> param = {};  ///< name=value
+  double limit_seconds = 60;            ///< wall time for the rows
+  int64_t limit_memory = 1024;          ///< MiB
+  LoadedPtr loaded = {};                ///< read instead of `path`
 };
 options::Options rows_of(QueryOptions& options);
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "chakra/sqlite/tables.h"
+#include "chakra/sqlite/sqlite.h"
 
 namespace chakra::query {
 

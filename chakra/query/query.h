@@ -11,7 +11,7 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
-#include "chakra/sqlite/tables.h"
+#include "chakra/sqlite/sqlite.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::query {

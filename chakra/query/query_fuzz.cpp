@@ -39,8 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   query::add_job(tables, kJob);
   query::add_columns(tables);
   const auto begin = std::chrono::steady_clock::now();
-  const auto made = sqlite::select(tables.all, {reinterpret_cast<const char*>(data), size}, {},
-                                   {.seconds = 0.05, .bytes = 16 << 20});
+  const auto made =
+      sqlite::select(tables.all, {reinterpret_cast<const char*>(data), size}, {}, {.seconds = 0.05, .bytes = 16 << 20});
   if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(20)) __builtin_trap();  // sanitizers are slow
   if (!made) {
     if (made.error().tag.empty()) __builtin_trap();

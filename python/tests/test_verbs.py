@@ -75,6 +75,8 @@ def by_python(verb, options):
             return function(arguments, **options).made.to_json()
         if verb == "view":
             return function(chakra_et.open(arguments[0]), arguments[2], **options).to_json()
+        if verb == "query":
+            return function(chakra_et.open(arguments[0]), arguments[1], **options).to_json()
         if verb in ("device", "network", "cases"):
             return function(**options).to_json()
         if verb == "blueprint":
