@@ -170,9 +170,9 @@ std::string query_text(const answer::Answer& answer) {
   to.table("rows", "", std::move(columns));
   const answer::Answer first = std::move(to).finish();
   std::string text = view::to_text(first, first.tables()[0]);
-  if (shown < rows.rows)
-    text +=
-        fmt::format("{} of {} rows; --all rows shows every row\n", shown, show_count(static_cast<int64_t>(rows.rows)));
+  if (const size_t rest = rows.rows - shown; rest > 0)
+    text += fmt::format("  ... and {} more {}; '--all rows' shows {}\n", show_count(static_cast<int64_t>(rest)),
+                        rest == 1 ? "row" : "rows", rest == 1 ? "it" : "them");
   return text + view::to_text(answer.findings());
 }
 
