@@ -94,6 +94,23 @@ TEST_F(Job, HasEdges) {
             "reduce|kernel reduce|kernel ");
 }
 
+TEST_F(Job, JoinsAndSortsLikeSqlite) {
+  // A subquery with LIMIT is materialized: SQLite joins, groups and sorts without our indices.
+  for (const char* sql :
+       {"select a.name, b.waits_for, a.rank from {0} a join {1} b on a.rank = b.rank and a.id = b.node "
+        "where a.rank in (1, 0, 7) order by b.waits_for desc, a.name, a.rank, b.dependency",
+        "select a.name, count(*) from {0} a join {1} b on a.rank = b.rank and a.id = b.node "
+        "group by a.name order by a.name desc",
+        "select distinct b.kind, a.type from {0} a join {1} b on a.id = b.waits_for order by 1, 2",
+        "select rank, max(id), count(name) from {0} where rank in (1, 0) group by rank",
+        "select name, row_number() over (partition by name order by id desc, rank) from {0} order by 1, 2",
+        "select count(*) from {0} a, {1} b where a.start_ps = b.node * 50 or a.id = b.node"})
+    EXPECT_EQ(
+        text(fmt::format(fmt::runtime(sql), "nodes", "edges")),
+        text(fmt::format(fmt::runtime(sql), "(select * from nodes limit 9999)", "(select * from edges limit 9999)")))
+        << sql;
+}
+
 TEST_F(Job, HasCommunication) {
   EXPECT_EQ(text("select rank, nodes, edges, base_ns from ranks"), "0|5|3|1000 1|5|3|1001 ");
   EXPECT_EQ(text("select name, known from groups"), "|1 ");
