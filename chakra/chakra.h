@@ -6,9 +6,9 @@
 //   int64_t makespan = run->whole("makespan_ps").value_or(0);
 //
 // Three kinds of verbs: open, link, generate, import_workload and Job::edit make a job; check, simulate, what_if,
-// analyze, run, diff and info query a job, and return values and tables; write, convert, pack, unpack and view write
-// files. The command `chakra` is made of these verbs alone.
-// Times are picoseconds in int64_t, except where a name has another unit.
+// analyze, query, run, diff and info query a job, and return values and tables; write, convert, pack, unpack and view
+// write files. The command `chakra` is made of these verbs alone. Times are picoseconds in int64_t, except where a name
+// has another unit.
 #pragma once
 
 #include <atomic>
@@ -178,6 +178,9 @@ class CHAKRA_API Job {
   Result<Answer> simulate(const SimulateOptions& options, Control control = {}, Models* models = nullptr) const;
   Result<Answer> what_if(const WhatIfOptions& options = {}, Control control = {}) const;
   Result<Answer> analyze(const AnalyzeOptions& options = {}, Control control = {}) const;
+  /// Run one SELECT over the tables of `chakra list sql`, or the ready query `options.named`. The rows are table
+  /// "rows".
+  Result<Answer> query(const std::string& sql, const QueryOptions& options = {}, Control control = {}) const;
   Result<Answer> diff(const Job& other, const DiffOptions& options = {}, Control control = {}) const;
   Result<Answer> run(const RunOptions& options = {}, Control control = {}) const;  ///< for real, on this machine
   Result<Answer> info(Control control = {}) const;                                 ///< ranks, nodes and their kinds

@@ -499,6 +499,19 @@ struct AnalyzeOptions {
   std::string svg = {};
 };
 
+/// How to query the tables of a job: `chakra query`.
+struct QueryOptions {
+  /// Run a ready query (chakra list queries)
+  std::string named = {};
+  /// Value of the parameter :NAME of the query. The value is a whole number, a number, or else a text. A value is never
+  /// part of the statement. You can give it several times.
+  std::vector<std::string> param = {};
+  /// Stop the query after this time. Reading and analyses count neither. 0.001 to 1e+06.
+  double limit_seconds = 60;
+  /// Memory of the query in MiB, without the traces. 1 to 1000000.
+  int64_t limit_memory = 1024;
+};
+
 /// A timeline or a figure of a job: `chakra view`.
 struct ViewOptions {
   /// Output format, if the extension does not select it. {timeline,perfetto,dot,graphml,svg,pdf,png}.
@@ -740,6 +753,7 @@ CHAKRA_API Result<void> set(CheckOptions& options, std::string_view name, const 
 CHAKRA_API Result<void> set(SimulateOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(WhatIfOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(AnalyzeOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(QueryOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(ViewOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(RunOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(DiffOptions& options, std::string_view name, const std::string& text);

@@ -50,6 +50,10 @@ Answer draw(const Job& job, const std::string& path, const Given& given, Progres
   const auto options = options_of<ViewOptions>(given);
   return Watch(progress).run([&](Control control) { return job.view(path, options, control); });
 }
+Answer query(const Job& job, const std::string& sql, const Given& given, Progress progress) {
+  const auto options = options_of<QueryOptions>(given);
+  return Watch(progress).run([&](Control control) { return job.query(sql, options, control); });
+}
 Job link_all(const std::vector<std::string>& recordings, const Given& given, Progress progress) {
   const auto options = options_of<LinkOptions>(given);
   return Watch(progress).run([&](Control control) { return link(recordings, options, control); });
@@ -99,6 +103,7 @@ void add_jobs(nb::module_& m) {
       .def("_simulate", &simulate)
       .def("_what_if", verb(&Job::what_if))
       .def("_analyze", verb(&Job::analyze))
+      .def("_query", &query)
       .def("_run", verb(&Job::run))
       .def("_edit", verb(&Job::edit))
       .def("_info", [](const Job& job) { return Watch(std::nullopt).run([&](Control c) { return job.info(c); }); })

@@ -287,7 +287,7 @@ MEMORY_FILE = b'{"memory-type": "PER_NODE_MEMORY_EXPANSION", "remote-mem-latency
 DEVICE = b"name: Own-1\npeaks:\n  f32: 60\n  bf16: 480\nmemory-bandwidth: 2400\nmemory: 96\nrecorded-as: [Own One]\nsource: sheet\n"
 SIM = "sim {job} --network {net}"
 OBFUSCATE = "obfuscate {f} --key {key} -o {o}.hidden"
-READS_TRACES = ["check {f}", "info {f}", "select {f} -k 1", OBFUSCATE,
+READS_TRACES = ["check {f}", "info {f}", "select {f} -k 1", "query {f} --named types", OBFUSCATE,
                 "convert {f} -o {o}.json", "convert {f} -o {o}.jsonl", "convert {f} -o {o}.et", "pack {f} -o {o}.chakra",
                 "view {f} -o {o}.v.json", "view {f} -o {o}.dot", "analyze {f}", "diff {f} {f}", "doctor {f}", "sim {f} --network {net}",
                 "sim {f} --network {net} --compat astra-sim --system {sys}"]

@@ -26,7 +26,7 @@ VERBS = {
     "check": "JOB", "sim": "JOB --network net.yml", "whatif": "JOB --from-network net.yml", "analyze": "JOB", "view": "JOB -o OUT", "replay": "JOB --timeout 2",
     "diff": "JOB JOB", "info": "JOB", "convert": "JOB -o OUT", "pack": "JOB -o OUT", "unpack": "job.chakra -o OUT", "gen step": "--preset tiny -o OUT",
     "gen serve": "--model llama3-8b -o OUT", "gen network": "clos -o OUT", "gen cases": "-o OUT", "link": f"{TRACES} -o OUT", "doctor": "JOB",
-    "select": "JOB JOB -k 1", "list": "", "obfuscate": "JOB --key key -o OUT",
+    "select": "JOB JOB -k 1", "query": "JOB select/**/*from/**/nodes/**/limit/**/3", "list": "", "obfuscate": "JOB --key key -o OUT",
 }
 LONG = ("--warmup-iter", "--num-iter", "--scale-compute", "--expand", "--timeout")  # what is asked for may take hours
 VALUES = ["0", "1", "2", "3", "7", "16", "64", "1000000", "-1", "0.5", "1e9", "nan", "", "a", "on", "off", "true", "false", "all", "ring", "linked",

@@ -326,6 +326,16 @@ def nsys_seed():
     return base.serialize()
 
 
+SQL = [
+    "select rank, name, count(*), sum(dur_ps) from nodes where rank = 1 group by name order by 4 desc limit 5",
+    "select distinct type from nodes as n join edges as e on n.rank = e.rank and n.id = e.node where e.kind = 'given'",
+    "with recursive r(n) as (select 1 union all select n + 1 from r where n < 50) select max(n), group_concat(n) from r",
+    "select id, lag(start_ps) over (partition by rank order by start_ps) from nodes where name like '%node%' or id in (1, 2, '3')",
+    "select * from collectives left join collective_nodes using (collective) order by rank desc, node",
+    "select replace(trim(hex(zeroblob(9)), '0'), 'a', printf('%10d', 1)), json_extract('[1]', '$[0]'), x'00' from columns",
+]
+
+
 SEEDS = {
     "xla_fuzz": xla_seeds,
     "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
@@ -338,6 +348,7 @@ SEEDS = {
     "link_fuzz": lambda: [json.dumps(GPU).encode(), json.dumps(GPU["traceEvents"]).encode(), cut("device", "traceEvents", 30)],
     "pair_fuzz": lambda: [cut("host", "nodes", 40) + b"\0" + cut("device", "traceEvents", 60), PAIR],
     "job_fuzz": lambda: [et.encode(TRACE), et.encode(JOB), *collective_seeds()],
+    "query_fuzz": lambda: [text.encode() for text in SQL],
     "selection_fuzz": lambda: [b"allreduce: 0-64KiB tree, 64KiB- ring; alltoall: pairwise", b"Reduce-Scatter: -1GB hierarchical # big\nbarrier: tree"],
     "ranks_fuzz": lambda: [json.dumps(RANKS).encode()],
     "infragraph_fuzz": lambda: [infragraph_seed()],

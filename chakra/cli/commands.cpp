@@ -32,6 +32,12 @@ constexpr CommandRow kCommandRows[] = {
      "chakra analyze trace.0.et --only critical_path,time           # two of the analyses\n"
      "chakra analyze traces/ --only imbalance --svg imbalance.svg   # as an image",
      analyze_syntax},
+    {"query", "Run SQL over the nodes, collectives and analyses of a job",
+     "chakra query traces/ \"select name, count(*), sum(dur_ps) from nodes group by name\"\n"
+     "chakra query traces/ --named kernels --param count=5 --csv kernels\n"
+     "chakra query traces/ \"select id, name from nodes where rank = :r\" --param r=3 --all rows\n"
+     "chakra query traces/                                          # statements from standard input",
+     query_syntax},
     {"diff", "Compare two jobs, and check the differences against a threshold",
      "chakra diff before/ after/\n"
      "chakra diff before.0.et after.0.et --threshold 5              # in percent; exits with 1 beyond it",

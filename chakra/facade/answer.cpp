@@ -86,10 +86,11 @@ Answer AnswerMaker::make(answer::Answer answer, const view::Text& text, std::opt
   made.data_ = std::move(data);
   return made;
 }
-Answer AnswerMaker::make(answer::Answer answer, std::string words, std::optional<Error> failure) {
+Answer AnswerMaker::make(answer::Answer answer, std::string words, std::optional<Error> failure,
+                         std::shared_ptr<const void> owner) {
   Answer made;
-  made.data_ =
-      std::make_shared<const AnswerData>(AnswerData{std::move(answer), {}, {}, std::move(words), std::move(failure)});
+  made.data_ = std::make_shared<const AnswerData>(
+      AnswerData{std::move(answer), {}, {}, std::move(words), std::move(failure), std::move(owner)});
   return made;
 }
 const answer::Answer& AnswerMaker::get(const Answer& answer) { return answer.data_->answer; }

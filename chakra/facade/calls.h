@@ -26,10 +26,12 @@ struct AnswerData {
   view::Text text;
   std::string words;  ///< the text, if `text` does not make it
   std::optional<Error> failure;
+  std::shared_ptr<const void> owner = {};  ///< of texts that the answer refers to
 };
 struct AnswerMaker {
   static Answer make(answer::Answer answer, const view::Text& text, std::optional<Error> failure = {});
-  static Answer make(answer::Answer answer, std::string words, std::optional<Error> failure = {});
+  static Answer make(answer::Answer answer, std::string words, std::optional<Error> failure = {},
+                     std::shared_ptr<const void> owner = {});
   static const answer::Answer& get(const Answer& answer);
 };
 struct TraceMaker {

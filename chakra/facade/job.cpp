@@ -27,9 +27,7 @@ using facade::unwatched;
 using facade::watched;
 using job::LoadedPtr;
 
-namespace {
 constexpr double kRead = 0.3;  ///< share of a verb that reads the traces; an estimate
-}
 
 /// What all copies of a Job share.
 struct JobData {
@@ -260,6 +258,22 @@ Result<Answer> Job::analyze(const AnalyzeOptions& options, Control control) cons
     if (!options.svg.empty())
       CHAKRA_TRY(job::add_text(files, options.svg, view::to_heat_map(job::picture_of(made.imbalances))));
     return deliver(made, control, std::move(files));
+  });
+}
+
+Result<Answer> Job::query(const std::string& sql, const QueryOptions& options, Control control) const {
+  return watched(control, [&]() -> Result<Answer> {
+    job::QueryOptions call{.path = data_->name(), .sql = sql};
+    CHAKRA_TRY(take(options, call));
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs, data_->inputs());
+    CHAKRA_TRY(keep_apart(inputs, {}, control, [] { return job::answer_of(job::QueriedJob()); }));
+    CHAKRA_ASSIGN(call.loaded, data_->for_call());
+    CHAKRA_ASSIGN(const job::QueriedJob made, job::query_job(call));
+    CHAKRA_TRY(keep_going());
+    answer::Answer answer = answer_of(made);
+    CHAKRA_TRY(commit(answer, control));
+    std::string text = job::query_text(answer);
+    return AnswerMaker::make(std::move(answer), std::move(text), {}, made.keys);
   });
 }
 

@@ -65,10 +65,10 @@ TEST(PublicOptions, TakeATextOrRefuseIt) {
   const size_t calls =
       try_all<LinkOptions>() + try_all<StepOptions>() + try_all<ServeOptions>() + try_all<EditOptions>() +
       try_all<CheckOptions>() + try_all<SimulateOptions>() + try_all<WhatIfOptions>() + try_all<AnalyzeOptions>() +
-      try_all<ViewOptions>() + try_all<RunOptions>() + try_all<DiffOptions>() + try_all<WriteOptions>() +
-      try_all<CalibrateDeviceOptions>() + try_all<CalibrateNetworkOptions>() + try_all<CasesOptions>() +
-      try_all<BlueprintOptions>() + try_all<ImportOptions>() + try_all<ConvertOptions>() + try_all<PackOptions>() +
-      try_all<UnpackOptions>() + try_all<DoctorOptions>();
+      try_all<QueryOptions>() + try_all<ViewOptions>() + try_all<RunOptions>() + try_all<DiffOptions>() +
+      try_all<WriteOptions>() + try_all<CalibrateDeviceOptions>() + try_all<CalibrateNetworkOptions>() +
+      try_all<CasesOptions>() + try_all<BlueprintOptions>() + try_all<ImportOptions>() + try_all<ConvertOptions>() +
+      try_all<PackOptions>() + try_all<UnpackOptions>() + try_all<DoctorOptions>();
   EXPECT_GT(calls, 3000U);
 }
 
@@ -131,6 +131,7 @@ TEST(PublicOptions, OutOfRangeAreRefusedByEveryVerb) {
   expect_all_refused<SimulateOptions>([&](const auto& o) { return tag_of(job.simulate(o)); });
   expect_all_refused<WhatIfOptions>([&](const auto& o) { return tag_of(job.what_if(o)); });
   expect_all_refused<AnalyzeOptions>([&](const auto& o) { return tag_of(job.analyze(o)); });
+  expect_all_refused<QueryOptions>([&](const auto& o) { return tag_of(job.query("select 1", o)); });
   expect_all_refused<RunOptions>([&](const auto& o) { return tag_of(job.run(o)); });
   expect_all_refused<DiffOptions>([&](const auto& o) { return tag_of(job.diff(job, o)); });
   expect_all_refused<LinkOptions>([&](const auto& o) { return tag_of(chakra::v1::link({"x"}, o)); });

@@ -23,6 +23,7 @@
 #include "chakra/job/outputs.h"           // IWYU pragma: export
 #include "chakra/job/pack.h"              // IWYU pragma: export
 #include "chakra/job/paths.h"             // IWYU pragma: export
+#include "chakra/job/query.h"             // IWYU pragma: export
 #include "chakra/job/ranks.h"             // IWYU pragma: export
 #include "chakra/job/replay.h"            // IWYU pragma: export
 #include "chakra/job/replay_outputs.h"    // IWYU pragma: export

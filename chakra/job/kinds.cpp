@@ -26,6 +26,7 @@
 #include "chakra/job/network.h"
 #include "chakra/job/obfuscate.h"
 #include "chakra/job/pack.h"
+#include "chakra/job/query.h"
 #include "chakra/job/replay.h"
 #include "chakra/job/replay_outputs.h"
 #include "chakra/job/secrets.h"
@@ -244,6 +245,27 @@ Table work() {
   return table;
 }
 
+Table queries() {
+  Table table = columns({"query", "answer", "parameters", "SQL"});
+  for (const query::QueryRow& row : query::kQueries) {
+    std::string parameters, sql;
+    for (const query::ParameterRow& p : row.parameters)
+      parameters += fmt::format("{}{}={}: {}", parameters.empty() ? "" : "; ", p.name, p.value, p.meaning);
+    for (const char c : row.sql)
+      if ((c != ' ' && c != '\n') || !sql.ends_with(' ')) sql += c == '\n' ? ' ' : c;
+    table.rows.push_back({std::string(row.name), std::string(row.description), parameters, sql});
+  }
+  return table;
+}
+
+Table sql() {
+  Table table = columns({"table", "column", "type", "unit", "meaning"});
+  for (const sqlite::Table& is : tables_of_queries().all)
+    for (const sqlite::TableColumn& column : is.columns)
+      table.rows.push_back({is.name, column.name, std::string(sqlite::name(column.type)), column.unit, column.meaning});
+  return table;
+}
+
 /// Empty answers, each with its whole schema.
 constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(AnalyzedJob()); },
@@ -266,6 +288,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(ContainerStats()); },
     [] { return answer_of(ObfuscatedJob()); },
     [] { return answer_of(PackedJob()); },
+    [] { return answer_of(QueriedJob()); },
     [] { return answer_of(SelectedJobs()); },
     [] { return answer_of(LinkedJob()); },
     [] { return answer_of(ReplayedJob()); },
@@ -310,10 +333,12 @@ constexpr KindRow kKindRows[] = {
     {"optimizers", "optimizers of 'chakra gen step --optimizer'", optimizers},
     {"policies", "orders in which a feeder issues ready nodes", policies},
     {"presets", "models with ranks for 'chakra gen step --preset'", presets},
+    {"queries", "ready queries of 'chakra query'", queries},
     {"replay", "back ends and computations of 'chakra replay', and their options", replays},
     {"results", "values and tables of answers, by their keys in JSON", results},
     {"routing", "routing policies of messages", routings},
     {"schedules", "pipeline schedules of 'chakra gen step'", schedules},
+    {"sql", "tables and columns of 'chakra query'", sql},
     {"stacks", "software on a device: attention rate, and times of elementwise kernels and launches", stacks},
     {"times", "kinds of time of 'chakra whatif'", times},
     {"topologies", "networks of 'chakra sim'", topologies},

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/sqlite/tables.h"  // IWYU pragma: export
 
 namespace chakra::sqlite {
 

@@ -194,6 +194,23 @@ class Job(BaseJob):
         """
         return Answer(self._analyze(given(locals(), ("only",)), progress))
 
+    def query(self, sql: str = "", *, named: Text | None = None, param: Texts | None = None,
+            limit_seconds: float = 60, limit_memory: int = 1024, progress: Progress = None) -> Answer:
+        """How to query the tables of a job: `chakra query`.
+
+        sql: one SELECT; list('sql') has the tables. The rows are the table 'rows' of the answer.
+
+        Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+        the command.
+
+        named: Run a ready query (chakra list queries).
+        param: Value of the parameter :NAME of the query. The value is a whole number, a number, or else a text. A
+            value is never part of the statement. You can give it several times.
+        limit_seconds: Stop the query after this time. Reading and analyses count neither. 0.001 to 1e+06.
+        limit_memory: Memory of the query in MiB, without the traces. 1 to 1000000.
+        """
+        return Answer(self._query(sql, given(locals(), ("param",)), progress))
+
     def view(self, path: Text, *, to: Text | None = None, from_: Literal["traces", "csv"] | None = None,
             rank: int | None = None, ranks: Text | None = None,
             only: Literal["all", "comm", "compute", "device"] = "all", focus: int | None = None, hops: int = 2,

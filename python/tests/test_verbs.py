@@ -20,7 +20,7 @@ TEXTS = {"to": "dot",
     "optimizer": "adamw", "order": "tp-cp-ep-dp-pp", "data_tier": "disk", "checkpoint_tier": "disk", "restart_tier": "disk",
     "kv_tier": "disk", "timeline": "timeline.json", "svg": "sizes.svg", "nodes": "0:2", "npu_frequency": "1GHz", "dims": [2],
     "time_unit": "us", "default_simulated_run_time": "7us", "judge": ["collectives.csv"], "where": ["ranks=4"], "operation": "all_reduce", "contexts": [64],
-    "set": ["hosts=3"], "key": "my.key", "names": "shared.names",
+    "set": ["hosts=3"], "key": "my.key", "names": "shared.names", "named": "types", "param": ["a=b"],
 }
 COMPAT = {"compat": "astra-sim", "system": "system.json"}
 NEEDS = {  # what an option goes together with
@@ -37,6 +37,7 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "simulate": (["sim"], ["linked"], {"network": "net2.yml"}),
     "what_if": (["whatif"], ["tiny"], {"from_network": "net.yml"}),
     "analyze": (["analyze"], ["linked"], {}),
+    "query": (["query"], ["linked", "select rank, count(*) as nodes, :a as a from nodes group by rank"], {"param": ["a=b"]}),
     "view": (["view"], ["linked", "-o", "drawn.dot"], {"rank": 0}),
     "run": (["replay"], ["linked"], {"dry_run": True}),
     "diff": (["diff"], ["linked", "linked"], {}),
@@ -75,6 +76,8 @@ def by_python(verb, options):
             return function(arguments, **options).made.to_json()
         if verb == "view":
             return function(chakra_et.open(arguments[0]), arguments[2], **options).to_json()
+        if verb == "query":
+            return function(chakra_et.open(arguments[0]), arguments[1], **options).to_json()
         if verb in ("device", "network", "cases"):
             return function(**options).to_json()
         if verb == "blueprint":

@@ -1,0 +1,50 @@
+// `chakra query` as a call: SQL over the tables of a job.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chakra/answer/answer.h"
+#include "chakra/base/base.h"
+#include "chakra/job/loaded.h"
+#include "chakra/options/options.h"
+#include "chakra/query/query.h"
+
+namespace chakra::job {
+
+struct QueryOptions {
+  std::string path = {};                ///< the job: a prefix, a folder, a container, or one trace
+  std::string sql = {};                 ///< one SELECT; empty: a ready query
+  std::string named = {};               ///< name of a row in query::kQueries
+  std::vector<std::string> param = {};  ///< name=value
+  double limit_seconds = 60;            ///< wall time for the rows
+  int64_t limit_memory = 1024;          ///< MiB
+  LoadedPtr loaded = {};                ///< read instead of `path`
+};
+options::Options rows_of(QueryOptions& options);
+
+struct QueriedJob {
+  std::string path;  ///< the job, as given
+  std::string sql;   ///< the statement
+  /// Names of the columns: each answer of this result refers to them.
+  std::shared_ptr<const std::vector<std::string>> keys = std::make_shared<const std::vector<std::string>>();
+  std::vector<std::vector<sqlite::QueryValue>> values;  ///< by column
+  Findings findings;                                    ///< of the tables that the query used
+};
+
+/// Run a query. The tables are those of query::add_job() and, as analyze_<key>, those of analyze_job(), which runs the
+/// analyses that the query needs. Errors: cli.usage for neither or both of `sql` and `named`; those of sqlite::select;
+/// errors of reading and of the analyses.
+Result<QueriedJob> query_job(const QueryOptions& options);
+/// Return all tables of a job, without rows.
+query::Tables tables_of_queries();
+
+/// Return the answer: the rows as table `rows`. A column is of whole numbers, of numbers, or of texts if all values
+/// are, else of any values. Requires that `job.keys` lives as long as the answer. Cost: O(cells).
+answer::Answer answer_of(const QueriedJob& job);
+/// Return the text of the answer of a query: the first rows, and the findings.
+std::string query_text(const answer::Answer& answer);
+
+}  // namespace chakra::job

@@ -1,0 +1,131 @@
+// Tables of answers, and the table of all columns.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "chakra/query/column.h"
+#include "chakra/query/query.h"
+
+namespace chakra::query {
+namespace {
+
+/// A table whose cells are copied: tables of answers are short beside traces.
+struct Copied {
+  StringPool texts;
+  std::vector<std::vector<Cell>> columns;
+};
+
+Cell cell_of(const void* of, size_t column, size_t row) { return static_cast<const Copied*>(of)->columns[column][row]; }
+
+std::string name_of(std::string_view key) {
+  std::string name(key);
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+ValueType type_of(answer::Type type) {
+  if (type == answer::Type::real) return ValueType::real;
+  return type == answer::Type::text || type == answer::Type::any ? ValueType::text : ValueType::whole;
+}
+
+std::string json_of(const answer::Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* whole = std::get_if<int64_t>(&cell)) return fmt::format("{}", *whole);
+  if (const auto* natural = std::get_if<uint64_t>(&cell)) return fmt::format("{}", *natural);
+  if (const auto* truth = std::get_if<bool>(&cell)) return *truth ? "true" : "false";
+  std::string text;
+  answer::append_real(text, std::get<double>(cell));
+  return text;
+}
+
+Cell cell_of(const answer::Series& series, size_t row, StringPool& texts) {
+  if (!series.has(row)) return {};
+  switch (series.info().type) {
+    case answer::Type::real: return Cell::real(series.real(row));
+    case answer::Type::text: return Cell::text(texts.intern(series.text(row)));
+    case answer::Type::any: return Cell::text(texts.intern(json_of(series.any(row))));
+    case answer::Type::natural: return Cell::whole(static_cast<uint64_t>(series.whole(row)));
+    default: return Cell::whole(series.whole(row));
+  }
+}
+
+/// The columns of a table of an answer that SQL has: no places of nested tables.
+template <class Visit>
+void each_series(const answer::Table& table, const Visit& visit) {
+  for (const answer::Series& series : table.columns)
+    if (series.info().type != answer::Type::rows) visit(series);
+}
+
+void copy(const answer::Table& from, Copied& to) {
+  if (from.parent >= 0) {
+    std::vector<Cell>& places = to.columns.emplace_back();
+    for (size_t p = 0; p + 1 < from.begin.size(); ++p)
+      places.insert(places.end(), from.begin[p + 1] - from.begin[p], Cell::whole(p));
+  }
+  each_series(from, [&](const answer::Series& series) {
+    std::vector<Cell>& cells = to.columns.emplace_back();
+    cells.reserve(from.rows);
+    for (size_t row = 0; row < from.rows; ++row) cells.push_back(cell_of(series, row, to.texts));
+  });
+}
+
+}  // namespace
+
+void add_answer(Tables& to, std::string_view prefix, const answer::Answer& schema, const MakeAnswer& make) {
+  for (const answer::Table& table : schema.tables()) {
+    if (table.findings) continue;
+    std::vector<TableColumn> columns;
+    if (table.parent >= 0)
+      columns.push_back(
+          {"parent", ValueType::whole, "id", "number of the row that the row belongs to, from 0", false, cell_of});
+    each_series(table, [&](const answer::Series& series) {
+      const answer::Info& info = series.info();
+      columns.push_back({info.key.empty() ? "value" : name_of(info.key), type_of(info.type),
+                         std::string(answer::kUnitNames[static_cast<size_t>(info.unit)]), std::string(info.meaning),
+                         false, cell_of});
+    });
+    const auto load = [make, key = table.key, findings = to.findings](sqlite::Table& is) -> Result<void> {
+      CHAKRA_ASSIGN(const answer::Answer made, make(key));
+      findings->insert(findings->end(), made.findings().begin(), made.findings().end());
+      const answer::Table* const from = made.table(key);
+      auto copied = std::make_shared<Copied>();
+      if (from) copy(*from, *copied);
+      is.texts = &copied->texts;
+      if (from) is.parts = {{0, from->rows, copied.get()}};
+      is.owner = copied;
+      return {};
+    };
+    to.all.push_back(
+        {fmt::format("{}_{}", prefix, name_of(table.key)), table.meaning, std::move(columns), false, load});
+  }
+}
+
+void add_columns(Tables& to) {
+  auto copied = std::make_shared<Copied>();
+  copied->columns.resize(5);
+  size_t rows = 0;
+  for (const sqlite::Table& table : to.all)
+    for (const TableColumn& column : table.columns) {
+      const std::array<std::string_view, 5> cells{table.name, column.name, name(column.type), column.unit,
+                                                  column.meaning};
+      for (size_t c = 0; c < cells.size(); ++c)
+        copied->columns[c].push_back(Cell::text(copied->texts.intern(cells[c])));
+      ++rows;
+    }
+  std::vector<TableColumn> columns;
+  for (const auto& [name, meaning] : {std::pair("table_name", "the table"),
+                                      {"name", "the column"},
+                                      {"type", "INTEGER, REAL or TEXT"},
+                                      {"unit", "unit of the values"},
+                                      {"meaning", "meaning of the values"}})
+    columns.push_back({name, ValueType::text, "", meaning, false, cell_of});
+  const auto load = [copied, rows](sqlite::Table& is) -> Result<void> {
+    is.owner = copied;
+    is.texts = &copied->texts;
+    is.parts = {{0, rows, copied.get()}};
+    return {};
+  };
+  to.all.push_back({"columns", "columns of all tables", std::move(columns), false, load});
+}
+
+}  // namespace chakra::query
