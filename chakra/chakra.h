@@ -178,6 +178,8 @@ class CHAKRA_API Job {
   Result<Answer> simulate(const SimulateOptions& options, Control control = {}, Models* models = nullptr) const;
   Result<Answer> what_if(const WhatIfOptions& options = {}, Control control = {}) const;
   Result<Answer> analyze(const AnalyzeOptions& options = {}, Control control = {}) const;
+  /// Write a page with the answers of analyze() and check(): one HTML file that needs no network. Errors: as for these.
+  Result<Answer> report(const std::string& path, const ReportOptions& options = {}, Control control = {}) const;
   Result<Answer> diff(const Job& other, const DiffOptions& options = {}, Control control = {}) const;
   Result<Answer> run(const RunOptions& options = {}, Control control = {}) const;  ///< for real, on this machine
   Result<Answer> info(Control control = {}) const;                                 ///< ranks, nodes and their kinds

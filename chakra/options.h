@@ -499,6 +499,15 @@ struct AnalyzeOptions {
   std::string svg = {};
 };
 
+/// What a page about a job shows: `chakra report`.
+struct ReportOptions {
+  /// Process groups, name -> ranks (JSON)
+  std::string groups = {};
+  /// Device operations to include, by the time of their launch. all: launched at any time. steps: launched before the
+  /// last ProfilerStep ends. before-last-step: launched before the last ProfilerStep begins.
+  Launched launched = Launched::all;
+};
+
 /// A timeline or a figure of a job: `chakra view`.
 struct ViewOptions {
   /// Output format, if the extension does not select it. {timeline,perfetto,dot,graphml,svg,pdf,png}.
@@ -725,6 +734,7 @@ CHAKRA_API Result<void> set(CheckOptions& options, std::string_view name, const 
 CHAKRA_API Result<void> set(SimulateOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(WhatIfOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(AnalyzeOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(ReportOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(ViewOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(RunOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(DiffOptions& options, std::string_view name, const std::string& text);

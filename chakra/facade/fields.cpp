@@ -274,6 +274,14 @@ Options fields_of(AnalyzeOptions& o) {
 }
 Options rows_of(AnalyzeOptions& o, const Arguments& more) { return bound<job::AnalyzeOptions>(fields_of(o), more); }
 
+Options fields_of(ReportOptions& o) {
+  return {
+      {"--groups", &o.groups, {}},
+      {"--launched", choice(o.launched, kLaunched), {}},
+  };
+}
+Options rows_of(ReportOptions& o, const Arguments& more) { return bound<job::ReportOptions>(fields_of(o), more); }
+
 Options fields_of(ViewOptions& o) {
   return {
       {"--to", &o.to, {}},
@@ -437,6 +445,7 @@ Result<void> set(CheckOptions& o, Name name, Text text) { return set_checked<job
 Result<void> set(SimulateOptions& o, Name name, Text text) { return set_checked<job::SimulateOptions>(o, name, text); }
 Result<void> set(WhatIfOptions& o, Name name, Text text) { return set_checked<job::WhatIfOptions>(o, name, text); }
 Result<void> set(AnalyzeOptions& o, Name name, Text text) { return set_checked<job::AnalyzeOptions>(o, name, text); }
+Result<void> set(ReportOptions& o, Name name, Text text) { return set_checked<job::ReportOptions>(o, name, text); }
 Result<void> set(ViewOptions& o, Name name, Text text) { return set_checked<job::ViewOptions>(o, name, text); }
 Result<void> set(RunOptions& o, Name name, Text text) { return set_checked<job::ReplayOptions>(o, name, text); }
 Result<void> set(DiffOptions& o, Name name, Text text) { return set_checked<job::DiffOptions>(o, name, text); }

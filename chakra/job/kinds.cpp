@@ -28,6 +28,7 @@
 #include "chakra/job/replay.h"
 #include "chakra/job/replay_outputs.h"
 #include "chakra/job/secrets.h"
+#include "chakra/job/report.h"
 #include "chakra/job/select.h"
 #include "chakra/job/simulate.h"
 #include "chakra/job/summarize.h"
@@ -264,6 +265,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(JobSummary()); },
     [] { return answer_of(ContainerStats()); },
     [] { return answer_of(PackedJob()); },
+    [] { return answer_of(ReportedJob()); },
     [] { return answer_of(SelectedJobs()); },
     [] { return answer_of(LinkedJob()); },
     [] { return answer_of(ReplayedJob()); },

@@ -9,6 +9,7 @@
 #include "chakra/job/import.h"
 #include "chakra/job/link.h"
 #include "chakra/job/pack.h"
+#include "chakra/job/report.h"
 #include "chakra/job/select.h"
 #include "chakra/job/shared_options.h"
 #include "chakra/job/view.h"
@@ -19,6 +20,16 @@ namespace {
 constexpr int64_t kMostRanks = 1 << 30;
 constexpr const char* kTracesHelp = "Traces: a file, a prefix (PREFIX.<rank>.et), a folder or a container";
 
+Option launched_option(analyze::LaunchScope& scope) {
+  return {"--launched",
+          choice(scope, analyze::kLaunchScopes),
+          "Device operations to include, by the time of their launch",
+          "SCOPE",
+          {},
+          "all: launched at any time. steps: launched before the last ProfilerStep ends. before-last-step: launched "
+          "before the last ProfilerStep begins."};
+}
+
 }  // namespace
 
 Options rows_of(AnalyzeOptions& o) {
@@ -26,13 +37,7 @@ Options rows_of(AnalyzeOptions& o) {
           separated({"--only", &o.only, "Run only these analyses (chakra list analyses)", "NAMES",
                      one_of(names(analyze::kAnalyses)), "Separate several names with commas."}),
           groups_option(o.groups),
-          {"--launched",
-           choice(o.scope, analyze::kLaunchScopes),
-           "Device operations to include, by the time of their launch",
-           "SCOPE",
-           {},
-           "all: launched at any time. steps: launched before the last ProfilerStep ends. before-last-step: launched "
-           "before the last ProfilerStep begins."},
+          launched_option(o.scope),
           {"--svg", &o.svg, "Draw the worst imbalance of collective sizes across ranks", "FILE"}};
 }
 
@@ -163,6 +168,12 @@ Options rows_of(PackOptions& o) {
           {"--stats", &o.stats, "Show the bytes of each rank, and the bytes read to load a rank"},
           {"--group", &o.group_nodes, "Nodes per packed group", "N", whole_number(1, 1 << 24),
            "Larger groups compress better; smaller groups are faster to search."}};
+}
+
+Options rows_of(ReportOptions& o) {
+  return {required({"path", &o.path, kTracesHelp, "PATH"}),
+          required({"-o,--output", &o.output, "Page to write", "FILE.html"}), groups_option(o.groups),
+          launched_option(o.scope)};
 }
 
 Options rows_of(SelectOptions& o) {

@@ -37,6 +37,7 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "simulate": (["sim"], ["linked"], {"network": "net2.yml"}),
     "what_if": (["whatif"], ["tiny"], {"from_network": "net.yml"}),
     "analyze": (["analyze"], ["linked"], {}),
+    "report": (["report"], ["linked", "-o", "report.html"], {}),
     "view": (["view"], ["linked", "-o", "drawn.dot"], {"rank": 0}),
     "run": (["replay"], ["linked"], {"dry_run": True}),
     "diff": (["diff"], ["linked", "linked"], {}),
@@ -72,7 +73,7 @@ def by_python(verb, options):
             return function(**options).made.to_json()
         if verb == "link":
             return function(arguments, **options).made.to_json()
-        if verb == "view":
+        if verb in ("report", "view"):
             return function(chakra_et.open(arguments[0]), arguments[2], **options).to_json()
         if verb in ("device", "network", "cases"):
             return function(**options).to_json()
