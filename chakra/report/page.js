@@ -17,7 +17,7 @@ const svg = (tag, attributes = {}, ...children) =>
 
 // ---- numbers -----------------------------------------------------------------------------------------------------
 
-const four = (value) => Math.abs(value) >= 1000 ? value.toFixed(0) : value === 0 ? "0" : String(Number(value.toPrecision(4)));
+const four = (value) => Math.abs(value) >= 1000 ? value.toFixed(0) : value === 0 ? "0" : value.toPrecision(4);
 function scaled(value, steps) {
   const [factor, unit] = steps.find(([least]) => Math.abs(value) >= least) || steps[steps.length - 1];
   return four(value / factor) + " " + unit;
@@ -63,7 +63,9 @@ const rowsOf = (table) => table ? [...Array(table.shown).keys()] : [];
 const cell = (table, key, row) => table.column[key].cells[row];
 /// The place of a row in the table of the answer.
 const placeOf = (table, row) => table.at ? table.at[row] : row;
-const command = (table) => `chakra ${table.verb} ${data.job} --all ${table.key}`;
+const job = /^[\w./:=+-]+$/.test(data.job) ? data.job : "'" + data.job.replaceAll("'", "'\\''") + "'";
+const command = (table) => `chakra ${table.verb} ${job} --all ${table.key}`;
+const title = (table) => table.meaning.slice(0, 1).toUpperCase() + table.meaning.slice(1);
 
 function tableElement(table) {
   const body = el("tbody");
@@ -111,7 +113,7 @@ function tableElement(table) {
   table.mark = (place) => { marks.add(place); draw(); };
   draw();
   return el("div", { id: "table-" + table.key, tabindex: "-1" },
-    el("h3", {}, table.meaning),
+    el("h3", {}, title(table)),
     table.shown > FIRST ? filter : undefined,
     el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": table.meaning },
       el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body)),
@@ -127,8 +129,8 @@ function tableElement(table) {
 const short = (text, most) => text.length > most ? text.slice(0, most - 1) + "\u2026" : text;
 const rankName = (rank) => "rank " + rank;
 /// A figure that is drawn again where its width changes. `draw`: width -> SVG element.
-function figure(title, draw, legend = []) {
-  const place = el("div", { role: "img", "aria-label": title + "; the tables below have the numbers" });
+function figure(name, draw, legend = []) {
+  const place = el("div", { role: "img", "aria-label": name + "; the tables below have the numbers" });
   let width = 0;
   new ResizeObserver((entries) => {
     const now = Math.floor(entries[0].contentRect.width);
@@ -136,22 +138,22 @@ function figure(title, draw, legend = []) {
     width = now;
     place.replaceChildren(draw(width));
   }).observe(place);
-  return el("figure", {}, el("figcaption", {}, title),
-    el("ul", { class: "legend" }, ...legend.map((name, i) => el("li", {},
+  return el("figure", {}, el("figcaption", {}, name),
+    el("ul", { class: "legend" }, ...legend.map((each, i) => el("li", {},
       svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, svg("rect", { width: 12, height: 12, class: "s" + i % 8 })),
-      " " + short(name, 40)))), place);
+      " " + short(each, 40)))), place);
 }
 const canvas = (width, height, ...parts) => svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, ...parts);
 const label = (x, y, text, most, anchor = "start") =>
   svg("text", { x, y, "text-anchor": anchor }, short(text, most), svg("title", {}, text));
-const labelWidth = (width) => Math.min(220, Math.floor(width / 3));
 
 /// One bar per row, of parts side by side. rows: [{name, parts: [{series, value, text}]}], all in one unit.
-function bars(title, rows, legend, column) {
+function bars(name, rows, legend, column) {
   const most = Math.max(...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0)));
   if (!(most > 0)) return undefined;
-  return figure(title, (width) => {
-    const left = labelWidth(width), high = rows.length > 32 ? 12 : 20, room = width - left - 4;
+  return figure(name, (width) => {
+    const longest = Math.max(...rows.map((row) => row.name.length));
+    const left = Math.min(220, Math.floor(width / 3), longest * 7 + 8), high = rows.length > 32 ? 12 : 20, room = width - left - 4;
     const parts = rows.flatMap((row, i) => {
       let x = left;
       return [label(0, i * high + 11, row.name, Math.floor(left / 6.5)), ...row.parts.map((part) => {
@@ -176,7 +178,7 @@ function stacked(key, part, value) {
     const number = Number(cell(table, value, r)), name = cell(table, part, r);
     ranks.get(rank).parts.push({ series: legend.indexOf(name), value: number, text: `${name}, ${show(number, table.column[value])}` });
   }
-  return bars(table.meaning, [...ranks.values()], legend, table.column[value]);
+  return bars(title(table), [...ranks.values()], legend, table.column[value]);
 }
 /// Columns side by side, the first rows of a table.
 function columns(key, names, values, most = FIRST) {
@@ -189,8 +191,8 @@ function columns(key, names, values, most = FIRST) {
       return { series: i, value: number, text: `${heading(table.column[value])}, ${show(number, table.column[value])}` };
     }),
   }));
-  const title = table.meaning + (table.rows > rows.length ? ` (the first ${rows.length} rows of ${table.rows})` : "");
-  return bars(title, rows, values.map((value) => heading(table.column[value])), table.column[values[0]]);
+  const first = title(table) + (table.rows > rows.length ? ` (the first ${rows.length} rows of ${table.rows})` : "");
+  return bars(first, rows, values.map((value) => heading(table.column[value])), table.column[values[0]]);
 }
 /// Ranks x kinds, a cell as strong as its share.
 function heat(key, kind, share) {
@@ -216,7 +218,7 @@ function heat(key, kind, share) {
 function lines(key, from, value, names) {
   const table = tables.get(key);
   if (!table?.shown) return undefined;
-  if (table.rows > table.shown) return el("p", { class: "quiet" }, `${table.meaning}: too many rows for a figure; ${command(table)}`);
+  if (table.rows > table.shown) return el("p", { class: "quiet" }, `${title(table)}: too many rows for a figure; ${command(table)}`);
   const series = new Map();
   for (const r of rowsOf(table)) {
     const name = names.map((n) => (n === "rank" ? "rank " : "") + cell(table, n, r)).join(" ");
@@ -227,7 +229,7 @@ function lines(key, from, value, names) {
   const end = Math.max(...drawn.map(([, points]) => points.at(-1)[0])), most = Math.max(...drawn.flatMap(([, p]) => p.map(([, y]) => y)));
   if (!(end > 0 && most > 0)) return undefined;
   const rest = series.size > 8 ? ` (the first 8 of ${series.size})` : "";
-  return figure(table.meaning + rest, (width) => {
+  return figure(title(table) + rest, (width) => {
     const high = 180, foot = high - 20;
     const paths = drawn.map(([name, points], i) => svg("path", { class: "over l" + i, d: points.map(([x, y], at) =>
       (at ? "H" + (x / end * (width - 8) + 4) + "V" : "M" + (x / end * (width - 8) + 4) + " ") + (foot - y / most * (foot - 16))).join("") },
@@ -296,7 +298,7 @@ function section(title, keys, figures) {
 }
 function findingsSection() {
   const cut = data.answers.filter((answer) => answer.all_findings > answer.findings.length).map((answer) =>
-    el("p", { class: "quiet" }, `${answer.all_findings - answer.findings.length} more: chakra ${answer.verb} ${data.job}`));
+    el("p", { class: "quiet" }, `${answer.all_findings - answer.findings.length} more: chakra ${answer.verb} ${job}`));
   return { title: "Findings", id: "section-findings", element: el("section", { id: "section-findings" }, el("h2", {}, "Findings"),
     findings.length ? undefined : el("p", {}, "No findings."),
     el("ul", {}, ...findings.map((finding) => el("li", {},
@@ -308,7 +310,7 @@ const known = new Set(SECTIONS.flatMap(([, keys]) => keys));
 const others = [...tables.keys()].filter((key) => !known.has(key));
 const sections = [...SECTIONS, ["Other tables", others, () => []]].map((each) => section(...each)).filter(Boolean);
 sections.push(findingsSection());
-const empty = [...tables.values()].filter((table) => !table.shown).map((table) => table.meaning);
+const empty = [...tables.values()].filter((table) => !table.shown).map(title);
 document.title = "chakra report: " + data.job;
 page.append(el("main", {}, el("h1", {}, data.job), facts(), ...diagnosis(),
   el("nav", { "aria-label": "Sections" }, el("ul", {}, ...sections.map(({ id, title }) => el("li", {}, el("a", { href: "#" + id }, title))))),
