@@ -24,8 +24,8 @@ void note_omissions(ReportedJob& job) {
          fmt::format("the page lacks {} rows of large tables, and shows {} of {} ranks",
                      show_count(job.page.rows_omitted), show_count(job.page.ranks), show_count(job.ranks)));
   if (job.page.texts_cut > 0)
-    find("job.report.cut", fmt::format("the page has only the first {} bytes of {} long texts", report::kMostText,
-                                       show_count(job.page.texts_cut)));
+    find("job.report.cut", fmt::format("the page has only the first {} bytes of {} long text{}", report::kMostText,
+                                       show_count(job.page.texts_cut), job.page.texts_cut == 1 ? "" : "s"));
 }
 
 }  // namespace
