@@ -265,15 +265,12 @@ Result<Answer> Job::analyze(const AnalyzeOptions& options, Control control) cons
 
 Result<Answer> Job::report(const std::string& path, const ReportOptions& options, Control control) const {
   return watched(control, [&]() -> Result<Answer> {
-    job::ReportOptions call;
-    call.path = data_->name();
-    call.output = path;
-    CHAKRA_TRY(take(options, call));
+    job::ReportOptions call{data_->name(), path, {}, {}, {}};
     CHAKRA_ASSIGN(const std::vector<std::string> inputs, data_->inputs({options.groups}));
     CHAKRA_TRY(keep_apart(inputs, {path}, control));
+    CHAKRA_TRY(take(options, call));
     CHAKRA_ASSIGN(call.loaded, data_->for_call());
     CHAKRA_ASSIGN(const job::ReportedJob made, job::report_job(call));
-    CHAKRA_TRY(keep_going());
     job::Outputs files;
     CHAKRA_TRY(job::add_text(files, path, made.page.html));
     return deliver(made, control, std::move(files));

@@ -25,8 +25,8 @@
 #include "chakra/job/ranks.h"             // IWYU pragma: export
 #include "chakra/job/replay.h"            // IWYU pragma: export
 #include "chakra/job/replay_outputs.h"    // IWYU pragma: export
-#include "chakra/job/secrets.h"           // IWYU pragma: export
 #include "chakra/job/report.h"            // IWYU pragma: export
+#include "chakra/job/secrets.h"           // IWYU pragma: export
 #include "chakra/job/select.h"            // IWYU pragma: export
 #include "chakra/job/simulate.h"          // IWYU pragma: export
 #include "chakra/job/summarize.h"         // IWYU pragma: export

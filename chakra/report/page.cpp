@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "chakra/base/base.h"
+#include "chakra/report/page.inc"  // kBeforeData, kAfterData: made of page.css and page.js by cmake/page.cmake
 #include "chakra/report/report.h"
-#include "report_page.inc"  // kBeforeData, kAfterData: made of page.css and page.js by cmake/page.cmake
 
 namespace chakra::report {
 namespace {

@@ -136,7 +136,7 @@ function figure(name, draw, legend = []) {
     const now = Math.floor(entries[0].contentRect.width);
     if (now === width || now < 50) return;
     width = now;
-    place.replaceChildren(draw(width));
+    requestAnimationFrame(() => place.replaceChildren(draw(width)));  // not while the observer runs
   }).observe(place);
   return el("figure", {}, el("figcaption", {}, name),
     el("ul", { class: "legend" }, ...legend.map((each, i) => el("li", {},

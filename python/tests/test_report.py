@@ -70,10 +70,10 @@ def test_page_shows_the_numbers_of_analyze(tmp_path):
 
 def test_names_do_not_run(tmp_path):
     name = "</script><script>console.log('ran')</script><img src=x onerror=console.log('ran')>"
-    builder = chakra_et.Builder()
-    builder.comp(name, duration_ps=1_000_000)
+    builder = chakra_et.Builder(0)
+    builder.compute(name, 1_000_000)
     page = tmp_path / "report.html"
-    chakra_et.Job([builder.build()]).report(str(page))
+    chakra_et.Job.of([builder.finish()]).report(str(page))
     shown, messages = show(page)
     assert messages == []
     assert "img" not in shown.elements
