@@ -20,14 +20,24 @@ using answer::Table;
 /// JavaScript rounds larger whole numbers, so the page has them as texts.
 constexpr int64_t kMostExact = int64_t{1} << 53;
 
+/// A column of whole numbers or of texts; null if the table lacks such a column.
+const Series* whole_column(const Table& table, std::string_view key) {
+  const Series* const found = table.column(key);
+  return found && found->info().type == answer::Type::whole ? found : nullptr;
+}
+const Series* text_column(const Table& table, std::string_view key) {
+  const Series* const found = table.column(key);
+  return found && found->info().type == answer::Type::text ? found : nullptr;
+}
+
 /// Rows of a table that must be in the page, by the key of the table.
 using Evidence = std::map<std::string, std::set<size_t>, std::less<>>;
 
 Evidence evidence_of(const Answer& answer) {
   Evidence evidence;
   const Table* const diagnosis = answer.table("diagnosis");
-  const Series* const table = diagnosis ? diagnosis->column("evidence") : nullptr;
-  const Series* const row = diagnosis ? diagnosis->column("row") : nullptr;
+  const Series* const table = diagnosis ? text_column(*diagnosis, "evidence") : nullptr;
+  const Series* const row = diagnosis ? whole_column(*diagnosis, "row") : nullptr;
   if (!table || !row) return evidence;
   for (size_t r = 0; r < diagnosis->rows; ++r)
     if (table->has(r) && row->has(r) && row->whole(r) >= 0)
@@ -35,28 +45,48 @@ Evidence evidence_of(const Answer& answer) {
   return evidence;
 }
 
+/// The worst stragglers, and the ranks of the evidence.
+std::set<int64_t> remarkable_ranks(const Answer& answer) {
+  std::set<int64_t> ranks;
+  const auto add = [&](const Table& table, size_t row) {
+    const Series* const rank = whole_column(table, "rank");
+    if (rank && row < table.rows && rank->has(row)) ranks.insert(rank->whole(row));
+  };
+  if (const Table* const table = answer.table("stragglers"))
+    for (size_t r = 0; r < kStragglers; ++r) add(*table, r);
+  for (const auto& [key, rows] : evidence_of(answer))
+    if (const Table* const table = answer.table(key))
+      for (const size_t r : rows) add(*table, r);
+  return ranks;
+}
+
 /// The ranks to show; empty: all.
 std::set<int64_t> chosen_ranks(std::span<const Answer* const> answers) {
   for (const Answer* answer : answers) {
     const Table* const paths = answer->table("critical_path");
-    const Series* const rank = paths ? paths->column("rank") : nullptr;
-    const Series* const length = paths ? paths->column("length_ps") : nullptr;
+    const Series* const rank = paths ? whole_column(*paths, "rank") : nullptr;
+    const Series* const length = paths ? whole_column(*paths, "length_ps") : nullptr;
     if (!rank || !length || paths->rows <= kMostRanks) continue;
     std::vector<std::pair<int64_t, int64_t>> order;
     for (size_t r = 0; r < paths->rows; ++r) order.emplace_back(length->whole(r), rank->whole(r));
     std::sort(order.begin(), order.end());
     std::set<int64_t> chosen;
     for (size_t i = 0; i < kMostRanks; ++i) chosen.insert(order[i * (order.size() - 1) / (kMostRanks - 1)].second);
+    for (const int64_t each : remarkable_ranks(*answer)) chosen.insert(each);
     return chosen;
   }
   return {};
 }
 
-/// The rows of a table to show, ascending: of the chosen ranks, and of each rank equally many.
-std::vector<size_t> chosen_rows(const Table& table, const std::set<int64_t>& ranks, const std::set<size_t>& evidence) {
-  const Series* rank = table.column("rank");
-  if (rank && rank->size() > 0 && rank->wholes().empty()) rank = nullptr;
-  std::vector<size_t> rows;
+struct Chosen {
+  std::vector<size_t> rows;  ///< ascending
+  bool cut = false;          ///< rows of the chosen ranks are missing
+};
+/// The rows of a table to show: of the chosen ranks, and of each rank equally many.
+Chosen chosen_rows(const Table& table, const std::set<int64_t>& ranks, const std::set<size_t>& evidence) {
+  const Series* const rank = whole_column(table, "rank");
+  Chosen chosen;
+  std::vector<size_t>& rows = chosen.rows;
   std::map<int64_t, size_t> count;
   for (size_t r = 0; r < table.rows; ++r) {
     if (rank && !ranks.empty() && rank->has(r) && !ranks.contains(rank->whole(r))) continue;
@@ -64,6 +94,7 @@ std::vector<size_t> chosen_rows(const Table& table, const std::set<int64_t>& ran
     if (rank) ++count[rank->whole(r)];
   }
   if (rows.size() > kMostRows) {
+    chosen.cut = true;
     const size_t each = rank ? std::max<size_t>(1, kMostRows / count.size()) : kMostRows;
     count.clear();
     size_t shown = 0;
@@ -76,7 +107,7 @@ std::vector<size_t> chosen_rows(const Table& table, const std::set<int64_t>& ran
   for (const size_t r : evidence)
     if (r < table.rows && !std::binary_search(rows.begin(), rows.end(), r))
       rows.insert(std::upper_bound(rows.begin(), rows.end(), r), r);
-  return rows;
+  return chosen;
 }
 
 class Writer {
@@ -200,14 +231,16 @@ class Writer {
     }
     out_ += "], \"all_findings\": " + std::to_string(answer.findings().size()) + "}";
   }
-  void add(const Table& table, const std::vector<size_t>& rows) {
+  void add(const Table& table, const Chosen& chosen) {
+    const std::vector<size_t>& rows = chosen.rows;
     page_.tables += !rows.empty();
     page_.rows += std::ssize(rows);
     page_.rows_omitted += static_cast<int64_t>(table.rows - rows.size());
     out_ += "{\"key\": ";
     text(table.key);
     member("meaning", table.meaning);
-    out_ += ", \"rows\": " + std::to_string(table.rows) + ", \"columns\": [";
+    out_ += ", \"rows\": " + std::to_string(table.rows) + ", \"cut\": " + (chosen.cut ? "true" : "false");
+    out_ += ", \"columns\": [";
     Comma columns(out_);
     for (const Series& series : table.columns) {
       columns.next();

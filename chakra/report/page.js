@@ -27,7 +27,7 @@ const decimal = (unit) => [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e
 const SHOW = {
   ps: (v) => v === 0 ? "0 s" : scaled(v, TIMES),
   ns: (v) => v === 0 ? "0 s" : scaled(v * 1e3, TIMES),
-  bytes: (v) => scaled(v, [[2 ** 50, "PiB"], [2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [1024, "KiB"], [1, "B"]]),
+  bytes: (v) => scaled(v, [[2 ** 50, "PiB"], [2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [1024, "KiB"], [1, "B"]]).replace(/\.0+ B$/, " B"),
   "bytes/s": (v) => scaled(v, decimal("B/s")),
   FLOP: (v) => scaled(v, decimal("FLOP")),
   "FLOP/s": (v) => scaled(v, decimal("FLOP/s")),
@@ -143,6 +143,7 @@ function figure(name, draw, legend = []) {
       svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, svg("rect", { width: 12, height: 12, class: "s" + i % 8 })),
       " " + short(each, 40)))), place);
 }
+const tooLarge = (table) => el("p", { class: "quiet" }, `${title(table)}: too many rows for a figure; ${command(table)}`);
 const canvas = (width, height, ...parts) => svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, ...parts);
 const label = (x, y, text, most, anchor = "start") =>
   svg("text", { x, y, "text-anchor": anchor }, short(text, most), svg("title", {}, text));
@@ -171,6 +172,7 @@ function bars(name, rows, legend, column) {
 function stacked(key, part, value) {
   const table = tables.get(key);
   if (!table?.shown) return undefined;
+  if (table.cut) return tooLarge(table);
   const legend = [...new Set(table.column[part].cells)], ranks = new Map();
   for (const r of rowsOf(table)) {
     const rank = cell(table, "rank", r);
@@ -198,8 +200,9 @@ function columns(key, names, values, most = FIRST) {
 function heat(key, kind, share) {
   const table = tables.get(key);
   if (!table?.shown) return undefined;
+  if (table.cut) return tooLarge(table);
   const kinds = [...new Set(table.column[kind].cells)], ranks = [...new Set(table.column.rank.cells)];
-  const picked = ranks.length < data.ranks ? ` (${ranks.length} of ${data.ranks} ranks, at equal steps of the critical path)` : "";
+  const picked = ranks.length < data.ranks ? ` (${ranks.length} of ${data.ranks} ranks: at equal steps of the critical path, and the worst stragglers)` : "";
   return figure(`Share of each rank's time${picked}`, (width) => {
     const left = 64, wide = (width - left) / kinds.length, high = ranks.length > 32 ? 12 : 20, top = 18;
     const cells = rowsOf(table).map((r) => {
@@ -218,7 +221,7 @@ function heat(key, kind, share) {
 function lines(key, from, value, names) {
   const table = tables.get(key);
   if (!table?.shown) return undefined;
-  if (table.rows > table.shown) return el("p", { class: "quiet" }, `${title(table)}: too many rows for a figure; ${command(table)}`);
+  if (table.rows > table.shown) return tooLarge(table);
   const series = new Map();
   for (const r of rowsOf(table)) {
     const name = names.map((n) => (n === "rank" ? "rank " : "") + cell(table, n, r)).join(" ");

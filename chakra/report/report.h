@@ -12,6 +12,7 @@ namespace chakra::report {
 
 /// Limits of a page, so that the page of a large job stays below 5 MB.
 inline constexpr size_t kMostRanks = 64;  ///< ranks in tables with a row per rank
+inline constexpr size_t kStragglers = 8;  ///< first rows of the table `stragglers`, whose ranks are added
 inline constexpr size_t kMostRows = 600;  ///< rows of a table
 inline constexpr size_t kMostText = 300;  ///< bytes of a text
 
@@ -33,7 +34,8 @@ struct Page {
 /// Return the page. The page needs no network, and the content security policy of the page allows only the script of
 /// the page. Texts of the answers are data: no text becomes markup. For more than kMostRanks ranks, the ranks in the
 /// page are those at equal steps in the order of the lengths of their critical paths, with the shortest and the
-/// longest. Rows that the table `diagnosis` names as evidence are always in the page. Cost: O(cells).
+/// longest, and the worst stragglers. Rows that the table `diagnosis` names as evidence, and their ranks, are always in
+/// the page. Cost: O(cells).
 Page page_of(const Subject& subject);
 
 }  // namespace chakra::report
