@@ -238,6 +238,8 @@ CHAKRA_API Result<Answer> convert(const std::vector<std::string>& paths, const C
 CHAKRA_API Result<Answer> pack(const std::vector<std::string>& paths, const PackOptions& options, Control control = {});
 /// Extract the ranks of a container into files. Errors: as for `chakra unpack`.
 CHAKRA_API Result<Answer> unpack(const std::string& container, const UnpackOptions& options, Control control = {});
+/// Hide the names and ids of a job, or restore the names. Errors: as for `chakra obfuscate`.
+CHAKRA_API Result<Answer> obfuscate(const std::string& path, const ObfuscateOptions& options, Control control = {});
 /// Choose the jobs that represent a fleet. Errors: as for `chakra select`.
 CHAKRA_API Result<Answer> select(const std::vector<std::string>& paths, const SelectOptions& options = {},
                                  Control control = {});
@@ -252,13 +254,6 @@ CHAKRA_API Result<Answer> doctor(const std::string& path = {}, const DoctorOptio
 
 /// Limit all later calls to this number of cores; 0: all cores of the machine. Must not be called during another call.
 CHAKRA_API void use_cores(int cores);
-
-/// Return whether a text is one that every recording may have, such as the name of an operator of PyTorch or of a
-/// kernel of NCCL. All other texts may be secrets: `chakra doctor --secrets` lists them, `level=1` of a recording hides
-/// them.
-CHAKRA_API bool is_public_name(std::string_view text);
-/// Likewise for a word of a list: a public name or a number.
-CHAKRA_API bool is_public_word(std::string_view text);
 
 /// Run the command `chakra` with the arguments of main(). Prints, and handles SIGINT and SIGPIPE. Returns the exit
 /// code.

@@ -679,6 +679,21 @@ struct SelectOptions {
   std::string svg = {};
 };
 
+/// How to hide the names and ids of a job: `chakra obfuscate`.
+struct ObfuscateOptions {
+  /// File of the key. Equal names have equal hidden names in all jobs that are hidden with this key. Keep the key
+  /// secret.
+  std::string key = {};
+  /// Folder for the job, without other files
+  std::string output = {};
+  /// Make the key; a file is never replaced
+  bool new_key = false;
+  /// Restore the names of a hidden job
+  bool reveal = false;
+  /// Sealed file of the names. Default: DIR.names; with --reveal, JOB.names. Only the key opens the file.
+  std::string names = {};
+};
+
 /// What to diagnose: `chakra doctor`.
 struct DoctorOptions {
   /// Truncate a damaged container after its last index. The container keeps all data from before the interrupted
@@ -743,6 +758,7 @@ CHAKRA_API Result<void> set(ConvertOptions& options, std::string_view name, cons
 CHAKRA_API Result<void> set(PackOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(UnpackOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(SelectOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(ObfuscateOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(DoctorOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(CalibrateDeviceOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(CalibrateNetworkOptions& options, std::string_view name, const std::string& text);

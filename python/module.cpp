@@ -116,6 +116,7 @@ void add_jobs(nb::module_& m) {
   m.def("import_workload", of_path(&import_workload));
   m.def("convert", of_path(&convert));
   m.def("pack", of_path(&pack));
+  m.def("obfuscate", of_path(&obfuscate));
   m.def("select", of_path(&select));
   m.def("unpack", of_path(&unpack));
   m.def("doctor", of_path(&doctor));
@@ -126,8 +127,6 @@ void add_jobs(nb::module_& m) {
   m.def("calibrate_device", &calibrate_file<CalibrateDeviceOptions>);
   m.def("calibrate_network", &calibrate_file<CalibrateNetworkOptions>);
   m.def("names", [](std::string_view kind) { return value(names(kind)); });
-  m.def("is_public_name", &is_public_name, nb::arg("text"));
-  m.def("is_public_word", &is_public_word, nb::arg("text"));
   m.def("version", &version);
 }
 

@@ -66,7 +66,11 @@ METADATA_NODE INVALID_NODE computeMajor computeMinor maxThreadsPerBlock maxThrea
 regsPerMultiprocessor sharedMemPerBlock sharedMemPerBlockOptin sharedMemPerMultiprocessor totalGlobalMem warpSize true false null cpu gpu CPU GPU
 bytes_per_second allgather allreduce alltoall barrier broadcast gather reduce reducescatter scatter send recv sendrecv irecv isend all_gather
 all_reduce all_to_all all_to_allv reduce_scatter _allgather_base _reduce_scatter_base wait collective_name dtype flags cbid context default_pg gloo
-nccl rccl mpi undefined fake runtime driver""".split() + [
+nccl rccl mpi undefined fake runtime driver ucc xccl custom chakra_hidden channel_id folded_iterations xla_run xla_runs
+recorded_part recorded_unaligned pass chunk micro_batch storage_tier io_kind comm_priority involved_dim
+flop_per_s fp8_flop_per_s memory_bytes_per_s model_operations_per_rank tokens schedule stages stage chunks order zero zero_ranks experts
+forward backward input_gradient weight_gradient update gpipe 1f1b interleaved zb-h1 dualpipe dataloader ckpt_read ckpt_write kv_fetch kv_evict
+world dp shard replica edp tp etp cp ep pp tables""".split() + [
     "Collective name", "Concrete Inputs", "DType", "Dst Rank", "Ev Idx", "External id", "Fwd thread id", "Global rank start", "Global rank stride",
     "Group size", "In msg nelems", "In split size", "Input Dims", "Input Strides", "Input dims", "Input type", "Op count", "Out msg nelems",
     "Out split size", "Process Group Description", "Process Group Name", "Process Group Ranks", "PyTorch Profiler", "Rank", "Record function id",

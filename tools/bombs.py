@@ -286,7 +286,8 @@ SYSTEM = (b'{"roofline-enabled": 1, "peak-perf": 10, "local-mem-bw": 100, "sched
 MEMORY_FILE = b'{"memory-type": "PER_NODE_MEMORY_EXPANSION", "remote-mem-latency": 1, "remote-mem-bw": 2, "num-nodes": 1, "num-npus-per-node": 1}'
 DEVICE = b"name: Own-1\npeaks:\n  f32: 60\n  bf16: 480\nmemory-bandwidth: 2400\nmemory: 96\nrecorded-as: [Own One]\nsource: sheet\n"
 SIM = "sim {job} --network {net}"
-READS_TRACES = ["check {f}", "info {f}", "select {f} -k 1",
+OBFUSCATE = "obfuscate {f} --key {key} -o {o}.hidden"
+READS_TRACES = ["check {f}", "info {f}", "select {f} -k 1", OBFUSCATE,
                 "convert {f} -o {o}.json", "convert {f} -o {o}.jsonl", "convert {f} -o {o}.et", "pack {f} -o {o}.chakra",
                 "view {f} -o {o}.v.json", "view {f} -o {o}.dot", "analyze {f}",
                 "report {f} -o {o}.html", "diff {f} {f}", "doctor {f}", "sim {f} --network {net}",
@@ -296,7 +297,8 @@ KINDS = {
     "json": ("t.json", lambda world: fuzz_seeds.document_seed(), [json_bombs], READS_TRACES),
     "jsonl": ("t.jsonl", seed_of("json_fuzz"), [lines_bombs], READS_TRACES),
     "eg": ("t.eg", lambda world: fuzz_seeds.eg_seed(), [et_bombs], READS_TRACES),
-    "ranks": ("ranks.json", seed_of("ranks_fuzz"), [json_bombs], ["info {f}", "select {f} -k 1", "check {f}", "sim {f} --network {net}", "doctor {f}"]),
+    "ranks": ("ranks.json", seed_of("ranks_fuzz"), [json_bombs], ["info {f}", "select {f} -k 1", OBFUSCATE, "check {f}", "sim {f} --network {net}",
+                                                              "doctor {f}"]),
     "container": ("t.chakra", lambda world: open(world["container"], "rb").read(), [container_bombs],
                   ["info {f}", "select {f} -k 1", "check {f}", "unpack {f} -o {o}", "pack {f} --stats", "pack {t} --append -o {f}", "doctor {f}",
                    "doctor --repair {f}"]),
@@ -425,9 +427,11 @@ def complaint(code, seconds, memory, budget, said):
 def prepare(folder, chakra):
     """Good inputs, for the other arguments of the commands."""
     world = {key: os.path.join(folder, name) for key, name in
-             {"t": "good.et", "net": "good.yml", "sys": "good.sys.json", "k": "good.kineto.json", "h": "good.host.json", "container": "good.chakra"}.items()}
+             {"t": "good.et", "net": "good.yml", "sys": "good.sys.json", "k": "good.kineto.json", "key": "good.key", "h": "good.host.json",
+              "container": "good.chakra"}.items()}
     contents = {"t": et.encode("1 COMP a num_ops=1000 tensor_size:u64=64 dur_us=5\n2 COMP b dur_us=7 deps=1"),
-                "net": b"topology: [Ring]\nnpus_count: [1]\nbandwidth: [50]\nlatency: [500]\n", "sys": SYSTEM.replace(b'"ranks"', b'"other"'),
+                "net": b"topology: [Ring]\nnpus_count: [1]\nbandwidth: [50]\nlatency: [500]\n",
+                "sys": SYSTEM.replace(b'"ranks"', b'"other"'), "key": b"chakra-key-1\n" + b"7" * 64 + b"\n",
                 "k": fuzz_seeds.SEEDS["link_fuzz"]()[0], "h": fuzz_seeds.SEEDS["host_fuzz"]()[0]}
     for key, data in contents.items():
         with open(world[key], "wb") as file:

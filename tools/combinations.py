@@ -27,7 +27,7 @@ VERBS = {
     "report": "JOB -o OUT", "replay": "JOB --timeout 2",
     "diff": "JOB JOB", "info": "JOB", "convert": "JOB -o OUT", "pack": "JOB -o OUT", "unpack": "job.chakra -o OUT", "gen step": "--preset tiny -o OUT",
     "gen serve": "--model llama3-8b -o OUT", "gen network": "clos -o OUT", "gen cases": "-o OUT", "link": f"{TRACES} -o OUT", "doctor": "JOB",
-    "select": "JOB JOB -k 1", "list": "",
+    "select": "JOB JOB -k 1", "list": "", "obfuscate": "JOB --key key -o OUT",
 }
 LONG = ("--warmup-iter", "--num-iter", "--scale-compute", "--expand", "--timeout")  # what is asked for may take hours
 VALUES = ["0", "1", "2", "3", "7", "16", "64", "1000000", "-1", "0.5", "1e9", "nan", "", "a", "on", "off", "true", "false", "all", "ring", "linked",
@@ -88,6 +88,8 @@ def main():
     trial = Trial(os.path.abspath(os.path.join(options.bin, "chakra")), random.Random(seed))
     with tempfile.TemporaryDirectory(prefix="combinations") as folder:
         os.chdir(folder)
+        with open("key", "w", encoding="utf-8") as file:
+            file.write("chakra-key-1\n" + "7" * 64 + "\n")
         with open("net.yml", "w", encoding="utf-8") as file:
             file.write("topology: [Ring, Switch]\nnpus_count: [8, 8]\nbandwidth: [50, 25]\nlatency: [500, 1000]\n")
         for command in (f"link {TRACES} -o linked", "gen step --preset tiny -o tiny", "pack linked -o job.chakra"):

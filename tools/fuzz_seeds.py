@@ -286,6 +286,24 @@ def infragraph_seed():
         "edges": [{"ep1": "host.0.card.0.port.0", "ep2": "host[1]card[0]port[0]", "attributes": attributes}]}}).encode()
 
 
+def rocprof_seed():
+    """An output of rocprofv3: calls, a kernel, a copy and a range."""
+    def record(kind, operation, correlation, start, end, **more):
+        return {"kind": kind, "operation": operation, "thread_id": 7, "correlation_id": {"internal": correlation, "external": 0},
+                "start_timestamp": start, "end_timestamp": end, **more}
+    kinds = [("HIP_RUNTIME_API", ["hipLaunchKernel"]), ("HSA_CORE_API", ["hsa_copy"]), ("KERNEL_DISPATCH", ["dispatch"]),
+             ("MEMORY_COPY", ["MEMORY_COPY_HOST_TO_DEVICE"]), ("MARKER_CORE_API", ["roctxRangePushA"])]
+    dispatch = {"agent_id": {"handle": 2}, "queue_id": {"handle": 3}, "kernel_id": 4}
+    records = {"kernel_dispatch": [record(2, 0, 31, 150, 200, dispatch_info=dispatch, stream_id={"handle": 1})],
+               "hip_api": [record(0, 0, 31, 100, 120), record(0, 0, 32, 130, 140)], "hsa_api": [record(1, 0, 33, 132, 138)],
+               "marker_api": [record(4, 0, 40, 90, 300)],
+               "memory_copy": [record(3, 0, 33, 210, 220, dst_agent_id={"handle": 2}, src_agent_id={"handle": 1}, bytes=64)]}
+    return json.dumps({"rocprofiler-sdk-tool": [{
+        "agents": [{"id": {"handle": 1}, "type": 1, "name": "CPU"}, {"id": {"handle": 2}, "type": 2, "name": "gfx942"}],
+        "strings": {"buffer_records": [{"kind": kind, "operations": names} for kind, names in kinds], "marker_api": [{"key": 40, "value": "step"}]},
+        "kernel_symbols": [{"kernel_id": 4, "kernel_name": "k", "formatted_kernel_name": "k(int)"}], "buffer_records": records}]}).encode()
+
+
 def nsys_seed():
     """An export of Nsight Systems: calls, kernels, a copy, a wait and ranges."""
     tid = (77 << 24) + 5
@@ -324,11 +342,13 @@ SEEDS = {
     "ranks_fuzz": lambda: [json.dumps(RANKS).encode()],
     "infragraph_fuzz": lambda: [infragraph_seed()],
     "nsys_fuzz": lambda: [nsys_seed()],
+    "rocprof_fuzz": lambda: [rocprof_seed()],
     "network_fuzz": lambda: [SLOW_TORUS, GRAPH, FAT_TREE, DRAGONFLY, RAILS],
     "text_fuzz": lambda: [text.encode() for text in TEXT],
     "forms_fuzz": lambda: [TEXT[1].encode(), FLEXFLOW.encode(), msccl("allreduce", 2), msccl("allgather", 2),
                            json.dumps(FEEDER).encode(), json.dumps(LINKED).encode(), torch_seed()],
     "model_fuzz": lambda: [*model_seeds(), OWN_MODEL, *OTHER_MODELS],
+    "names_fuzz": lambda: [b"chakra-names-1\nmark\n" + b"".join(len(text).to_bytes(4, "little") + text for text in (b"label.1", b"mine", b"label.2", b""))],
     "secrets_fuzz": lambda: [cut("host", "nodes", 2), cut("device", "traceEvents", 10), SECRETS],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }

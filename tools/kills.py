@@ -34,6 +34,7 @@ COMMANDS = {
     "convert a folder": "convert {w}/traces -o out/lines --to jsonl",
     "pack": "pack {w}/traces -o out/job.chakra",
     "unpack": "unpack {w}/job.chakra -o out/traces",
+    "obfuscate": "obfuscate {w}/traces --key {w}/key -o out/shared",
     "view": "view {w}/traces -o out/timeline.json",
     "view a graph": "view {w}/traces/trace.0.et -o out/g.dot",
     "sim": f"sim {{w}}/traces --network {NET} --json out/r.json --timeline out/t.json --csv out/r.csv",
@@ -122,6 +123,8 @@ def prepare(chakra, good):
     os.mkdir(good)
     for command in (f"link {EXAMPLES}/traces/ddp_gloo_2ranks -o {good}/traces", f"pack {good}/traces -o {good}/job.chakra"):
         subprocess.run([chakra, *command.split(" ")], check=True, capture_output=True)
+    with open(os.path.join(good, "key"), "w", encoding="utf-8") as file:
+        file.write("chakra-key-1\n" + "7" * 64 + "\n")
     with open(os.path.join(good, "gemm.csv"), "w", encoding="utf-8") as file:
         file.write("kernel_source,gemm_dtype,m,n,k,latency\n")
         for m, n, k in ((m, n, k) for m in (1, 8, 64, 512) for n in (128, 512, 2048) for k in (128, 512, 2048)):

@@ -74,6 +74,10 @@ constexpr CommandRow kCommandRows[] = {
      "chakra select fleet/ -k 12\n"
      "chakra select jobs/a jobs/b.chakra more/ -k 2 --svg fleet.svg --json chosen.json",
      select_syntax, true, true},
+    {"obfuscate", "Hide the names and ids of a job, to share the job",
+     "chakra obfuscate job --key my.key --new-key -o shared\n"
+     "chakra obfuscate shared --key my.key --reveal -o mine",
+     obfuscate_syntax, true, true},
     {"list", "List algorithms, checks, formats and more", "chakra list topologies", list_syntax, false},
     {"doctor", "Diagnose the installation or a folder of files",
      "chakra doctor                # the installation\n"

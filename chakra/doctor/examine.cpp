@@ -106,10 +106,11 @@ Result<void> look_at_contents(ExaminedFile& file) {
     file.version = row->title;
     return {};
   }
-  if (begin.starts_with("SQLite format 3") && filetype::recognise(begin, filetype::Group::recording)) {
-    file.kind = ExaminedFile::Kind::nsys;
-    return {};
-  }
+  if (const filetype::Row* const row = filetype::recognise(begin, filetype::Group::recording))
+    if (row->name == "nsys-sqlite" || row->name == "rocprof-json") {
+      file.kind = row->name == "nsys-sqlite" ? ExaminedFile::Kind::nsys : ExaminedFile::Kind::rocprof;
+      return {};
+    }
   if (const std::string_view form = foreign::workload_form(begin); !form.empty()) {
     file.kind = ExaminedFile::Kind::foreign;
     file.version = fmt::format("a workload in the format {}", form);
@@ -279,7 +280,8 @@ Result<ExaminedFiles> examine_files(const std::string& path) {
   };
   if (!folder.folders.empty() && !holds_any()) add_recordings_below(folder);
   const bool traces = has(folder, Holds::trace), classes = has(folder, Holds::classes);
-  const bool recordings = has(folder, Holds::host) || has(folder, Holds::kineto) || has(folder, Holds::nsys);
+  const bool recordings =
+      has(folder, Holds::host) || has(folder, Holds::kineto) || has(folder, Holds::nsys) || has(folder, Holds::rocprof);
   if (classes) {
     folder.next.push_back(fmt::format("chakra info {}", path));
     folder.next.push_back(fmt::format("chakra sim {} --network NETWORK.yml", path));

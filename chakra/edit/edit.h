@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "chakra/base/base.h"
+#include "chakra/edit/hide.h"  // IWYU pragma: export
 #include "chakra/match/match.h"
 #include "chakra/trace/trace.h"
 

@@ -393,6 +393,14 @@ Options fields_of(SelectOptions& o) {
 }
 Options rows_of(SelectOptions& o, const Arguments& more) { return bound<job::SelectOptions>(fields_of(o), more); }
 
+Options fields_of(ObfuscateOptions& o) {
+  return {
+      {"--key", &o.key, {}},       {"--output", &o.output, {}}, {"--new-key", &o.new_key, {}},
+      {"--reveal", &o.reveal, {}}, {"--names", &o.names, {}},
+  };
+}
+Options rows_of(ObfuscateOptions& o, const Arguments& more) { return bound<job::ObfuscateOptions>(fields_of(o), more); }
+
 Options fields_of(DoctorOptions& o) {
   return {
       {"--repair", &o.repair, {}},
@@ -454,6 +462,9 @@ Result<void> set(ConvertOptions& o, Name name, Text text) { return set_checked<j
 Result<void> set(PackOptions& o, Name name, Text text) { return set_checked<job::PackOptions>(o, name, text); }
 Result<void> set(UnpackOptions& o, Name name, Text text) { return set_checked<job::UnpackOptions>(o, name, text); }
 Result<void> set(SelectOptions& o, Name name, Text text) { return set_checked<job::SelectOptions>(o, name, text); }
+Result<void> set(ObfuscateOptions& o, Name name, Text text) {
+  return set_checked<job::ObfuscateOptions>(o, name, text);
+}
 Result<void> set(DoctorOptions& o, Name name, Text text) { return set_checked<doctor::DoctorOptions>(o, name, text); }
 Result<void> set(CalibrateDeviceOptions& o, Name name, Text text) {
   return set_checked<job::CalibrateDeviceOptions>(o, name, text);

@@ -114,6 +114,18 @@ Result<Answer> unpack(const std::string& container, const UnpackOptions& options
   });
 }
 
+Result<Answer> obfuscate(const std::string& path, const ObfuscateOptions& options, Control control) {
+  return watched(control, [&]() -> Result<Answer> {
+    job::ObfuscateOptions call;
+    call.path = path;
+    CHAKRA_TRY(take(options, call));
+    CHAKRA_TRY(keep_apart({path, call.key}, {job::names_file_of(call)}, control,
+                          [] { return job::answer_of(job::ObfuscatedJob()); }));
+    CHAKRA_ASSIGN(const job::ObfuscatedJob made, job::obfuscate_job(call));
+    return deliver(made, control);
+  });
+}
+
 Result<Answer> select(const std::vector<std::string>& paths, const SelectOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
     job::SelectOptions call;
@@ -234,9 +246,6 @@ Result<Answer> list(std::string_view kind, Control control) {
   std::string text = view::to_text(answer, answer.tables()[0]);
   return AnswerMaker::make(std::move(answer), std::move(text));
 }
-
-bool is_public_name(std::string_view text) { return job::is_public_name(text); }
-bool is_public_word(std::string_view text) { return job::is_public_word(text); }
 
 void use_cores(int cores) { job::use_cores(std::max(cores, 0)); }
 

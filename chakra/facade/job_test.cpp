@@ -308,13 +308,6 @@ TEST(RowFeeder, RefusesACycle) {
   EXPECT_EQ(RowFeeder::of(*b.finish()).error().tag, "sim.stuck.cycle");
 }
 
-TEST(Names, PublicOnesAreAllowed) {
-  EXPECT_TRUE(is_public_name("aten::mm"));
-  EXPECT_FALSE(is_public_name("12"));
-  EXPECT_TRUE(is_public_word("12"));
-  EXPECT_FALSE(is_public_word("my_model"));
-}
-
 TEST(Names, AreThoseOfList) {
   EXPECT_EQ(names("no such").error().tag, "cli.usage");
   const auto models = names("models");

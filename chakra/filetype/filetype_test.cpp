@@ -44,6 +44,7 @@ const std::vector<std::pair<std::string_view, std::string_view>> kSamples{
     {"xla-chrome", "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [{\"args\": {\"name\": \"/device:TPU:0\"}}"},
     {"xla-chrome", "{\"traceEvents\": [{\"ph\": \"X\", \"args\": {\"hlo_op\": \"fusion\"}}"},
     {"xplane", "\x0a\x20\x12\x09/host:CPU"},
+    {"rocprof-json", "{\n \"rocprofiler-sdk-tool\": [ { \"metadata\": {"},
     {"nsys-sqlite", "SQLite format 3\0 CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL"sv},
     {"sqlite", "SQLite format 3\0"sv},
     {"goal", "// made by schedgen\nnum_ranks 4\n\nrank 0 {"},

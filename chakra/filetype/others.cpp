@@ -92,6 +92,11 @@ bool is_nsys_sqlite(std::string_view head, Words) {
   return is_sqlite(head, {}) && contains_any(head, kTables);
 }
 
+/// The only member of the file.
+bool is_rocprof_json(std::string_view head, Words) {
+  return is_json_object(head) && trimmed(trimmed(head).substr(1)).starts_with("\"rocprofiler-sdk-tool\"");
+}
+
 // ---- workloads and systems
 // -------------------------------------------------------------------------------------------
 
@@ -194,6 +199,11 @@ constexpr Row kRows[] = {
      .group = Group::recording,
      .matches = is_nsys_sqlite,
      .title = "an export of Nsight Systems (SQLite)",
+     .advice = "'chakra link' makes a trace of it"},
+    {.name = "rocprof-json",
+     .group = Group::recording,
+     .matches = is_rocprof_json,
+     .title = "an output of rocprofv3 (JSON)",
      .advice = "'chakra link' makes a trace of it"},
     other("sqlite", "an SQLite database", is_sqlite),
     other("goal", "a GOAL schedule (LogGOPSim, ATLAHS)", is_goal),

@@ -19,6 +19,7 @@
 #include "chakra/job/loaded.h"            // IWYU pragma: export
 #include "chakra/job/network.h"           // IWYU pragma: export
 #include "chakra/job/no_effect.h"         // IWYU pragma: export
+#include "chakra/job/obfuscate.h"         // IWYU pragma: export
 #include "chakra/job/outputs.h"           // IWYU pragma: export
 #include "chakra/job/pack.h"              // IWYU pragma: export
 #include "chakra/job/paths.h"             // IWYU pragma: export

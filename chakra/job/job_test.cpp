@@ -149,6 +149,7 @@ TEST(Texts, AskForWhatTheirAnswersHave) {
   expect_all(calibrate::FittedDevice{});
   expect_all(calibrate::FittedNetwork{});
   expect_all(ConvertedJob{});
+  expect_all(ObfuscatedJob{});
   expect_all(PackedJob{});
   expect_all(ReportedJob{});
   expect_all(SelectedJobs{});

@@ -24,6 +24,7 @@
 #include "chakra/job/import.h"
 #include "chakra/job/link.h"
 #include "chakra/job/network.h"
+#include "chakra/job/obfuscate.h"
 #include "chakra/job/pack.h"
 #include "chakra/job/replay.h"
 #include "chakra/job/replay_outputs.h"
@@ -264,6 +265,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(ImportedJob()); },
     [] { return answer_of(JobSummary()); },
     [] { return answer_of(ContainerStats()); },
+    [] { return answer_of(ObfuscatedJob()); },
     [] { return answer_of(PackedJob()); },
     [] { return answer_of(ReportedJob()); },
     [] { return answer_of(SelectedJobs()); },

@@ -129,9 +129,6 @@ void look_at(FoundSecrets& all, const std::string& path) {
 
 }  // namespace
 
-bool is_public_name(std::string_view text) { return recording::is_public_name(text); }
-bool is_public_word(std::string_view text) { return recording::is_public_word(text); }
-
 Result<FoundSecrets> find_secrets(const std::string& path) {
   FoundSecrets all;
   all.path = path;

@@ -31,11 +31,6 @@ struct FoundSecrets {
 /// packed or not. Findings: cli.doctor.not_read for files of other kinds, and errors of reading. Errors:
 /// base.file.open. Cost: all files are read.
 Result<FoundSecrets> find_secrets(const std::string& path);
-/// Return whether a text is a name that every recording may have, so that `level=1` keeps it.
-bool is_public_name(std::string_view text);
-/// Likewise, or a number.
-bool is_public_word(std::string_view text);
-
 view::Text text_of(const FoundSecrets& found);
 answer::Answer answer_of(const FoundSecrets& found);
 

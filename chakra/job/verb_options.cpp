@@ -8,6 +8,7 @@
 #include "chakra/job/generate.h"
 #include "chakra/job/import.h"
 #include "chakra/job/link.h"
+#include "chakra/job/obfuscate.h"
 #include "chakra/job/pack.h"
 #include "chakra/job/report.h"
 #include "chakra/job/select.h"
@@ -194,6 +195,26 @@ Options rows_of(SelectOptions& o) {
        "medoids: the mean distance to the nearest chosen job is small. facility: similar jobs count most, and "
        "distant jobs hardly count."},
       {"--svg", &o.svg, "Draw the fleet, with the chosen jobs", "FILE"}};
+}
+
+Options rows_of(ObfuscateOptions& o) {
+  return {required({"path", &o.path, "The job; with --reveal, a hidden job", "JOB"}),
+          required({"--key",
+                    &o.key,
+                    "File of the key",
+                    "FILE",
+                    {},
+                    "Equal names have equal hidden names in all jobs that are hidden with this key. Keep the key "
+                    "secret."}),
+          required({"-o,--output", &o.output, "Folder for the job, without other files", "DIR"}),
+          {"--new-key", &o.new_key, "Make the key; a file is never replaced"},
+          {"--reveal", &o.reveal, "Restore the names of a hidden job"},
+          {"--names",
+           &o.names,
+           "Sealed file of the names",
+           "FILE",
+           {},
+           "Default: DIR.names; with --reveal, JOB.names. Only the key opens the file."}};
 }
 
 Options rows_of(UnpackOptions& o) {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "chakra/base/base.h"
+#include "chakra/work/work.h"
 
 namespace chakra::recording {
 namespace {
@@ -92,37 +93,6 @@ bool is_copy(std::string_view text) {
 
 bool is_step(std::string_view text) { return take(text, "ProfilerStep#") && take_digits(text) && text.empty(); }
 
-/// label.1, group.2, kernel.gemm.3: what `level=1` writes in place of a name.
-bool is_hidden_name(std::string_view text) {
-  static constexpr std::array<std::string_view, 26> kHidden{"label",
-                                                            "group",
-                                                            "kernel.layer_norm",
-                                                            "kernel.rms_norm",
-                                                            "kernel.batch_norm",
-                                                            "kernel.gemm",
-                                                            "kernel.conv",
-                                                            "kernel.attention",
-                                                            "kernel.flash",
-                                                            "kernel.softmax",
-                                                            "kernel.norm",
-                                                            "kernel.elementwise",
-                                                            "kernel.reduce",
-                                                            "kernel.embedding",
-                                                            "kernel.index",
-                                                            "kernel.sort",
-                                                            "kernel.scan",
-                                                            "kernel.topk",
-                                                            "kernel.copy",
-                                                            "kernel.cat",
-                                                            "kernel.dropout",
-                                                            "kernel.adam",
-                                                            "kernel.loss",
-                                                            "kernel.rope",
-                                                            "kernel.triton",
-                                                            "kernel"};
-  return take_any(text, kHidden) && take(text, ".") && take_digits(text) && text.empty();
-}
-
 bool is_number(std::string_view text) {
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
   if (to_lower(text) == "inf" || to_lower(text) == "nan") return true;
@@ -144,8 +114,8 @@ bool is_device(std::string_view text) {
 }  // namespace
 
 bool is_public_name(std::string_view text) {
-  if (names().contains(text) || is_device(text) || is_step(text) || is_hidden_name(text) || is_nccl_kernel(text) ||
-      is_copy(text))
+  if (names().contains(text) || is_device(text) || is_step(text) || work::is_hidden_name(text) ||
+      is_nccl_kernel(text) || is_copy(text) || work::parse_kernel(text))
     return true;
   return take(text, "autograd::engine::evaluate_function: ") && names().contains(text);
 }

@@ -8,7 +8,8 @@
 namespace chakra::recording {
 
 /// Return whether the whole text is such a name: of an operator, an autograd node, a call of a runtime, a step of the
-/// profiler, a copy, a kernel of NCCL or RCCL, a member of the formats, or a device such as "cuda:0".
+/// profiler, a copy, a kernel of NCCL or RCCL, a kind of kernel with sizes, a hidden name, a member or a word of the
+/// formats, or a device such as "cuda:0".
 bool is_public_name(std::string_view text);
 /// Return whether the text is such a name or a number: a word of a list.
 bool is_public_word(std::string_view text);

@@ -14,6 +14,7 @@
 #include "chakra/recording/json_value.h"
 #include "chakra/recording/rank_files.h"
 #include "chakra/recording/rank_names.h"
+#include "chakra/recording/rocprof.h"
 #include "chakra/sqlite/sqlite.h"
 
 namespace chakra::recording {
@@ -49,7 +50,7 @@ Result<void> sniff_contents(Sniffed& file, bool all) {
   CHAKRA_ASSIGN(const std::string_view head, source.peek(filetype::kHead));
   file.known = kind_if_no_recording(head);
   if (file.known) return {};
-  if (head.starts_with(sqlite::kMagic)) {
+  if (head.starts_with(sqlite::kMagic) || is_rocprof(head)) {
     file.kind = FileKind::device;
     return {};
   }

@@ -7,6 +7,7 @@
 #include "chakra/recording/kineto.h"
 #include "chakra/recording/nsys.h"
 #include "chakra/recording/recording.h"
+#include "chakra/recording/rocprof.h"
 
 namespace chakra::recording {
 namespace {
@@ -142,6 +143,12 @@ Result<void> read_profile(Recording& r, ByteSource source, StringPool& strings, 
   if (head == sqlite::kMagic) {  // SQLite reads the file itself
     CHAKRA_ASSIGN(const sqlite::Database database, sqlite::Database::open(source.file()));
     CHAKRA_ASSIGN(r.profile, read_nsys(database, strings, r.findings));
+    report_times(r, strings);
+    return {};
+  }
+  CHAKRA_ASSIGN(const std::string_view begin, source.peek(filetype::kTraceHead));
+  if (is_rocprof(begin)) {
+    CHAKRA_ASSIGN(r.profile, read_rocprof(std::move(source), strings, r.findings));
     report_times(r, strings);
     return {};
   }

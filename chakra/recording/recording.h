@@ -12,6 +12,7 @@
 #include "chakra/recording/comm_record.h"   // IWYU pragma: export
 #include "chakra/recording/host_trace.h"    // IWYU pragma: export
 #include "chakra/recording/profile.h"       // IWYU pragma: export
+#include "chakra/recording/public_names.h"  // IWYU pragma: export
 #include "chakra/recording/rank_files.h"    // IWYU pragma: export
 #include "chakra/recording/vendors.h"       // IWYU pragma: export
 #include "chakra/trace/trace.h"
@@ -23,12 +24,13 @@ struct FormatRow {
   std::string_view files;
   std::string_view description;
 };
-inline constexpr std::array<FormatRow, 3> kFormats{{
+inline constexpr std::array<FormatRow, 4> kFormats{{
     {"host", "*.json, packed as .gz, .zst, .tar.gz",
      "PyTorch execution trace (ExecutionTraceObserver), schemas 1.0.1 to 1.1.1; read by link"},
     {"kineto", "*.json, packed as .gz, .zst, .tar.gz",
      "Kineto trace (torch.profiler), NVIDIA, AMD and CPU, 2021 to 2026; read by link"},
     {"nsys", "*.sqlite", "export of Nsight Systems (nsys export --type sqlite), 2019 to 2026; read by link"},
+    {"rocprof", "*.json", "output of rocprofv3 (--output-format json); read by link"},
 }};
 
 /// The known schemas of host traces; other schemas are read by the names of the fields.
@@ -47,7 +49,7 @@ struct Recording {
   bool has_host = false;
   Profile profile;       ///< empty if only a host trace exists
   int64_t left_out = 0;  ///< damaged records, with ReadOptions::salvage
-  Findings findings;     ///< pytorch.salvaged, pytorch.host.*, pytorch.kineto.*, nsys.*
+  Findings findings;     ///< pytorch.salvaged, pytorch.host.*, pytorch.kineto.*, nsys.*, rocprof.*
 };
 
 struct ReadOptions {
@@ -56,7 +58,7 @@ struct ReadOptions {
 };
 
 /// Read a host trace, a profile, or both. Names and texts go to `strings` and `texts`, which must outlive the result.
-/// Errors: those of read_host_trace, read_kineto and read_nsys, with the advice to salvage if helpful;
+/// Errors: those of read_host_trace, read_kineto, read_nsys and read_rocprof, with the advice to salvage if helpful;
 /// pytorch.host.nothing. Cost: O(bytes).
 Result<Recording> read_recording(std::optional<ByteSource> host, std::optional<ByteSource> profile, StringPool& strings,
                                  Arena& texts, const ReadOptions& options);

@@ -28,13 +28,6 @@ bool is_measured(const Trace& t, NodeId n) { return t.type[n] == NodeType::comp 
 /// Copies that the link to the host bounds, not the device.
 bool is_host_copy(std::string_view name) { return work::uses_link(work::copy_route(name)); }
 
-bool is_communication(std::string_view name) {
-  if (name.starts_with("void ")) name.remove_prefix(5);
-  for (const std::string_view library : {"nccl", "rccl", "msccl"})
-    if (name.starts_with(library)) return true;
-  return false;
-}
-
 /// Gives the nodes of one trace their time on one device.
 class Carrier {
  public:
@@ -133,7 +126,7 @@ class Carrier {
     how = Scaling::host_copy;
     if (is_host_copy(name)) return {};
     how = Scaling::communication;
-    if (is_communication(name)) return {};
+    if (work::is_communication_kernel(name)) return {};
     const bool unrecorded = name == trace::kUnrecorded;
     how = Scaling::kept_unrecorded;
     if (unrecorded && system_.keep_unrecorded) return {};

@@ -67,6 +67,13 @@ CopyRoute copy_route(std::string_view device_op) {
   return device_op.starts_with("Memcpy") ? CopyRoute::unknown : CopyRoute::none;
 }
 
+bool is_communication_kernel(std::string_view device_op) {
+  if (device_op.starts_with("void ")) device_op.remove_prefix(5);
+  for (const std::string_view library : {"nccl", "rccl", "msccl"})
+    if (device_op.starts_with(library)) return true;
+  return false;
+}
+
 trace::DType computed_in(WorkKind kind, trace::DType type, std::string_view kernel) {
   if (type != trace::DType::f32 || !row_of(kind).product) return type;
   const bool tf32 =

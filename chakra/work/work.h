@@ -12,9 +12,10 @@
 #include <string_view>
 
 #include "chakra/trace/trace.h"
-#include "chakra/work/arguments.h"  // IWYU pragma: export
-#include "chakra/work/kernels.h"    // IWYU pragma: export
-#include "chakra/work/kinds.h"      // IWYU pragma: export
+#include "chakra/work/arguments.h"     // IWYU pragma: export
+#include "chakra/work/hidden_names.h"  // IWYU pragma: export
+#include "chakra/work/kernels.h"       // IWYU pragma: export
+#include "chakra/work/kinds.h"         // IWYU pragma: export
 
 namespace chakra::work {
 
@@ -81,6 +82,8 @@ CopyRoute copy_route(std::string_view device_op);
 constexpr bool uses_link(CopyRoute route) { return route != CopyRoute::none && route != CopyRoute::within_device; }
 /// Whether a device operation sets memory.
 inline bool is_memset(std::string_view device_op) { return device_op.starts_with("Memset"); }
+/// Return whether a device operation is a kernel of a library of collectives: NCCL, RCCL or MSCCL.
+bool is_communication_kernel(std::string_view device_op);
 
 // ---- nodes of generated traces -------------------------------------------------------------------------------------
 

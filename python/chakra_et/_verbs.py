@@ -722,6 +722,25 @@ def select(path: Sequence[Text] | Text, *, count: int = 12,
     return Answer(_chakra.select(paths(path), given(locals()), progress))
 
 
+def obfuscate(path: Text, *, key: Text, output: Text, new_key: bool = False, reveal: bool = False,
+        names: Text | None = None, progress: Progress = None) -> Answer:
+    """How to hide the names and ids of a job: `chakra obfuscate`.
+
+    path: the job; with reveal, a hidden job.
+
+    Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+    the command.
+
+    key: File of the key. Equal names have equal hidden names in all jobs that are hidden with this key. Keep the
+        key secret.
+    output: Folder for the job, without other files.
+    new_key: Make the key; a file is never replaced.
+    reveal: Restore the names of a hidden job.
+    names: Sealed file of the names. Default: DIR.names; with reveal, JOB.names. Only the key opens the file.
+    """
+    return Answer(_chakra.obfuscate(path_of(path), given(locals()), progress))
+
+
 def doctor(path: Text = "", *, repair: bool = False, secrets: bool = False, plugins: bool = False,
         progress: Progress = None) -> Answer:
     """What to diagnose: `chakra doctor`.

@@ -64,6 +64,8 @@ def place(tmp_path_factory):
         json.dump({"memory-type": "NO_MEMORY_EXPANSION"}, out)
     with open("groups.json", "w") as out:
         json.dump({"0": [0, 1]}, out)
+    with open("my.key", "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
+        out.write("chakra-key-1\n" + "5" * 64 + "\n")
     write_measured()
     with open("work.txt", "w") as out:
         out.write("MICRO\n2\nconv1 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 1024 10\nconv2 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 2048 10\n")

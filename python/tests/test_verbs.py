@@ -20,7 +20,7 @@ TEXTS = {"to": "dot",
     "optimizer": "adamw", "order": "tp-cp-ep-dp-pp", "data_tier": "disk", "checkpoint_tier": "disk", "restart_tier": "disk",
     "kv_tier": "disk", "timeline": "timeline.json", "svg": "sizes.svg", "nodes": "0:2", "npu_frequency": "1GHz", "dims": [2],
     "time_unit": "us", "default_simulated_run_time": "7us", "judge": ["collectives.csv"], "where": ["ranks=4"], "operation": "all_reduce", "contexts": [64],
-    "set": ["hosts=3"],
+    "set": ["hosts=3"], "key": "my.key", "names": "shared.names",
 }
 COMPAT = {"compat": "astra-sim", "system": "system.json"}
 NEEDS = {  # what an option goes together with
@@ -53,6 +53,7 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "pack": (["pack"], ["linked"], {"output": "packed.chakra", "stats": True}),
     "unpack": (["unpack"], ["packed.chakra"], {"output": "unpacked"}),
     "select": (["select"], ["linked"], {"count": 1}),
+    "obfuscate": (["obfuscate"], ["linked"], {"key": "my.key", "output": "shared"}),
     "doctor": (["doctor"], ["linked"], {}),
 }
 
@@ -81,7 +82,7 @@ def by_python(verb, options):
             return function(blueprint=arguments[0], **options).to_json()
         if verb == "import_workload":
             return function(arguments[0], **options).made.to_json()
-        if verb in ("convert", "pack", "unpack", "doctor", "select"):
+        if verb in ("convert", "pack", "unpack", "doctor", "select", "obfuscate"):
             return function(arguments[0], **options).to_json()
         return function(*map(chakra_et.open, arguments), **options).to_json()
     except chakra_et.Error as error:

@@ -1,11 +1,22 @@
 """Link the raw recordings of a job inside of the private folder, hide its labels, and put the traces into the output folder."""
+import json
 import os
 import shutil
+import tempfile
 
 from . import output
 from .command import run
 from .errors import RecordError, warn
-from .hide import Hider
+
+
+def hide(command, private, linked, hidden):
+    """Hide the names of the traces with a key that nobody keeps. Return how much was hidden."""
+    with tempfile.TemporaryDirectory(dir=private) as folder:
+        key, names, answer = (os.path.join(folder, name) for name in ("key", "names", "answer.json"))
+        run(command, ["obfuscate", linked, "--key", key, "--new-key", "--names", names, "-o", hidden, "--json", answer], private, silent=True)
+        with open(answer, encoding="utf-8") as file:
+            found = json.load(file)
+    return {"names": found["hidden_nodes"], "members": sum(row["count"] for row in found["dropped"]), "words": found["words"]}
 
 
 def link(command, private, raw, out, complete):
@@ -17,7 +28,6 @@ def link(command, private, raw, out, complete):
         why = "ranks of other hosts are linked there, and clocks of hosts are not compared" if complete else "the others ended early"
         warn(f"{len(manifests)} of {world} ranks are linked together: {why}")
     try:
-        os.makedirs(hidden, 0o700, exist_ok=True)
         os.makedirs(out, exist_ok=True)
         try:
             run(command, ["link", folder, "-o", linked], private, silent=True)
@@ -25,16 +35,11 @@ def link(command, private, raw, out, complete):
             shutil.rmtree(linked, ignore_errors=True)
             run(command, ["link", "--salvage", folder, "-o", linked], private, silent=True)
             warn("the recordings are damaged, by labels with quotes perhaps; damaged records were left out")
-        hider = Hider()
-        for rank in sorted(manifest["rank"] for manifest in manifests):
-            trace, plain, lines = (os.path.join(hidden, f"{name}.{rank}.{end}") for name, end in (("trace", "et"), ("plain", "jsonl"), ("lines", "jsonl")))
-            run(command, ["convert", os.path.join(linked, f"trace.{rank}.et"), "-o", plain], private, silent=True)
-            hider.file(plain, lines)
-            run(command, ["convert", lines, "-o", trace], private, silent=True)
+        counts = hide(command, private, linked, hidden)
         for manifest in manifests:
             kept = output.shared_manifest(manifest)
             name = output.publish(os.path.join(hidden, f"trace.{manifest['rank']}.et"), os.path.join(out, f"trace.{manifest['rank']}.et"), False)
-            kept["files"], kept["hidden"] = {"trace": {"name": name}}, dict(hider.hidden)
+            kept["files"], kept["hidden"] = {"trace": {"name": name}}, counts
             output.write_manifest(out, kept)
     finally:
         for path in (folder, linked, hidden):

@@ -1,0 +1,299 @@
+#include "chakra/job/obfuscate.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "chakra/base/progress.h"
+#include "chakra/device/device.h"
+#include "chakra/edit/edit.h"
+#include "chakra/io/io.h"
+#include "chakra/job/answer_rows.h"
+#include "chakra/job/cores.h"
+#include "chakra/job/paths.h"
+#include "chakra/recording/recording.h"
+#include "chakra/seal/seal.h"
+#include "chakra/trace/metadata.h"
+
+namespace chakra::job {
+
+using answer::column;
+using answer::Unit;
+
+// `job.obfuscate.output` (2): the output folder has files that are not part of the job
+// `job.obfuscate.again` (1): the job is hidden already
+// `job.obfuscate.plain` (1): the job is not hidden
+// `job.obfuscate.names` (1): the names are those of another job
+// `job.obfuscate.edges` (warning): references to absent nodes, repeated ids and other defects are left out
+// `job.obfuscate.tiers` (note): names of storage tiers are hidden, so a file of a system must name the hidden tiers
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kDayNs = 86'400'000'000'000;
+
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+std::string_view public_device(std::string_view name) {
+  const device::DeviceRow* const row = device::find(name);
+  return row ? row->name : std::string_view();
+}
+
+/// A day before the start of the first node with a start; 0 for a rank without times. Starts of a job lie near
+/// together.
+Result<int64_t> zero_of(const io::RankFile& file) {
+  CHAKRA_ASSIGN(const io::RecordSourcePtr source, io::open_records(file));
+  std::string_view message;
+  io::NodeRecord node;
+  CHAKRA_ASSIGN(bool more, source->next(message));  // the metadata
+  while (more) {
+    CHAKRA_ASSIGN(more, source->next(message));
+    if (!more) break;
+    CHAKRA_TRY(io::decode(message, node));
+    int64_t start_ns = 0;
+    for (const io::AttrRecord& attr : node.attrs)
+      if (attr.name == "ts_ns") (void)attr.as_integer(start_ns);
+    if (start_ns == 0 && node.start_micros < INT64_MAX / 1000)
+      start_ns = static_cast<int64_t>(node.start_micros) * 1000;
+    if (start_ns != 0) return std::max<int64_t>(0, start_ns - kDayNs);
+  }
+  return 0;
+}
+
+/// The files of a folder that are not part of the job.
+std::vector<std::string> other_files(const std::string& folder, const std::vector<std::string>& files) {
+  if (!is_directory(folder)) return {};
+  const auto names = list_folder(folder);
+  std::vector<std::string> others;
+  std::set<std::string> known;
+  for (const std::string& file : files) known.insert(fs::path(file).filename().string());
+  if (names)
+    for (const std::string& name : *names)
+      if (!known.contains(name)) others.push_back(name);
+  return others;
+}
+
+std::string_view mark_of(const trace::Trace& trace) {
+  const auto mark = trace::metadata(trace, edit::kHiddenMark);
+  return mark ? mark->text().value_or("") : "";
+}
+
+class Obfuscation {
+ public:
+  explicit Obfuscation(const ObfuscateOptions& options) : o_(options) {
+    job_.output = o_.output;
+    job_.names_file = names_file_of(o_);
+    job_.revealed = o_.reveal;
+  }
+
+  Result<ObfuscatedJob> run() {
+    CHAKRA_ASSIGN(const seal::Key key, key_of());
+    if (is_directory(o_.output)) {
+      CHAKRA_ASSIGN(before_, list_folder(o_.output));
+    }
+    if (o_.reveal) CHAKRA_TRY(open_names(key));
+    else set_hiding(key);
+    CHAKRA_TRY(io::is_class_job(o_.path) ? change_classes() : change_ranks());
+    if (!o_.reveal) CHAKRA_TRY(add_names(key));
+    CHAKRA_TRY(check_folder());
+    if (o_.new_key) CHAKRA_TRY(key.save(o_.key));
+    CHAKRA_TRY(files_.commit());
+    finish();
+    return std::move(job_);
+  }
+
+ private:
+  /// The key, which is written when the job is complete if the key is new.
+  Result<seal::Key> key_of() {
+    if (!o_.new_key) return seal::Key::read(o_.key, job_.findings);
+    std::error_code ignored;
+    if (fs::exists(o_.key, ignored))
+      return fail(Code::usage, "seal.key.exists", "the file exists; a key is never replaced", {o_.key});
+    return seal::Key::make();
+  }
+
+  /// The folder may have the files of an earlier run, which are replaced. Any other file would also be shared.
+  Result<void> check_folder() const {
+    for (const std::string& name : before_)
+      if (!outputs_.contains(name))
+        return fail(Code::usage, "job.obfuscate.output",
+                    fmt::format("the folder has {}, which is not part of the job; take a new folder, so that no other "
+                                "file is shared",
+                                quote(name)),
+                    {o_.output});
+    return {};
+  }
+
+  void set_hiding(const seal::Key& key) {
+    hiding_.is_public_name = recording::is_public_name;
+    hiding_.is_public_word = recording::is_public_word;
+    hiding_.public_device = public_device;
+    hiding_.token = [&key](std::string_view kind, std::string_view text) { return key.token(kind, text); };
+    hiding_.mark = seal::random_mark();
+  }
+
+  Result<void> open_names(const seal::Key& key) {
+    CHAKRA_ASSIGN(const std::string sealed, read_file(job_.names_file));
+    CHAKRA_ASSIGN(const std::string bytes, key.open(sealed, job_.names_file));
+    CHAKRA_ASSIGN(map_, edit::parse_hidden_map(bytes, job_.names_file));
+    job_.texts = static_cast<int64_t>(map_.texts.size());
+    return {};
+  }
+
+  Result<void> check_mark(const trace::Trace& trace) const {
+    const std::string_view mark = mark_of(trace);
+    if (!o_.reveal && !mark.empty())
+      return fail(Code::bad_input, "job.obfuscate.again",
+                  fmt::format("rank {} is hidden already; --reveal restores the names", trace.rank), {o_.path});
+    if (o_.reveal && mark.empty())
+      return fail(Code::bad_input, "job.obfuscate.plain", fmt::format("rank {} is not hidden", trace.rank), {o_.path});
+    if (o_.reveal && mark != map_.mark)
+      return fail(Code::bad_input, "job.obfuscate.names",
+                  fmt::format("the names are not those of rank {}: the marks differ", trace.rank), {job_.names_file});
+    return {};
+  }
+
+  Result<void> change_classes() {
+    CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(o_.path, {.texts = true}));
+    for (const trace::Trace& cls : job.classes) CHAKRA_TRY(check_mark(cls));
+    CHAKRA_ASSIGN(const trace::ClassJob changed,
+                  o_.reveal ? edit::reveal(job, map_.texts) : edit::hide(job, hiding_, hidden_));
+    job_.ranks = static_cast<int64_t>(job.ranks.size());
+    for (const trace::ClassJob::Rank& rank : job.ranks) job_.nodes += job.classes[rank.cls].size();
+    CHAKRA_ASSIGN(const std::vector<std::string> paths, io::write_class_job(changed, o_.output, files_));
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs, job_files(o_.path));
+    for (const std::string& path : paths) outputs_.insert(fs::path(path).filename().string());
+    job_.other_files = other_files(inputs[0], paths);
+    return {};
+  }
+
+  Result<void> change_ranks() {
+    CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(o_.path));
+    if (!o_.reveal) {
+      CHAKRA_ASSIGN(hiding_.zero_ns, zero_of(files[0]));
+    }
+    std::vector<std::optional<AtomicFile>> written(files.size());
+    CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
+      CHAKRA_ASSIGN(const trace::Trace before, io::read_rank(files[i], {.texts = true}));
+      CHAKRA_TRY(check_mark(before));
+      edit::Hidden hidden;
+      CHAKRA_ASSIGN(const trace::Trace after,
+                    o_.reveal ? edit::reveal(before, map_.texts) : edit::hide(before, hiding_, hidden));
+      const std::string name = fmt::format("trace.{}.et", after.rank);
+      CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create((fs::path(o_.output) / name).string()));
+      CHAKRA_TRY(io::write_et(after, file));
+      CHAKRA_TRY(file.close());
+      written[i] = std::move(file);
+      const std::lock_guard lock(mutex_);
+      outputs_.insert(name);
+      job_.nodes += after.size();
+      return hidden_.add(std::move(hidden));
+    }));
+    for (std::optional<AtomicFile>& file : written) CHAKRA_TRY(files_.add(std::move(*file)));
+    job_.ranks = static_cast<int64_t>(files.size());
+    std::vector<std::string> paths;
+    for (const io::RankFile& file : files) paths.push_back(file.path);
+    job_.other_files = other_files(o_.path, paths);
+    return {};
+  }
+
+  Result<void> add_names(const seal::Key& key) {
+    job_.texts = static_cast<int64_t>(hidden_.texts.size());
+    CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(job_.names_file));
+    CHAKRA_TRY(file.write(key.seal(edit::to_bytes({hiding_.mark, std::move(hidden_.texts)}))));
+    return files_.add(std::move(file));
+  }
+
+  void finish() {
+    job_.hidden_nodes = hidden_.names;
+    job_.words = hidden_.words;
+    for (const auto& [name, count] : hidden_.dropped) job_.dropped.push_back({name, count});
+    if (hidden_.edges > 0)
+      job_.findings.push_back({"job.obfuscate.edges", Severity::warning, -1, -1,
+                               fmt::format("{} references to absent nodes and other defects of the files were left "
+                                           "out; 'chakra check' lists the defects",
+                                           hidden_.edges)});
+    if (hidden_.has_tiers)
+      job_.findings.push_back({"job.obfuscate.tiers", Severity::note, -1, -1,
+                               "names of storage tiers are hidden; a simulation with a file of a system must use the "
+                               "hidden names ('chakra info')"});
+  }
+
+  const ObfuscateOptions& o_;
+  ObfuscatedJob job_;
+  edit::Hiding hiding_;
+  edit::Hidden hidden_;
+  edit::HiddenMap map_;
+  FilesTogether<AtomicFile> files_;
+  std::vector<std::string> before_;  ///< names in the folder before this run
+  std::set<std::string> outputs_;    ///< names in the folder that this run writes
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+std::string names_file_of(const ObfuscateOptions& o) {
+  if (!o.names.empty()) return o.names;
+  return without_slash(o.reveal ? o.path : o.output) + ".names";
+}
+
+Result<ObfuscatedJob> obfuscate_job(const ObfuscateOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
+  const std::string folder = resolve_links(without_slash(o.output)) + "/";
+  for (const std::string& secret : {o.key, names_file_of(o)})
+    if (resolve_links(secret).starts_with(folder))
+      return fail(Code::usage, "cli.usage",
+                  fmt::format("{} would lie in the folder that is shared", quote(secret, 200)));
+  CHAKRA_ASSIGN(std::vector<std::string> inputs, job_files(o.path));
+  inputs.push_back(o.key);
+  if (o.reveal) inputs.push_back(names_file_of(o));
+  CHAKRA_TRY(keep_apart(inputs, {o.reveal ? std::string() : names_file_of(o)}));
+  return Obfuscation(o).run();
+}
+
+// ---- as an answer ----------------------------------------------------------------------------------------------
+
+answer::Answer answer_of(const ObfuscatedJob& job) {
+  constexpr std::array kWhole{
+      column<&ObfuscatedJob::output>("output", Unit::none, "the folder"),
+      column<&ObfuscatedJob::names_file>("names_file", Unit::none, "the sealed file of the names"),
+      column<&ObfuscatedJob::ranks>("ranks", Unit::count, "ranks of the job"),
+      column<&ObfuscatedJob::nodes>("nodes", Unit::count, "nodes of all ranks"),
+      column<&ObfuscatedJob::revealed>("revealed", Unit::none, "names were restored"),
+      column<&ObfuscatedJob::texts>("texts", Unit::count, "different names that were hidden or restored"),
+      column<&ObfuscatedJob::hidden_nodes>("hidden_nodes", Unit::count,
+                                           "nodes with a hidden name; of a job by classes, nodes of the classes"),
+      column<&ObfuscatedJob::words>("words", Unit::count, "words of shapes, types and values that became \"?\"")};
+  constexpr std::array kDropped{column<&ObfuscatedJob::Dropped::name>("attribute", Unit::none, "name of the attribute"),
+                                column<&ObfuscatedJob::Dropped::count>("count", Unit::count, "how many were removed")};
+  answer::Builder to("obfuscate");
+  to.values("", &job, kWhole);
+  to.table("dropped", "attributes that were removed, by name", job.dropped, kDropped);
+  to.table("other_files", "files of the folder that are not part of the job, and were not copied", job.other_files,
+           kTextRows);
+  return std::move(to).finish(job.findings);
+}
+
+view::Text text_of(const ObfuscatedJob&) {
+  static constexpr std::array<view::ShowColumn, 2> kDropped{
+      {{.key = "attribute", .heading = "removed attribute"}, {.key = "count", .heading = "count"}}};
+  static constexpr std::array<view::Show, 5> kText{{
+      {.line = "{output}: {ranks} rank[{?ranks=1}|s], {nodes} nodes; [{?revealed}{texts} names restored|{texts} names "
+               "hidden, {words} words replaced]"},
+      {.line = "  names: {names_file}"},
+      {.table = "dropped", .first = 12, .columns = kDropped},
+      {.line = "  not copied: {}", .table = "other_files", .first = 12},
+      {.findings = true},
+  }};
+  return {kText};
+}
+
+}  // namespace chakra::job
