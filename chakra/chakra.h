@@ -181,6 +181,8 @@ class CHAKRA_API Job {
   /// Run one SELECT over the tables of `chakra list sql`, or the ready query `options.named`. The rows are table
   /// "rows".
   Result<Answer> query(const std::string& sql, const QueryOptions& options = {}, Control control = {}) const;
+  /// Write a page with the answers of analyze() and check(): one HTML file that needs no network. Errors: as for these.
+  Result<Answer> report(const std::string& path, const ReportOptions& options = {}, Control control = {}) const;
   Result<Answer> diff(const Job& other, const DiffOptions& options = {}, Control control = {}) const;
   Result<Answer> run(const RunOptions& options = {}, Control control = {}) const;  ///< for real, on this machine
   Result<Answer> info(Control control = {}) const;                                 ///< ranks, nodes and their kinds

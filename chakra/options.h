@@ -512,6 +512,15 @@ struct QueryOptions {
   int64_t limit_memory = 1024;
 };
 
+/// What a page about a job shows: `chakra report`.
+struct ReportOptions {
+  /// Process groups, name -> ranks (JSON)
+  std::string groups = {};
+  /// Device operations to include, by the time of their launch. all: launched at any time. steps: launched before the
+  /// last ProfilerStep ends. before-last-step: launched before the last ProfilerStep begins.
+  Launched launched = Launched::all;
+};
+
 /// A timeline or a figure of a job: `chakra view`.
 struct ViewOptions {
   /// Output format, if the extension does not select it. {timeline,perfetto,dot,graphml,svg,pdf,png}.
@@ -754,6 +763,7 @@ CHAKRA_API Result<void> set(SimulateOptions& options, std::string_view name, con
 CHAKRA_API Result<void> set(WhatIfOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(AnalyzeOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(QueryOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(ReportOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(ViewOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(RunOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(DiffOptions& options, std::string_view name, const std::string& text);

@@ -54,6 +54,10 @@ Answer query(const Job& job, const std::string& sql, const Given& given, Progres
   const auto options = options_of<QueryOptions>(given);
   return Watch(progress).run([&](Control control) { return job.query(sql, options, control); });
 }
+Answer report(const Job& job, const std::string& path, const Given& given, Progress progress) {
+  const auto options = options_of<ReportOptions>(given);
+  return Watch(progress).run([&](Control control) { return job.report(path, options, control); });
+}
 Job link_all(const std::vector<std::string>& recordings, const Given& given, Progress progress) {
   const auto options = options_of<LinkOptions>(given);
   return Watch(progress).run([&](Control control) { return link(recordings, options, control); });
@@ -109,6 +113,7 @@ void add_jobs(nb::module_& m) {
       .def("_info", [](const Job& job) { return Watch(std::nullopt).run([&](Control c) { return job.info(c); }); })
       .def("_diff", &diff)
       .def("_view", &draw)
+      .def("_report", &report)
       .def("_write", &write);
   m.def("open", [](const std::string& path) { return value(open(path)); });
   m.def("generate_cases", &generate_files<CasesOptions>);

@@ -289,7 +289,8 @@ SIM = "sim {job} --network {net}"
 OBFUSCATE = "obfuscate {f} --key {key} -o {o}.hidden"
 READS_TRACES = ["check {f}", "info {f}", "select {f} -k 1", "query {f} --named types", OBFUSCATE,
                 "convert {f} -o {o}.json", "convert {f} -o {o}.jsonl", "convert {f} -o {o}.et", "pack {f} -o {o}.chakra",
-                "view {f} -o {o}.v.json", "view {f} -o {o}.dot", "analyze {f}", "diff {f} {f}", "doctor {f}", "sim {f} --network {net}",
+                "view {f} -o {o}.v.json", "view {f} -o {o}.dot", "analyze {f}",
+                "report {f} -o {o}.html", "diff {f} {f}", "doctor {f}", "sim {f} --network {net}",
                 "sim {f} --network {net} --compat astra-sim --system {sys}"]
 KINDS = {
     "et": ("t.et", seed_of("et_fuzz"), [et_bombs], READS_TRACES),

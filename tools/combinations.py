@@ -23,7 +23,8 @@ JOBS = ["linked", "tiny", "job.chakra", "linked/trace.0.et"]
 OUTPUTS = ["out.json", "out", "out/", "out.dot", "out.et", "out.chakra", "out.pftrace"]
 # verb -> its words; JOB: one of JOBS, OUT: one of OUTPUTS
 VERBS = {
-    "check": "JOB", "sim": "JOB --network net.yml", "whatif": "JOB --from-network net.yml", "analyze": "JOB", "view": "JOB -o OUT", "replay": "JOB --timeout 2",
+    "check": "JOB", "sim": "JOB --network net.yml", "whatif": "JOB --from-network net.yml", "analyze": "JOB", "view": "JOB -o OUT",
+    "report": "JOB -o OUT", "replay": "JOB --timeout 2",
     "diff": "JOB JOB", "info": "JOB", "convert": "JOB -o OUT", "pack": "JOB -o OUT", "unpack": "job.chakra -o OUT", "gen step": "--preset tiny -o OUT",
     "gen serve": "--model llama3-8b -o OUT", "gen network": "clos -o OUT", "gen cases": "-o OUT", "link": f"{TRACES} -o OUT", "doctor": "JOB",
     "select": "JOB JOB -k 1", "query": "JOB select/**/*from/**/nodes/**/limit/**/3", "list": "", "obfuscate": "JOB --key key -o OUT",

@@ -74,6 +74,8 @@ constexpr CommandRow kCommandRows[] = {
      "chakra unpack job.chakra -o traces\n"
      "chakra unpack job.chakra -o some --ranks 3,7 --nodes 5000:100",
      unpack_syntax},
+    {"report", "Write a page about a job: bottlenecks, overlap, traffic, stragglers and findings",
+     "chakra report traces/ -o report.html", report_syntax},
     {"select", "Choose the jobs that represent a fleet",
      "chakra select fleet/ -k 12\n"
      "chakra select jobs/a jobs/b.chakra more/ -k 2 --svg fleet.svg --json chosen.json",

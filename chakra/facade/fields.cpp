@@ -284,6 +284,14 @@ Options fields_of(QueryOptions& o) {
 }
 Options rows_of(QueryOptions& o, const Arguments& more) { return bound<job::QueryOptions>(fields_of(o), more); }
 
+Options fields_of(ReportOptions& o) {
+  return {
+      {"--groups", &o.groups, {}},
+      {"--launched", choice(o.launched, kLaunched), {}},
+  };
+}
+Options rows_of(ReportOptions& o, const Arguments& more) { return bound<job::ReportOptions>(fields_of(o), more); }
+
 Options fields_of(ViewOptions& o) {
   return {
       {"--to", &o.to, {}},
@@ -456,6 +464,7 @@ Result<void> set(SimulateOptions& o, Name name, Text text) { return set_checked<
 Result<void> set(WhatIfOptions& o, Name name, Text text) { return set_checked<job::WhatIfOptions>(o, name, text); }
 Result<void> set(AnalyzeOptions& o, Name name, Text text) { return set_checked<job::AnalyzeOptions>(o, name, text); }
 Result<void> set(QueryOptions& o, Name name, Text text) { return set_checked<job::QueryOptions>(o, name, text); }
+Result<void> set(ReportOptions& o, Name name, Text text) { return set_checked<job::ReportOptions>(o, name, text); }
 Result<void> set(ViewOptions& o, Name name, Text text) { return set_checked<job::ViewOptions>(o, name, text); }
 Result<void> set(RunOptions& o, Name name, Text text) { return set_checked<job::ReplayOptions>(o, name, text); }
 Result<void> set(DiffOptions& o, Name name, Text text) { return set_checked<job::DiffOptions>(o, name, text); }

@@ -27,6 +27,7 @@ options::Options fields_of(SimulateOptions&options), rows_of(SimulateOptions&opt
 options::Options fields_of(WhatIfOptions&options), rows_of(WhatIfOptions&options, const Arguments&arguments);
 options::Options fields_of(AnalyzeOptions&options), rows_of(AnalyzeOptions&options, const Arguments&arguments);
 options::Options fields_of(QueryOptions&options), rows_of(QueryOptions&options, const Arguments&arguments);
+options::Options fields_of(ReportOptions&options), rows_of(ReportOptions&options, const Arguments&arguments);
 options::Options fields_of(ViewOptions&options), rows_of(ViewOptions&options, const Arguments&arguments);
 options::Options fields_of(RunOptions&options), rows_of(RunOptions&options, const Arguments&arguments);
 options::Options fields_of(DiffOptions&options), rows_of(DiffOptions&options, const Arguments&arguments);

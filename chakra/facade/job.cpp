@@ -3,15 +3,11 @@
 
 #include <fmt/core.h>
 
-#include <atomic>
-#include <chrono>
 #include <filesystem>
-#include <mutex>
-#include <thread>
 
 #include "chakra/base/progress.h"
 #include "chakra/facade/calls.h"
-#include "chakra/facade/folder.h"
+#include "chakra/facade/job_data.h"
 #include "chakra/io/io.h"
 #include "chakra/view/view.h"
 
@@ -25,91 +21,9 @@ using facade::keep_apart;
 using facade::take;
 using facade::unwatched;
 using facade::watched;
-using job::LoadedPtr;
-
-constexpr double kRead = 0.3;  ///< share of a verb that reads the traces; an estimate
-
-/// What all copies of a Job share.
-struct JobData {
-  std::string path;  ///< "" of a job that no file has
-  bool keep = true;  ///< the traces stay in memory
-  Answer made;
-
-  std::string name() const { return path.empty() ? "job" : path; }  ///< in texts
-  /// The traces, which are read when they are wanted first.
-  Result<LoadedPtr> load() const {
-    const ProgressPart part(0, kRead);
-    std::unique_lock<std::timed_mutex> lock;
-    CHAKRA_ASSIGN(lock, locked());
-    const Reading reading(*this);
-    if (loaded_) return loaded_;
-    CHAKRA_ASSIGN(LoadedPtr loaded, job::load(path));
-    if (keep) loaded_ = loaded;
-    return loaded;
-  }
-  /// The traces for a call; null: the call reads those that it needs.
-  Result<LoadedPtr> for_call() const { return keep || path.empty() ? load() : LoadedPtr(); }
-  /// A path that holds the job: its own, or that of a folder it is written to and that goes with the job.
-  Result<std::string> on_disk() const {
-    if (!path.empty()) return path;
-    CHAKRA_ASSIGN(const LoadedPtr loaded, load());
-    std::unique_lock<std::timed_mutex> lock;
-    CHAKRA_ASSIGN(lock, locked());
-    const Reading reading(*this);
-    if (!folder_) {
-      CHAKRA_ASSIGN(facade::Folder folder, facade::Folder::make());
-      CHAKRA_TRY(facade::write_loaded(*loaded, folder.path()));
-      folder_.emplace(std::move(folder));
-    }
-    return folder_->path();
-  }
-  /// The files of the job, and `more` that a call reads. A job in memory has no files.
-  Result<std::vector<std::string>> inputs(std::vector<std::string> more = {}) const {
-    if (path.empty()) return more;
-    CHAKRA_ASSIGN(const std::vector<std::string> files, job::job_files(path));
-    more.insert(more.end(), files.begin(), files.end());
-    return more;
-  }
-  void hold(LoadedPtr loaded) { loaded_ = std::move(loaded); }
-
- private:
-  /// The lock, for which a call that is watched can stop waiting. Errors: job.busy in a progress function that uses the
-  /// job that is being read.
-  Result<std::unique_lock<std::timed_mutex>> locked() const {
-    if (reader_ == std::this_thread::get_id())
-      return fail(Code::usage, "job.busy", "the job is being read; a progress function cannot use the same job");
-    std::unique_lock<std::timed_mutex> lock(mutex_, std::defer_lock);
-    while (!lock.try_lock_for(std::chrono::milliseconds(20))) CHAKRA_TRY(keep_going());
-    return lock;
-  }
-  struct Reading {
-    explicit Reading(const JobData& data) : of(data) { of.reader_ = std::this_thread::get_id(); }
-    ~Reading() { of.reader_ = std::thread::id(); }
-    const JobData& of;
-  };
-
-  mutable std::timed_mutex mutex_;
-  mutable std::atomic<std::thread::id> reader_;  ///< the thread that holds the lock
-  mutable LoadedPtr loaded_;
-  mutable std::optional<facade::Folder> folder_;
-};
-struct JobMaker {
-  static Job make(std::string path, LoadedPtr loaded, Answer made = {}, bool keep = true) {
-    auto data = std::make_shared<JobData>();
-    data->path = std::move(path);
-    data->keep = keep;
-    data->made = std::move(made);
-    data->hold(std::move(loaded));
-    return Job(std::move(data));
-  }
-  static const JobData& get(const Job& job) { return *job.data_; }
-};
 
 namespace {
 
-std::optional<Error> error_of(const Result<void>& result) {
-  return result ? std::nullopt : std::optional(result.error());
-}
 /// Whether the answer needs all of its tables.
 bool whole(const Control& control) { return !control.brief || !control.json.empty() || !control.csv.empty(); }
 
@@ -277,6 +191,20 @@ Result<Answer> Job::query(const std::string& sql, const QueryOptions& options, C
   });
 }
 
+Result<Answer> Job::report(const std::string& path, const ReportOptions& options, Control control) const {
+  return watched(control, [&]() -> Result<Answer> {
+    job::ReportOptions call{data_->name(), path, {}, {}, {}};
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs, data_->inputs({options.groups}));
+    CHAKRA_TRY(keep_apart(inputs, {path}, control));
+    CHAKRA_TRY(take(options, call));
+    CHAKRA_ASSIGN(call.loaded, data_->for_call());
+    CHAKRA_ASSIGN(const job::ReportedJob made, job::report_job(call));
+    job::Outputs files;
+    CHAKRA_TRY(job::add_text(files, path, made.page.html));
+    return deliver(made, control, std::move(files));
+  });
+}
+
 Result<Answer> Job::diff(const Job& other, const DiffOptions& options, Control control) const {
   return watched(control, [&]() -> Result<Answer> {
     const JobData& b = JobMaker::get(other);
@@ -400,98 +328,6 @@ Result<Answer> Job::view(const std::string& path, const ViewOptions& options, Co
     if (!traces.from) traces.from = From::traces;
     const ProgressPart rest(kRead, 1);
     return v1::view(from, path, traces, unwatched(control));
-  });
-}
-
-// ---- making jobs ------------------------------------------------------------------------------------------------
-
-Result<Job> Job::from(std::span<const Trace> traces) {
-  if (traces.empty()) return fail(Code::usage, "cli.usage", "a job needs traces");
-  trace::TraceSet set;
-  for (const Trace& trace : traces) set.ranks.push_back(TraceMaker::get(trace));
-  std::stable_sort(set.ranks.begin(), set.ranks.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
-  const auto same = std::adjacent_find(set.ranks.begin(), set.ranks.end(),
-                                       [](const auto& a, const auto& b) { return a.rank == b.rank; });
-  if (same != set.ranks.end())
-    return fail(Code::bad_input, "io.job.rank_twice", fmt::format("two traces of rank {}", same->rank));
-  return JobMaker::make("", std::make_shared<const job::Loaded>(job::Loaded{std::move(set)}));
-}
-
-Result<Job> open(const std::string& path, OpenOptions options) {
-  if (path.empty()) return fail(Code::usage, "cli.usage", "the job is missing: give a prefix, a folder or one trace");
-  if (!io::is_class_job(path)) CHAKRA_TRY(io::find_ranks(path));
-  return JobMaker::make(path, nullptr, {}, options.keep);
-}
-
-Result<Job> link(const std::vector<std::string>& recordings, const LinkOptions& options, Control control) {
-  return watched(control, [&]() -> Result<Job> {
-    job::LinkJobOptions call;
-    call.inputs = recordings;
-    CHAKRA_TRY(take(options, call));
-    std::optional<facade::Folder> folder;
-    if (call.output.empty()) {
-      CHAKRA_ASSIGN(folder, facade::Folder::make());
-      call.output = call.inputs.empty() || call.of_folders() ? folder->path() : folder->path() + "/trace.et";
-    }
-    CHAKRA_TRY(keep_apart(call.inputs, {call.output}, control));
-    CHAKRA_ASSIGN(job::LinkedJob linked, job::link_job(call));
-    CHAKRA_TRY(keep_going());
-    job::Outputs traces;
-    for (size_t r = 0; r < linked.files.size(); ++r) {
-      CHAKRA_TRY(keep_apart({}, {linked.ranks[r].output}, control));
-      CHAKRA_TRY(traces.add(std::move(linked.files[r])));
-    }
-    answer::Answer answer = answer_of(linked);
-    CHAKRA_TRY(commit(answer, control, std::move(traces)));
-    const std::optional<Error> failure = error_of(recorded::check_errors(call.max_error, linked.replays));
-    if (failure && !control.partial) return Failure(*failure);
-    Answer made = AnswerMaker::make(std::move(answer), text_of(linked), failure);
-    if (!folder) return JobMaker::make(call.output, nullptr, std::move(made));
-    CHAKRA_ASSIGN(LoadedPtr loaded, job::load(call.output));
-    return JobMaker::make("", std::move(loaded), std::move(made));
-  });
-}
-
-namespace {
-
-template <class Call, class Asked>
-Result<Job> generated(const Asked& options, const Control& control, auto generator) {
-  return watched(control, [&]() -> Result<Job> {
-    Call call;
-    CHAKRA_TRY(take(options, call));
-    call.files.report = control.json;
-    if (call.files.output.empty() && control.json.empty()) call.stats = true;
-    Findings findings;
-    CHAKRA_ASSIGN(auto made, generator(call, findings));
-    CHAKRA_TRY(keep_going());
-    CHAKRA_ASSIGN(Answer answer, deliver(made, control));
-    return JobMaker::make("", std::make_shared<const job::Loaded>(job::Loaded{std::move(made.job)}), std::move(answer));
-  });
-}
-
-}  // namespace
-
-Result<Job> generate(const StepOptions& options, Control control) {
-  return generated<job::GenerateStepOptions>(
-      options, control, [](const auto& o, Findings& findings) { return job::generate_step(o, findings); });
-}
-
-Result<Job> generate(const ServeOptions& options, Control control) {
-  return generated<job::GenerateServeOptions>(
-      options, control, [](const auto& o, Findings& findings) { return job::generate_serve(o, findings); });
-}
-
-Result<Job> import_workload(const std::string& file, const ImportOptions& options, Control control) {
-  return watched(control, [&]() -> Result<Job> {
-    job::ImportOptions call;
-    call.input = file;
-    CHAKRA_TRY(take(options, call));
-    call.report = control.json;
-    CHAKRA_ASSIGN(job::ImportedJob imported, job::import_job(call));
-    CHAKRA_TRY(keep_going());
-    answer::Answer answer = answer_of(imported);
-    CHAKRA_TRY(commit(answer, control, std::move(imported.files)));
-    return JobMaker::make(imported.prefix, nullptr, AnswerMaker::make(std::move(answer), text_of(imported)));
   });
 }
 

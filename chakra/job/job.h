@@ -27,6 +27,7 @@
 #include "chakra/job/ranks.h"             // IWYU pragma: export
 #include "chakra/job/replay.h"            // IWYU pragma: export
 #include "chakra/job/replay_outputs.h"    // IWYU pragma: export
+#include "chakra/job/report.h"            // IWYU pragma: export
 #include "chakra/job/secrets.h"           // IWYU pragma: export
 #include "chakra/job/select.h"            // IWYU pragma: export
 #include "chakra/job/simulate.h"          // IWYU pragma: export

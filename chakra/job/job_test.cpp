@@ -151,6 +151,7 @@ TEST(Texts, AskForWhatTheirAnswersHave) {
   expect_all(ConvertedJob{});
   expect_all(ObfuscatedJob{});
   expect_all(PackedJob{});
+  expect_all(ReportedJob{});
   expect_all(SelectedJobs{});
   expect_all(ContainerStats{});
   expect_all(RepairedContainer{});

@@ -29,6 +29,7 @@
 #include "chakra/job/query.h"
 #include "chakra/job/replay.h"
 #include "chakra/job/replay_outputs.h"
+#include "chakra/job/report.h"
 #include "chakra/job/secrets.h"
 #include "chakra/job/select.h"
 #include "chakra/job/simulate.h"
@@ -289,6 +290,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(ObfuscatedJob()); },
     [] { return answer_of(PackedJob()); },
     [] { return answer_of(QueriedJob()); },
+    [] { return answer_of(ReportedJob()); },
     [] { return answer_of(SelectedJobs()); },
     [] { return answer_of(LinkedJob()); },
     [] { return answer_of(ReplayedJob()); },

@@ -11,6 +11,7 @@
 #include "chakra/job/obfuscate.h"
 #include "chakra/job/pack.h"
 #include "chakra/job/query.h"
+#include "chakra/job/report.h"
 #include "chakra/job/select.h"
 #include "chakra/job/shared_options.h"
 #include "chakra/job/view.h"
@@ -21,6 +22,16 @@ namespace {
 constexpr int64_t kMostRanks = 1 << 30;
 constexpr const char* kTracesHelp = "Traces: a file, a prefix (PREFIX.<rank>.et), a folder or a container";
 
+Option launched_option(analyze::LaunchScope& scope) {
+  return {"--launched",
+          choice(scope, analyze::kLaunchScopes),
+          "Device operations to include, by the time of their launch",
+          "SCOPE",
+          {},
+          "all: launched at any time. steps: launched before the last ProfilerStep ends. before-last-step: launched "
+          "before the last ProfilerStep begins."};
+}
+
 }  // namespace
 
 Options rows_of(AnalyzeOptions& o) {
@@ -28,13 +39,7 @@ Options rows_of(AnalyzeOptions& o) {
           separated({"--only", &o.only, "Run only these analyses (chakra list analyses)", "NAMES",
                      one_of(names(analyze::kAnalyses)), "Separate several names with commas."}),
           groups_option(o.groups),
-          {"--launched",
-           choice(o.scope, analyze::kLaunchScopes),
-           "Device operations to include, by the time of their launch",
-           "SCOPE",
-           {},
-           "all: launched at any time. steps: launched before the last ProfilerStep ends. before-last-step: launched "
-           "before the last ProfilerStep begins."},
+          launched_option(o.scope),
           {"--svg", &o.svg, "Draw the worst imbalance of collective sizes across ranks", "FILE"}};
 }
 
@@ -188,6 +193,12 @@ Options rows_of(QueryOptions& o) {
            "Reading and analyses count neither."},
           {"--limit-memory", &o.limit_memory, "Memory of the query in MiB, without the traces", "MIB",
            whole_number(1, 1'000'000)}};
+}
+
+Options rows_of(ReportOptions& o) {
+  return {required({"path", &o.path, kTracesHelp, "PATH"}),
+          required({"-o,--output", &o.output, "Page to write", "FILE.html"}), groups_option(o.groups),
+          launched_option(o.scope)};
 }
 
 Options rows_of(SelectOptions& o) {

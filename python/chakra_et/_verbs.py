@@ -211,6 +211,21 @@ class Job(BaseJob):
         """
         return Answer(self._query(sql, given(locals(), ("param",)), progress))
 
+    def report(self, path: Text, *, groups: Text | None = None,
+            launched: Literal["all", "steps", "before-last-step"] = "all", progress: Progress = None) -> Answer:
+        """What a page about a job shows: `chakra report`.
+
+        path: the page, one HTML file.
+
+        Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+        the command.
+
+        groups: Process groups, name -> ranks (JSON).
+        launched: Device operations to include, by the time of their launch. all: launched at any time. steps:
+            launched before the last ProfilerStep ends. before-last-step: launched before the last ProfilerStep begins.
+        """
+        return Answer(self._report(path_of(path), given(locals()), progress))
+
     def view(self, path: Text, *, to: Text | None = None, from_: Literal["traces", "csv"] | None = None,
             rank: int | None = None, ranks: Text | None = None,
             only: Literal["all", "comm", "compute", "device"] = "all", focus: int | None = None, hops: int = 2,

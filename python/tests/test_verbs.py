@@ -38,6 +38,7 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "what_if": (["whatif"], ["tiny"], {"from_network": "net.yml"}),
     "analyze": (["analyze"], ["linked"], {}),
     "query": (["query"], ["linked", "select rank, count(*) as nodes, :a as a from nodes group by rank"], {"param": ["a=b"]}),
+    "report": (["report"], ["linked", "-o", "report.html"], {}),
     "view": (["view"], ["linked", "-o", "drawn.dot"], {"rank": 0}),
     "run": (["replay"], ["linked"], {"dry_run": True}),
     "diff": (["diff"], ["linked", "linked"], {}),
@@ -74,7 +75,7 @@ def by_python(verb, options):
             return function(**options).made.to_json()
         if verb == "link":
             return function(arguments, **options).made.to_json()
-        if verb == "view":
+        if verb in ("report", "view"):
             return function(chakra_et.open(arguments[0]), arguments[2], **options).to_json()
         if verb == "query":
             return function(chakra_et.open(arguments[0]), arguments[1], **options).to_json()

@@ -1,0 +1,321 @@
+"use strict";
+// Shows the answers in the element `data`. All numbers are cells of these answers; the page orders, filters and formats.
+const data = JSON.parse(document.getElementById("data").textContent);
+const page = document.getElementById("page");
+const FIRST = 12;
+
+// ---- elements: texts only ever become text nodes and values of attributes ----------------------------------------
+
+function add(to, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) if (value !== undefined) to.setAttribute(key, value);
+  to.append(...children.filter((child) => child !== undefined));
+  return to;
+}
+const el = (tag, attributes = {}, ...children) => add(document.createElement(tag), attributes, children);
+const svg = (tag, attributes = {}, ...children) =>
+  add(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+// ---- numbers -----------------------------------------------------------------------------------------------------
+
+const four = (value) => Math.abs(value) >= 1000 ? value.toFixed(0) : value === 0 ? "0" : value.toPrecision(4);
+function scaled(value, steps) {
+  const [factor, unit] = steps.find(([least]) => Math.abs(value) >= least) || steps[steps.length - 1];
+  return four(value / factor) + " " + unit;
+}
+const TIMES = [[1e12, "s"], [1e9, "ms"], [1e6, "us"], [1e3, "ns"], [1, "ps"]];
+const decimal = (unit) => [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]].map(([f, p]) => [f, p + unit]);
+const SHOW = {
+  ps: (v) => v === 0 ? "0 s" : scaled(v, TIMES),
+  ns: (v) => v === 0 ? "0 s" : scaled(v * 1e3, TIMES),
+  bytes: (v) => scaled(v, [[2 ** 50, "PiB"], [2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [1024, "KiB"], [1, "B"]]).replace(/\.0+ B$/, " B"),
+  "bytes/s": (v) => scaled(v, decimal("B/s")),
+  FLOP: (v) => scaled(v, decimal("FLOP")),
+  "FLOP/s": (v) => scaled(v, decimal("FLOP/s")),
+  share: (v) => (100 * v).toFixed(2) + " %",
+  percent: (v) => v.toFixed(2) + " %",
+  count: (v, exact) => exact.replace(/\B(?=(\d{3})+(?!\d)(?!.*\.))/g, (m, g, at, all) => all.includes(".") ? "" : ","),
+};
+/// Whole numbers from 2^53 on are texts in the data, since JavaScript would round them.
+const isNumber = (value, column) =>
+  typeof value === "number" || (typeof value === "string" && column.unit !== "" && /^-?\d{16,20}$/.test(value));
+function show(value, column) {
+  if (value === null) return "not known";
+  if (!isNumber(value, column)) return String(value);
+  const exact = String(value);
+  return SHOW[column.unit] ? SHOW[column.unit](Number(value), exact) : Number.isInteger(value) || column.unit ? exact : four(value);
+}
+const UNITS = { ps: "picoseconds", share: "1 = 100 %", "": "" };
+const meaning = (column, value) => (column.meaning || column.key) +
+  (value === undefined || value === null ? "" : ": " + value + " " + (UNITS[column.unit] ?? column.unit)) ;
+const heading = (column) => column.heading || column.key.replace(/_ps$/, "").replaceAll("_", " ");
+
+// ---- tables of the answers ---------------------------------------------------------------------------------------
+
+const tables = new Map();
+for (const answer of data.answers)
+  for (const table of answer.tables) {
+    table.verb = answer.verb;
+    table.column = Object.fromEntries(table.columns.map((column) => [column.key, column]));
+    table.shown = table.columns.length ? table.columns[0].cells.length : 0;
+    if (!tables.has(table.key)) tables.set(table.key, table);
+  }
+const rowsOf = (table) => table ? [...Array(table.shown).keys()] : [];
+const cell = (table, key, row) => table.column[key].cells[row];
+/// The place of a row in the table of the answer.
+const placeOf = (table, row) => table.at ? table.at[row] : row;
+const job = /^[\w./:=+-]+$/.test(data.job) ? data.job : "'" + data.job.replaceAll("'", "'\\''") + "'";
+const command = (table) => `chakra ${table.verb} ${job} --all ${table.key}`;
+const title = (table) => table.meaning.slice(0, 1).toUpperCase() + table.meaning.slice(1);
+
+function tableElement(table) {
+  const body = el("tbody");
+  const left = table.rows - table.shown;
+  const filter = el("input", { type: "search", "aria-label": "Filter the rows of " + table.meaning, placeholder: "filter" });
+  const more = el("button", { type: "button", class: "more" });
+  const order = { column: null, up: false };
+  let all = false;
+  const marks = new Set();
+  const draw = () => {
+    const words = filter.value.toLowerCase();
+    let rows = rowsOf(table);
+    if (words) rows = rows.filter((r) => table.columns.some((c) => show(c.cells[r], c).toLowerCase().includes(words)));
+    if (order.column) {
+      const cells = order.column.cells;
+      const key = (r) => isNumber(cells[r], order.column) ? Number(cells[r]) : cells[r] === null ? -Infinity : cells[r];
+      rows.sort((a, b) => {
+        const x = key(a), y = key(b);
+        const by = typeof x === typeof y ? (x < y ? -1 : x > y ? 1 : 0) : typeof x === "number" ? -1 : 1;
+        return (order.up ? by : -by) || a - b;
+      });
+    }
+    more.hidden = rows.length <= FIRST;
+    more.textContent = all ? `Show only ${FIRST} rows` : `Show all ${rows.length} rows`;
+    if (!all) rows = rows.filter((r, i) => i < FIRST || marks.has(placeOf(table, r)));
+    body.replaceChildren(...rows.map((r) => el("tr", marks.has(placeOf(table, r)) ? { class: "marked" } : {},
+      ...table.columns.map((c) => el("td", { class: isNumber(c.cells[r], c) ? "number" : "text", title: meaning(c, c.cells[r]) },
+        show(c.cells[r], c))))));
+  };
+  const heads = table.columns.map((column) => {
+    const number = column.cells.some((value) => isNumber(value, column));
+    const button = el("button", { type: "button", title: meaning(column) }, heading(column));
+    const head = el("th", { scope: "col", class: number ? "number" : "text", "aria-sort": "none" }, button);
+    button.addEventListener("click", () => {
+      order.up = order.column === column ? !order.up : !number;
+      order.column = column;
+      for (const other of heads) other.setAttribute("aria-sort", "none");
+      head.setAttribute("aria-sort", order.up ? "ascending" : "descending");
+      draw();
+    });
+    return head;
+  });
+  filter.addEventListener("input", draw);
+  more.addEventListener("click", () => { all = !all; draw(); });
+  table.mark = (place) => { marks.add(place); draw(); };
+  draw();
+  return el("div", { id: "table-" + table.key, tabindex: "-1" },
+    el("h3", {}, title(table)),
+    table.shown > FIRST ? filter : undefined,
+    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": table.meaning },
+      el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body)),
+    more,
+    left > 0 ? el("p", { class: "quiet" }, `${left} more rows: ${command(table)}`) : undefined,
+    el("details", {}, el("summary", { class: "quiet" }, "Definitions"),
+      el("dl", {}, ...table.columns.flatMap((c) => [el("dt", {}, heading(c)),
+        el("dd", {}, c.meaning + (c.unit && c.unit !== "id" ? ` (${UNITS[c.unit] ?? c.unit})` : ""))]))));
+}
+
+// ---- figures -----------------------------------------------------------------------------------------------------
+
+const short = (text, most) => text.length > most ? text.slice(0, most - 1) + "\u2026" : text;
+const rankName = (rank) => "rank " + rank;
+/// A figure that is drawn again where its width changes. `draw`: width -> SVG element.
+function figure(name, draw, legend = []) {
+  const place = el("div", { role: "img", "aria-label": name + "; the tables below have the numbers" });
+  let width = 0;
+  new ResizeObserver((entries) => {
+    const now = Math.floor(entries[0].contentRect.width);
+    if (now === width || now < 50) return;
+    width = now;
+    requestAnimationFrame(() => place.replaceChildren(draw(width)));  // not while the observer runs
+  }).observe(place);
+  return el("figure", {}, el("figcaption", {}, name),
+    el("ul", { class: "legend" }, ...legend.map((each, i) => el("li", {},
+      svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, svg("rect", { width: 12, height: 12, class: "s" + i % 8 })),
+      " " + short(each, 40)))), place);
+}
+const tooLarge = (table) => el("p", { class: "quiet" }, `${title(table)}: too many rows for a figure; ${command(table)}`);
+const canvas = (width, height, ...parts) => svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, ...parts);
+const label = (x, y, text, most, anchor = "start") =>
+  svg("text", { x, y, "text-anchor": anchor }, short(text, most), svg("title", {}, text));
+
+/// One bar per row, of parts side by side. rows: [{name, parts: [{series, value, text}]}], all in one unit.
+function bars(name, rows, legend, column) {
+  const most = Math.max(...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0)));
+  if (!(most > 0)) return undefined;
+  return figure(name, (width) => {
+    const longest = Math.max(...rows.map((row) => row.name.length));
+    const left = Math.min(220, Math.floor(width / 3), longest * 7 + 8), high = rows.length > 32 ? 12 : 20, room = width - left - 4;
+    const parts = rows.flatMap((row, i) => {
+      let x = left;
+      return [label(0, i * high + 11, row.name, Math.floor(left / 6.5)), ...row.parts.map((part) => {
+        const wide = part.value / most * room;
+        x += wide;
+        return svg("rect", { x: x - wide, y: i * high + 1, width: Math.max(wide, 0), height: high - 3, class: "s" + part.series % 8 },
+          svg("title", {}, `${row.name}: ${part.text}`));
+      })];
+    });
+    const foot = rows.length * high + 14;
+    return canvas(width, foot + 4, ...parts, label(left, foot, "0", 9), label(width - 4, foot, show(most, column), 20, "end"));
+  }, legend);
+}
+/// Rows of a table with a column of names for the parts: a bar per rank.
+function stacked(key, part, value) {
+  const table = tables.get(key);
+  if (!table?.shown) return undefined;
+  if (table.cut) return tooLarge(table);
+  const legend = [...new Set(table.column[part].cells)], ranks = new Map();
+  for (const r of rowsOf(table)) {
+    const rank = cell(table, "rank", r);
+    if (!ranks.has(rank)) ranks.set(rank, { name: rankName(rank), parts: [] });
+    const number = Number(cell(table, value, r)), name = cell(table, part, r);
+    ranks.get(rank).parts.push({ series: legend.indexOf(name), value: number, text: `${name}, ${show(number, table.column[value])}` });
+  }
+  return bars(title(table), [...ranks.values()], legend, table.column[value]);
+}
+/// Columns side by side, the first rows of a table.
+function columns(key, names, values, most = FIRST) {
+  const table = tables.get(key);
+  if (!table?.shown) return undefined;
+  const rows = rowsOf(table).slice(0, most).map((r) => ({
+    name: names.map((name) => (name === "rank" ? "rank " : "") + show(cell(table, name, r), table.column[name])).join(" "),
+    parts: values.map((value, i) => {
+      const number = Number(cell(table, value, r)) || 0;
+      return { series: i, value: number, text: `${heading(table.column[value])}, ${show(number, table.column[value])}` };
+    }),
+  }));
+  const first = title(table) + (table.rows > rows.length ? ` (the first ${rows.length} rows of ${table.rows})` : "");
+  return bars(first, rows, values.map((value) => heading(table.column[value])), table.column[values[0]]);
+}
+/// Ranks x kinds, a cell as strong as its share.
+function heat(key, kind, share) {
+  const table = tables.get(key);
+  if (!table?.shown) return undefined;
+  if (table.cut) return tooLarge(table);
+  const kinds = [...new Set(table.column[kind].cells)], ranks = [...new Set(table.column.rank.cells)];
+  const picked = ranks.length < data.ranks ? ` (${ranks.length} of ${data.ranks} ranks: at equal steps of the critical path, and the worst stragglers)` : "";
+  return figure(`Share of each rank's time${picked}`, (width) => {
+    const left = 64, wide = (width - left) / kinds.length, high = ranks.length > 32 ? 12 : 20, top = 18;
+    const cells = rowsOf(table).map((r) => {
+      const value = cell(table, share, r), x = left + kinds.indexOf(cell(table, kind, r)) * wide;
+      const y = top + ranks.indexOf(cell(table, "rank", r)) * high, text = show(value, table.column[share]);
+      return svg("g", {}, svg("rect", { x, y, width: Math.max(wide - 2, 1), height: high - 2, class: "cell", "fill-opacity": value * .7 }),
+        svg("title", {}, `${rankName(cell(table, "rank", r))}, ${cell(table, kind, r)}: ${text}`),
+        high > 12 ? label(x + 4, y + 14, text, Math.floor(wide / 7)) : undefined);
+    });
+    return canvas(width, top + ranks.length * high, ...cells,
+      ...kinds.map((name, i) => label(left + i * wide, 12, name, Math.floor(wide / 7))),
+      ...ranks.map((rank, i) => label(0, top + i * high + 11, rankName(rank), 10)));
+  });
+}
+/// Values over time, a line per rank and device; only where all rows are in the page.
+function lines(key, from, value, names) {
+  const table = tables.get(key);
+  if (!table?.shown) return undefined;
+  if (table.rows > table.shown) return tooLarge(table);
+  const series = new Map();
+  for (const r of rowsOf(table)) {
+    const name = names.map((n) => (n === "rank" ? "rank " : "") + cell(table, n, r)).join(" ");
+    if (!series.has(name)) series.set(name, []);
+    series.get(name).push([Number(cell(table, from, r)), Number(cell(table, value, r))]);
+  }
+  const drawn = [...series].slice(0, 8);
+  const end = Math.max(...drawn.map(([, points]) => points.at(-1)[0])), most = Math.max(...drawn.flatMap(([, p]) => p.map(([, y]) => y)));
+  if (!(end > 0 && most > 0)) return undefined;
+  const rest = series.size > 8 ? ` (the first 8 of ${series.size})` : "";
+  return figure(title(table) + rest, (width) => {
+    const high = 180, foot = high - 20;
+    const paths = drawn.map(([name, points], i) => svg("path", { class: "over l" + i, d: points.map(([x, y], at) =>
+      (at ? "H" + (x / end * (width - 8) + 4) + "V" : "M" + (x / end * (width - 8) + 4) + " ") + (foot - y / most * (foot - 16))).join("") },
+    svg("title", {}, name)));
+    return canvas(width, high, svg("path", { class: "axis", d: `M4 ${foot}H${width - 4}` }), ...paths,
+      label(4, 11, show(most, table.column[value]), 20), label(4, high - 4, "0", 9),
+      label(width - 4, high - 4, show(end, table.column[from]), 20, "end"));
+  }, drawn.map(([name]) => name));
+}
+
+// ---- the page ----------------------------------------------------------------------------------------------------
+
+const findings = data.answers.flatMap((answer) => answer.findings.map((finding) => ({ ...finding, verb: answer.verb })));
+const SECTIONS = [
+  ["Time", ["time"], () => [heat("time", "what_runs", "share"), stacked("time", "what_runs", "time_ps")]],
+  ["Critical path", ["critical_path", "critical_path_bounds", "critical_path_nodes", "critical_path_edges"],
+    () => [stacked("critical_path_bounds", "bound", "time_ps")]],
+  ["Overlap and exposed communication", ["overlap", "exposed"],
+    () => [columns("overlap", ["rank"], ["overlapped_ps", "exposed_ps"], 64)]],
+  ["Collectives", ["collectives", "bandwidth", "message_bandwidth", "bytes", "bytes_by_size"],
+    () => [columns("collectives", ["type", "group", "size_bytes"], ["waiting_ps", "transfer_ps"]),
+      columns("bandwidth", ["type", "group", "size_bytes"], ["bus"])]],
+  ["Imbalance of sizes", ["imbalance", "imbalance_ranks", "imbalance_collectives"],
+    () => [columns("imbalance_ranks", ["type", "group", "bytes", "rank"], ["sum_bytes"], 24)]],
+  ["Stragglers and clocks", ["stragglers", "clocks"], () => [columns("stragglers", ["rank"], ["waited_for_ps"])]],
+  ["Memory", ["memory", "memory_over_time"], () => [columns("memory", ["rank", "device"], ["peak_bytes"], 64),
+    lines("memory_over_time", "from_ps", "live_bytes", ["rank", "device"])]],
+  ["Kernels and operators", ["kernels", "kernel_kinds", "device_time", "operators", "shapes", "work", "modules", "annotations",
+    "sequences", "copies"], () => [stacked("kernel_kinds", "kind", "time_ps"), columns("kernels", ["rank", "name"], ["sum_ps"]),
+    columns("operators", ["rank", "operator"], ["device_ps"])]],
+  ["Host, launches and queues", ["launches", "launches_each", "queue_lengths", "queue_lengths_over_time", "idle_causes"],
+    () => [columns("idle_causes", ["rank", "stream", "cause"], ["time_ps"])]],
+];
+
+function diagnosis() {
+  const table = tables.get("diagnosis");
+  if (!table?.shown || !table.column.sentence) return [];
+  return [el("h2", {}, "Where the time goes"), el("ol", { class: "diagnosis" }, ...rowsOf(table).map((r) => {
+    const evidence = tables.get(cell(table, "evidence", r));
+    const link = el("a", { href: "#table-" + cell(table, "evidence", r) }, "evidence");
+    link.addEventListener("click", () => evidence.mark(cell(table, "row", r)));
+    return el("li", {}, cell(table, "sentence", r) + " ", evidence ? link : undefined);
+  }))];
+}
+function facts() {
+  const list = [["Ranks", show(data.ranks, { unit: "count" }), "ranks of the job"]];
+  const paths = tables.get("critical_path");
+  if (paths?.shown) {
+    const longest = rowsOf(paths).reduce((a, b) => Number(cell(paths, "length_ps", b)) > Number(cell(paths, "length_ps", a)) ? b : a, 0);
+    for (const [key, name] of [["length_ps", "Longest critical path"], ["replay_ps", "Replay of that rank"], ["measured", "Times are measured"]])
+      list.push([name, show(cell(paths, key, longest), paths.column[key]) + (key === "length_ps" ? `, rank ${cell(paths, "rank", longest)}` : ""),
+        meaning(paths.column[key], cell(paths, key, longest))]);
+  }
+  for (const severity of ["error", "warning", "note"]) {
+    const count = findings.filter((finding) => finding.severity === severity).length;
+    if (count) list.push([severity[0].toUpperCase() + severity.slice(1) + "s", String(count), "findings with this severity, below"]);
+  }
+  return el("dl", { class: "facts" }, ...list.map(([name, value, title]) =>
+    el("div", { title }, el("dt", {}, name), el("dd", {}, value))));
+}
+function section(title, keys, figures) {
+  const shown = keys.map((key) => tables.get(key)).filter((table) => table?.shown);
+  if (!shown.length) return undefined;
+  const id = "section-" + title.toLowerCase().replace(/[^a-z]+/g, "-");
+  return { title, id, element: el("section", { id }, el("h2", {}, title), ...figures().filter(Boolean), ...shown.map(tableElement)) };
+}
+function findingsSection() {
+  const cut = data.answers.filter((answer) => answer.all_findings > answer.findings.length).map((answer) =>
+    el("p", { class: "quiet" }, `${answer.all_findings - answer.findings.length} more: chakra ${answer.verb} ${job}`));
+  return { title: "Findings", id: "section-findings", element: el("section", { id: "section-findings" }, el("h2", {}, "Findings"),
+    findings.length ? undefined : el("p", {}, "No findings."),
+    el("ul", {}, ...findings.map((finding) => el("li", {},
+      el("span", { class: finding.severity === "error" ? "error" : "quiet" }, finding.severity + ": "),
+      (finding.rank === undefined ? "" : `rank ${finding.rank}: `) + (finding.node === undefined ? "" : `node ${finding.node}: `) +
+      finding.text + " ", el("code", {}, `[${finding.tag}]`)))), ...cut) };
+}
+const known = new Set(SECTIONS.flatMap(([, keys]) => keys));
+const others = [...tables.keys()].filter((key) => !known.has(key));
+const sections = [...SECTIONS, ["Other tables", others, () => []]].map((each) => section(...each)).filter(Boolean);
+sections.push(findingsSection());
+const empty = [...tables.values()].filter((table) => !table.shown).map(title);
+document.title = "chakra report: " + data.job;
+page.append(el("main", {}, el("h1", {}, data.job), facts(), ...diagnosis(),
+  el("nav", { "aria-label": "Sections" }, el("ul", {}, ...sections.map(({ id, title }) => el("li", {}, el("a", { href: "#" + id }, title))))),
+  ...sections.map(({ element }) => element),
+  empty.length ? el("p", { class: "quiet" }, "Tables without rows: " + empty.join("; ") + ".") : undefined));
