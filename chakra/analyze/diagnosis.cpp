@@ -1,0 +1,57 @@
+// The diagnosis as tables.
+#include <algorithm>
+#include <iterator>
+
+#include "chakra/analyze/diagnosis.h"
+#include "chakra/analyze/rows.h"
+
+namespace chakra::analyze {
+
+using result::Table;
+using Kind = Table::Kind;
+
+Result<std::vector<NamedTable>> run_analysis(const Job& job, const AnalysisRow& row, Findings& findings) {
+  if (job.made)
+    if (const auto made = job.made->find(row.name); made != job.made->end()) {
+      std::vector<NamedTable> tables = std::move(made->second);
+      job.made->erase(made);
+      return tables;
+    }
+  return row.run(job, findings);
+}
+
+Result<std::vector<NamedTable>> diagnosis(const Job& job, Findings& findings) {
+  std::vector<NamedTable> sources;
+  for (const AnalysisRow& row : kAnalyses) {
+    if (std::find(kDiagnosisSources.begin(), kDiagnosisSources.end(), row.name) == kDiagnosisSources.end()) continue;
+    CHAKRA_ASSIGN(std::vector<NamedTable> some, row.run(job, findings));
+    if (job.made) (*job.made)[row.name] = some;
+    std::move(some.begin(), some.end(), std::back_inserter(sources));
+  }
+  const Diagnoses found = diagnose(numbers_of(sources));
+  Table rows{"Diagnosis: where the time goes",
+             {{"kind", Kind::text, "kind", "kind of problem; none: no problem costs 3 % of a step"},
+              {"place", Kind::text, "place", "rank, link or group"},
+              {"cost", Kind::time_ps, "cost_ps", "time of a step that the problem costs"},
+              {"share", Kind::share, "share", "share of the step"},
+              {"evidence", Kind::text, "evidence", "table of this answer with the evidence"},
+              {"row", Kind::id, "row", "row of that table, from 0"},
+              {"sentence", Kind::text, "sentence", "the problem, and how to save the time"}},
+             {}};
+  for (const Diagnosis& d : found.rows)
+    rows.rows.push_back(
+        {std::string(d.kind), d.place, d.cost, d.share, std::string(d.evidence.table), d.evidence.row, d.sentence});
+  Table checks{"Diagnosis: what was judged",
+               {{"kind", Kind::text, "kind", "kind of problem"},
+                {"judged", Kind::text, "judged", "yes, or no where an input is missing"},
+                {"largest", Kind::time_ps, "largest_ps", "largest cost in a step, even below 3 %"},
+                {"share", Kind::share, "share", "share of the step"},
+                {"missing", Kind::text, "missing", "missing input"}},
+               {}};
+  for (const Diagnoses::Check& c : found.checks)
+    checks.rows.push_back(
+        {std::string(c.kind), std::string(c.not_judged.empty() ? "yes" : "no"), c.largest, c.share, c.not_judged});
+  return std::vector<NamedTable>{{"diagnosis", std::move(rows), true}, {"diagnosis_checks", std::move(checks), true}};
+}
+
+}  // namespace chakra::analyze
