@@ -78,6 +78,7 @@ struct DiagnosisNumbers {
   std::vector<Message> messages;
   std::vector<Load> loads;
   std::vector<Peak> peaks;
+  std::vector<Picoseconds> step_lengths;  ///< of the rank with the longest, in order; empty: no steps are recorded
 
   int64_t steps() const;      ///< of the rank with most; at least 1
   Picoseconds whole() const;  ///< time of the longest rank

@@ -97,9 +97,14 @@ class Reader {
 
   void read_steps() {
     std::map<int64_t, Picoseconds> longest;
+    std::map<std::string, size_t> step_at;
     for_each_row(tables_, "step_times", [&](const Row& row) {
       Rank& r = rank(row);
       ++r.steps;
+      const auto [step, added] = step_at.try_emplace(row.text("step"), n_.step_lengths.size());
+      if (added) n_.step_lengths.push_back(0);
+      Picoseconds& length = n_.step_lengths[step->second];
+      length = std::max(length, row.whole("length_ps"));
       const Picoseconds time = row.whole("before_first_ps");
       r.loader = add_saturated(r.loader, time);
       r.names_loader |= row.text("names_loader") == "yes";
