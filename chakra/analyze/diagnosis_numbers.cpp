@@ -97,6 +97,7 @@ class Reader {
 
   void read_steps() {
     std::map<int64_t, Picoseconds> longest;
+    std::map<int64_t, std::vector<Picoseconds>> waits;
     std::map<std::string, size_t> step_at;
     for_each_row(tables_, "step_times", [&](const Row& row) {
       Rank& r = rank(row);
@@ -106,12 +107,20 @@ class Reader {
       Picoseconds& length = n_.step_lengths[step->second];
       length = std::max(length, row.whole("length_ps"));
       const Picoseconds time = row.whole("before_first_ps");
-      r.loader = add_saturated(r.loader, time);
+      waits[r.rank].push_back(time);
       r.names_loader |= row.text("names_loader") == "yes";
       if (time <= longest[r.rank]) return;
       longest[r.rank] = time;
       r.step_row = row.index();
     });
+    // A pause in one step is no late loader: a loader without a name must be late in most steps.
+    for (Rank& r : n_.ranks) {
+      std::vector<Picoseconds>& times = waits[r.rank];
+      std::sort(times.begin(), times.end());
+      const Picoseconds middle = times.empty() ? 0 : times[(times.size() - 1) / 2];
+      for (const Picoseconds time : times)
+        r.loader = add_saturated(r.loader, r.names_loader ? time : std::min(time, 2 * middle));
+    }
   }
 
   void read_gaps() {

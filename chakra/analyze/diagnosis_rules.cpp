@@ -176,8 +176,8 @@ Judgement skewed_expert(const Numbers& n, Taken& taken) {
   Judgement j;
   if (!compares(n, j)) return j;
   if (std::none_of(n.transfers.begin(), n.transfers.end(),
-                   [](const Numbers::Transfer& t) { return t.type.starts_with("ALL_TO_ALL"); }))
-    return {"no all-to-all is recorded", {}};
+                   [](const Numbers::Transfer& t) { return t.type.starts_with("ALL_TO_ALL") && t.bytes > 0; }))
+    return {"no all-to-all with its size is recorded", {}};
   const auto late = late_rank(n, taken);
   for (const Numbers::Load& load : n.loads) {
     if (!late || load.rank != late->first || load.ratio < kSkewed || !load.type.starts_with("ALL_TO_ALL")) continue;
