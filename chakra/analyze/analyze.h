@@ -12,8 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include "chakra/analyze/diagnosis.h"    // IWYU pragma: export
 #include "chakra/analyze/order.h"        // IWYU pragma: export
 #include "chakra/analyze/self_replay.h"  // IWYU pragma: export
+#include "chakra/analyze/step_change.h"  // IWYU pragma: export
 #include "chakra/analyze/steps.h"        // IWYU pragma: export
 #include "chakra/analyze/summary.h"      // IWYU pragma: export
 #include "chakra/analyze/timing.h"       // IWYU pragma: export

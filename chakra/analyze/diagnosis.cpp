@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "chakra/analyze/diagnosis.h"
+#include "chakra/analyze/analyze.h"
 #include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {

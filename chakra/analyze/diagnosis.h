@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "chakra/analyze/analyze.h"
+#include "chakra/base/base.h"
+#include "chakra/result/result.h"
 
 namespace chakra::analyze {
 
@@ -24,7 +25,7 @@ struct Evidence {
 struct DiagnosisNumbers {
   struct Rank {
     int64_t rank = 0;
-    Picoseconds total = 0;                    ///< from the first start to the last end
+    Picoseconds total = 0;                    ///< of all steps; without steps from the first start to the last end
     Picoseconds computes = 0, alone = 0;      ///< computation; computation without communication
     Picoseconds overlapped = 0, exposed = 0;  ///< communication
     Picoseconds idle = 0;       ///< neither computation, communication nor copies: host, gaps, lags, blocked calls
@@ -132,6 +133,6 @@ Diagnoses diagnose(const DiagnosisNumbers& numbers);
 /// Names of the analyses whose tables have the numbers.
 extern const std::span<const std::string_view> kDiagnosisSources;
 /// Read the numbers from the tables of these analyses; a missing table gives no numbers. Cost: O(cells).
-DiagnosisNumbers numbers_of(const std::vector<NamedTable>& tables);
+DiagnosisNumbers numbers_of(const std::vector<result::NamedTable>& tables);
 
 }  // namespace chakra::analyze

@@ -6,7 +6,7 @@
 #include <optional>
 #include <tuple>
 
-#include "chakra/analyze/diagnosis.h"
+#include "chakra/analyze/analyze.h"
 
 namespace chakra::analyze {
 namespace {
@@ -259,11 +259,9 @@ Exposure exposure_of(const Numbers& n, std::string_view type, std::string_view g
   return e;
 }
 
-Judgement slow_link(const Numbers& n, Taken& taken) {
-  Judgement j;
-  if (!n.measured) return {std::string(kNotMeasured), {}};
+/// Compare groups with the same collectives. Return true if any can be compared.
+bool slow_groups(const Numbers& n, Taken& taken, Judgement& j) {
   bool judged = false;
-  // Groups with the same collectives.
   std::map<std::tuple<std::string, int64_t, int64_t>, std::vector<const Numbers::Transfer*>> levels;
   for (const Numbers::Transfer& t : n.transfers)
     if (t.count > 0 && t.bytes > 0) levels[{t.type, t.bytes, t.members}].push_back(&t);
@@ -290,7 +288,12 @@ Judgement slow_link(const Numbers& n, Taken& taken) {
         level.size() - 1, amount(n, d));
     taken.by_group[{worst.type, worst.group}] += cost;
   }
-  // Pairs of ranks with messages of the same size. The later end of a message does not wait.
+  return judged;
+}
+
+/// Compare pairs of ranks with messages of the same size. The later end of a message does not wait.
+bool slow_pairs(const Numbers& n, Judgement& j) {
+  bool judged = false;
   struct Pair {
     Picoseconds time = INT64_MAX;
     int64_t count = 0, row = 0;
@@ -328,7 +331,14 @@ Judgement slow_link(const Numbers& n, Taken& taken) {
         show_bytes(static_cast<double>(bytes)), worst->first.first, worst->first.second, show_time(time),
         show_time(usual), pairs.size() - 1, amount(n, d));
   }
-  if (!judged) j.not_judged = "fewer than three groups or pairs of ranks have the same communication";
+  return judged;
+}
+
+Judgement slow_link(const Numbers& n, Taken& taken) {
+  Judgement j;
+  if (!n.measured) return {std::string(kNotMeasured), {}};
+  const bool groups = slow_groups(n, taken, j), pairs = slow_pairs(n, j);
+  if (!groups && !pairs) j.not_judged = "fewer than three groups or pairs of ranks have the same communication";
   return j;
 }
 

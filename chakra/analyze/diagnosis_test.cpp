@@ -1,6 +1,6 @@
 // Jobs with one planted problem each, against the first sentence of the diagnosis; and healthy jobs. A small executor
 // computes the times of all ranks, so a problem of one rank delays the other ranks as in a real job.
-#include "chakra/analyze/diagnosis.h"
+#include "chakra/analyze/analyze.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -30,6 +30,7 @@ struct Plan {
   bool pairs = false;                          ///< pairs of ranks reduce small results after each layer
   bool experts = false;
   bool loader_named = false;
+  double before_us = 0;  ///< host work before the first step
   // Problems.
   int64_t slow = -1;
   double slow_factor = 1;
@@ -58,6 +59,11 @@ class Executor {
   }
 
   trace::TraceSet run() {
+    for (Rank& r : ranks_)
+      if (p_.before_us > 0) {
+        kernel(r, 10);
+        host(r, "aten::prepare", time(p_.before_us));
+      }
     for (int64_t step = 0; step < kSteps; ++step) run_step(step);
     trace::TraceSet job;
     for (Rank& rank : ranks_) job.ranks.push_back(std::move(rank.b).finish());
@@ -98,7 +104,7 @@ class Executor {
     const NodeId n = node(r, name, NodeType::comp, r.host, dur, true);
     r.b.trace.lane.edit(n) = r.b.lane({trace::Lane::Kind::thread, 1, 1});
     if (name.starts_with("ProfilerStep")) r.step = n;
-    else r.b.ctrl(n, r.step);
+    else if (r.step != trace::kNoNode) r.b.ctrl(n, r.step);
     dep(r, n, r.last_host, EdgeKind::program);
     r.last_host = n;
     r.host += dur;
@@ -255,6 +261,7 @@ Plan healthy(uint64_t seed) {
   p.pairs = seed % 2 == 1;
   p.experts = seed % 4 >= 2;
   p.loader_named = seed % 5 == 0;
+  p.before_us = seed % 7 == 3 ? 50'000 : 0;
   return p;
 }
 

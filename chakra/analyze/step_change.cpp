@@ -1,5 +1,5 @@
 // The change of a step and of the diagnosis.
-#include "chakra/analyze/step_change.h"
+#include "chakra/analyze/analyze.h"
 
 #include <fmt/core.h>
 

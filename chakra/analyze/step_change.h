@@ -7,6 +7,8 @@
 
 #include "chakra/analyze/diagnosis.h"
 #include "chakra/answer/answer.h"
+#include "chakra/base/base.h"
+#include "chakra/trace/trace.h"
 
 namespace chakra::analyze {
 

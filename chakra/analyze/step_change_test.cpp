@@ -1,4 +1,4 @@
-#include "chakra/analyze/step_change.h"
+#include "chakra/analyze/analyze.h"
 
 #include <gtest/gtest.h>
 

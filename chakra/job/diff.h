@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "chakra/analyze/analyze.h"
-#include "chakra/analyze/step_change.h"
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/job/loaded.h"
