@@ -1,4 +1,6 @@
-// The diagnosis as tables.
+// All rules in order, and the diagnosis as tables.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -9,6 +11,48 @@ namespace chakra::analyze {
 
 using result::Table;
 using Kind = Table::Kind;
+
+int64_t DiagnosisNumbers::steps() const {
+  int64_t most = 1;
+  for (const Rank& r : ranks) most = std::max(most, r.steps);
+  return most;
+}
+
+Picoseconds DiagnosisNumbers::whole() const {
+  Picoseconds longest = 0;
+  for (const Rank& r : ranks) longest = std::max(longest, r.total);
+  return longest;
+}
+
+Diagnoses diagnose(const DiagnosisNumbers& numbers) {
+  Diagnoses out;
+  Taken taken;
+  for (const DiagnosisRule& rule : kDiagnosisRules) {
+    Judgement judged = rule.judge(numbers, taken);
+    Diagnoses::Check& check = out.checks.emplace_back();
+    check.kind = rule.kind;
+    check.not_judged = std::move(judged.not_judged);
+    for (Diagnosis& d : judged.diagnoses) {
+      check.largest = std::max(check.largest, d.cost);
+      check.share = std::max(check.share, d.share);
+      if (d.share >= kLeastDiagnosedShare) out.rows.push_back(std::move(d));
+    }
+  }
+  std::stable_sort(out.rows.begin(), out.rows.end(),
+                   [](const Diagnosis& a, const Diagnosis& b) { return a.cost > b.cost; });
+  if (!out.rows.empty()) return out;
+  std::string seen, unseen;
+  for (const Diagnoses::Check& check : out.checks) {
+    std::string& list = check.not_judged.empty() ? seen : unseen;
+    list += (list.empty() ? "" : ", ") + std::string(check.kind);
+  }
+  Diagnosis& none = out.rows.emplace_back(Diagnosis{"none", "", 0, 0, {"diagnosis_checks", 0}, {}});
+  none.sentence = seen.empty() ? "No kind of problem can be judged."
+                               : fmt::format("No problem costs {} of a step or more. Judged: {}.",
+                                             show_percent(kLeastDiagnosedShare), seen);
+  if (!seen.empty() && !unseen.empty()) none.sentence += fmt::format(" Cannot be judged: {}.", unseen);
+  return out;
+}
 
 Result<std::vector<NamedTable>> run_analysis(const Job& job, const AnalysisRow& row, Findings& findings) {
   if (job.made)

@@ -374,7 +374,9 @@ Judgement small_messages(const Numbers& n, Taken& taken) {
     }
     if (!most || count < kLeastMessages * n.steps()) continue;
     const Exposure exposed = exposure_of(n, key.first, key.second, most->members);
-    const Picoseconds cost = std::min(latency * (count - n.steps()), exposed.least - taken.by_group[key]);
+    const double saved = static_cast<double>(latency) * static_cast<double>(count - n.steps());
+    const Picoseconds rest = exposed.least - taken.by_group[key];
+    const Picoseconds cost = saved < static_cast<double>(rest) ? static_cast<Picoseconds>(saved) : rest;
     if (cost <= 0) continue;
     Diagnosis& d = j.diagnoses.emplace_back(
         row_of(n, "small_messages", fmt::format("group {}", key.second), cost, {"collectives", most->row}));
@@ -413,7 +415,7 @@ Judgement no_overlap(const Numbers& n, Taken& taken) {
   std::map<std::pair<std::string, std::string>, Kind> kinds;
   for (const Numbers::Transfer& t : n.transfers) {
     Kind& kind = kinds[{t.type, t.group}];
-    kind.time += t.wait + t.time, kind.members = t.members;
+    kind.time = add_saturated(kind.time, add_saturated(t.wait, t.time)), kind.members = t.members;
   }
   Picoseconds alone = INT64_MAX;
   for (const Rank& r : n.ranks) alone = std::min(alone, r.alone);
@@ -461,47 +463,5 @@ constexpr DiagnosisRule kRules[] = {
 }  // namespace
 
 constinit const std::span<const DiagnosisRule> kDiagnosisRules = kRules;
-
-int64_t DiagnosisNumbers::steps() const {
-  int64_t most = 1;
-  for (const Rank& r : ranks) most = std::max(most, r.steps);
-  return most;
-}
-
-Picoseconds DiagnosisNumbers::whole() const {
-  Picoseconds longest = 0;
-  for (const Rank& r : ranks) longest = std::max(longest, r.total);
-  return longest;
-}
-
-Diagnoses diagnose(const DiagnosisNumbers& numbers) {
-  Diagnoses out;
-  Taken taken;
-  for (const DiagnosisRule& rule : kDiagnosisRules) {
-    Judgement judged = rule.judge(numbers, taken);
-    Diagnoses::Check& check = out.checks.emplace_back();
-    check.kind = rule.kind;
-    check.not_judged = std::move(judged.not_judged);
-    for (Diagnosis& d : judged.diagnoses) {
-      check.largest = std::max(check.largest, d.cost);
-      check.share = std::max(check.share, d.share);
-      if (d.share >= kLeastDiagnosedShare) out.rows.push_back(std::move(d));
-    }
-  }
-  std::stable_sort(out.rows.begin(), out.rows.end(),
-                   [](const Diagnosis& a, const Diagnosis& b) { return a.cost > b.cost; });
-  if (!out.rows.empty()) return out;
-  std::string seen, unseen;
-  for (const Diagnoses::Check& check : out.checks) {
-    std::string& list = check.not_judged.empty() ? seen : unseen;
-    list += (list.empty() ? "" : ", ") + std::string(check.kind);
-  }
-  Diagnosis& none = out.rows.emplace_back(Diagnosis{"none", "", 0, 0, {"diagnosis_checks", 0}, {}});
-  none.sentence = seen.empty() ? "No kind of problem can be judged."
-                               : fmt::format("No problem costs {} of a step or more. Judged: {}.",
-                                             show_percent(kLeastDiagnosedShare), seen);
-  if (!seen.empty() && !unseen.empty()) none.sentence += fmt::format(" Cannot be judged: {}.", unseen);
-  return out;
-}
 
 }  // namespace chakra::analyze
