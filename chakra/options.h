@@ -488,7 +488,7 @@ struct WhatIfOptions {
 /// What to analyze: `chakra analyze`.
 struct AnalyzeOptions {
   /// Run only these analyses (chakra list analyses). Separate several names with commas.
-  /// {critical_path,time,bytes,imbalance,memory,stragglers,kernels,operators,launches,queues,bandwidth,work,idle,copies,shapes,modules,sequences}.
+  /// {diagnosis,critical_path,time,bytes,imbalance,memory,stragglers,kernels,operators,launches,queues,bandwidth,work,idle,copies,shapes,modules,sequences,steps}.
   std::vector<std::string> only = {};
   /// Process groups, name -> ranks (JSON)
   std::string groups = {};
@@ -635,6 +635,12 @@ struct DiffOptions {
   std::optional<double> threshold = {};
   /// Smallest share of the total time, in percent, that --threshold considers. 0 to 100.
   double least_share = 1;
+  /// Exit with 1 if a step of B is more than P percent longer, such as 3%. If the lengths of steps vary, the limit is
+  /// at least twice their spread. The result also has the change of the diagnosis (docs/explanation/diagnosis.md). 0 to
+  /// 1e+06.
+  std::optional<double> fail_over = {};
+  /// Print the change of the step and of the diagnosis as Markdown
+  bool markdown = false;
   /// Compare the measured times of two runs of the same job
   bool timing = false;
 };

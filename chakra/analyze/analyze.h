@@ -5,14 +5,17 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "chakra/analyze/diagnosis.h"    // IWYU pragma: export
 #include "chakra/analyze/order.h"        // IWYU pragma: export
 #include "chakra/analyze/self_replay.h"  // IWYU pragma: export
+#include "chakra/analyze/step_change.h"  // IWYU pragma: export
 #include "chakra/analyze/steps.h"        // IWYU pragma: export
 #include "chakra/analyze/summary.h"      // IWYU pragma: export
 #include "chakra/analyze/timing.h"       // IWYU pragma: export
@@ -238,6 +241,7 @@ struct Job {
   LaunchScope scope = LaunchScope::all;
   bool details = true;  ///< false: tables of `detail` that have one row for each operation may remain empty
   std::shared_ptr<DeviceWorks> devices;  ///< cache of `device_work`, shared by tables
+  std::shared_ptr<std::map<std::string_view, std::vector<result::NamedTable>>> made = {};  ///< by the diagnosis
 };
 /// Prepare the analyses. Errors: as for schedule_of.
 Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings);
@@ -250,6 +254,8 @@ struct AnalysisRow {
   Result<std::vector<NamedTable>> (*run)(const Job& job, Findings& findings);
 };
 extern const std::span<const AnalysisRow> kAnalyses;
+/// Run an analysis, or move the tables that the diagnosis has made out of the job.
+Result<std::vector<NamedTable>> run_analysis(const Job& job, const AnalysisRow& row, Findings& findings);
 /// Return all tables of the analyses, in order, without rows.
 std::vector<NamedTable> empty_tables();
 

@@ -6,6 +6,7 @@
 namespace chakra::analyze {
 
 using Analysis = Result<std::vector<NamedTable>>(const Job& job, Findings& findings);
-Analysis kernels, operators, launches, queues, bandwidth, work, idle_causes, copies, shapes, modules, sequences;
+Analysis kernels, operators, launches, queues, bandwidth, work, idle_causes, copies, shapes, modules, sequences,
+    step_times, diagnosis;
 
 }  // namespace chakra::analyze

@@ -377,6 +377,7 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
 }  // namespace
 
 constexpr AnalysisRow kAnalysisRows[] = {
+    {"diagnosis", "problems that cost time, with evidence (measured traces)", diagnosis},
     {"critical_path", "the chain of nodes that ends last, and its bottlenecks", critical_paths},
     {"time", "overlap, exposed communication, and causes of idle time", times},
     {"bytes", "traffic by type, group and size", bytes},
@@ -394,6 +395,7 @@ constexpr AnalysisRow kAnalysisRows[] = {
     {"shapes", "operators by argument shapes: time, FLOP/s, bytes/s and bottleneck", shapes},
     {"modules", "device time by nn.Module and by annotation (measured traces)", modules},
     {"sequences", "sequences of kernels that operators launch repeatedly (measured traces)", sequences},
+    {"steps", "steps of each rank, and the wait before the first computation (measured traces)", step_times},
 };
 constinit const std::span<const AnalysisRow> kAnalyses = kAnalysisRows;
 
@@ -422,7 +424,8 @@ void join_ranks(Findings& findings) {
 }
 
 Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings) {
-  Job job{traces, {}, match::match(traces, groups), LaunchScope::all, true, std::make_shared<DeviceWorks>()};
+  Job job{traces, {}, match::match(traces, groups), LaunchScope::all, true, std::make_shared<DeviceWorks>(), {}};
+  job.made = std::make_shared<std::map<std::string_view, std::vector<NamedTable>>>();
   for (const Trace& t : traces.ranks) {
     CHAKRA_TRY(keep_going());
     CHAKRA_ASSIGN(Schedule schedule, schedule_of(t, findings));

@@ -19,7 +19,8 @@ Result<int> run_diff(const DiffAsked& o, const Globals& globals) {
   const Result<Answer> answer = a.diff(b, o.options, globals.control(o.csv));
   CHAKRA_ASSIGN(const int code, show(globals, answer));
   const auto exceeding = answer->table("exceeding");
-  return exceeding && exceeding->rows() > 0 ? static_cast<int>(Code::bad_input) : code;
+  const bool fails = (exceeding && exceeding->rows() > 0) || answer->whole("step.longer") == 1;
+  return fails ? static_cast<int>(Code::bad_input) : code;
 }
 
 }  // namespace

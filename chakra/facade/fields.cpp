@@ -351,9 +351,8 @@ Options rows_of(RunOptions& o, const Arguments& more) { return bound<job::Replay
 
 Options fields_of(DiffOptions& o) {
   return {
-      {"--threshold", &o.threshold, {}},
-      {"--least-share", &o.least_share, {}},
-      {"--timing", &o.timing, {}},
+      {"--threshold", &o.threshold, {}}, {"--least-share", &o.least_share, {}}, {"--fail-over", &o.fail_over, {}},
+      {"--markdown", &o.markdown, {}},   {"--timing", &o.timing, {}},
   };
 }
 Options rows_of(DiffOptions& o, const Arguments& more) { return bound<job::DiffOptions>(fields_of(o), more); }

@@ -14,8 +14,9 @@ namespace {
 
 constexpr size_t kRowsDrawn = 100;
 
-constexpr std::array<view::Show, 3> kAnalyzeText{{
+constexpr std::array<view::Show, 4> kAnalyzeText{{
     {.line = "{subject}: {ranks} rank[{?ranks=1}|s]"},
+    {.line = "  {kind}[ at {?place}{place}]: {sentence} ({evidence}, row {row})", .table = "diagnosis"},
     {.table = "*", .first = 12},
     {.findings = true},
 }};
@@ -46,7 +47,7 @@ Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
   job.details = o.details;
   for (size_t i = 0; i < rows.size(); ++i) {
     CHAKRA_TRY(keep_going(i + 1, rows.size() + 1));  // before them all: the traces were read and matched
-    CHAKRA_ASSIGN(std::vector<analyze::NamedTable> some, rows[i]->run(job, analyzed.findings));
+    CHAKRA_ASSIGN(std::vector<analyze::NamedTable> some, analyze::run_analysis(job, *rows[i], analyzed.findings));
     std::move(some.begin(), some.end(), std::back_inserter(analyzed.tables));
   }
   analyze::join_ranks(analyzed.findings);

@@ -9,10 +9,16 @@ Result<JobsDiff> diff_jobs(const DiffOptions& o) {
   CHAKRA_TRY(options::check_call(o));
   CHAKRA_ASSIGN(const trace::TraceSet a, read_job(o.a, o.loaded_a, {.texts = true}));
   CHAKRA_ASSIGN(const trace::TraceSet b, read_job(o.b, o.loaded_b, {.texts = true}));
-  JobsDiff d{o.a, o.b, a.ranks.size(), b.ranks.size(), {}, o.threshold, {}, {}};
+  JobsDiff d{o.a, o.b, a.ranks.size(), b.ranks.size(), {}, o.threshold, {}, {}, {}, {}};
   CHAKRA_ASSIGN(d.diff, analyze::diff(a, b, d.findings));
   analyze::join_ranks(d.findings);
   if (o.threshold) d.exceeding = analyze::exceeding(d.diff, *o.threshold / 100, o.least_share / 100);
+  if (o.fail_over || o.markdown) {
+    CHAKRA_ASSIGN(const analyze::DiagnosedJob before, analyze::diagnose_job(a));
+    CHAKRA_ASSIGN(const analyze::DiagnosedJob after, analyze::diagnose_job(b));
+    d.steps = analyze::step_change(before, after, o.fail_over);
+  }
+  if (o.markdown) d.markdown = analyze::markdown_of(*d.steps, d.exceeding);
   return d;
 }
 
@@ -42,6 +48,9 @@ answer::Answer answer_of(const JobsDiff& d) {
   to.values("", &d, kThreshold);
   to.table("exceeding", "differences above the threshold, in words", d.exceeding, kTextRows);
   analyze::add_rows(d.diff, to);
+  analyze::add_steps(d.steps, to);
+  to.table("markdown", "lines of the text for a pull request, with --markdown", d.markdown, kTextRows,
+           !d.markdown.empty());
   return std::move(to).finish(d.findings);
 }
 
@@ -70,7 +79,7 @@ constexpr std::array<ShowColumn, 8> kShowRows{{
 constexpr std::string_view kCountsLine =
     "  {nodes.added} nodes added, {nodes.removed} removed, {nodes.changed} with other shapes, types or dependencies; "
     "{edges.added} dependencies added, {edges.removed} removed";
-constexpr std::array<Show, 11> kDiffText{{
+constexpr std::array<Show, 13> kDiffText{{
     {.line = "a: {a} ({ranks.a} rank[{?ranks.a=1}|s])\nb: {b} ({ranks.b} rank[{?ranks.b=1}|s])"},
     {.table = "span_ps.", .columns = kShowSpan},
     {.table = "time_ps.", .joined = true, .columns = kShowTime},
@@ -81,11 +90,19 @@ constexpr std::array<Show, 11> kDiffText{{
     {.table = "rows", .first = 20, .only = "differs", .columns = kShowRows},
     {.line = "\n[!{?#exceeding}more than {threshold_percent}:|no difference exceeds {threshold_percent}]"},
     {.line = "  {}", .table = "exceeding", .first = 20},
+    {.line = "\nstep: {step.a_ps} -> {step.b_ps} ({+step.change})[; limit {step.limit}][, exceeded{?step.longer}]"},
+    {.line = "  {change}: {sentence}", .table = "diagnosis_changes", .first = 20},
+    {.findings = true},
+}};
+constexpr std::array<Show, 2> kMarkdownText{{
+    {.line = "{}", .table = "markdown", .first = view::kAllRows},
     {.findings = true},
 }};
 
 }  // namespace
 
-view::Text text_of(const JobsDiff&) { return {kDiffText}; }
+view::Text text_of(const JobsDiff& d) {
+  return {d.markdown.empty() ? std::span<const Show>(kDiffText) : kMarkdownText};
+}
 
 }  // namespace chakra::job

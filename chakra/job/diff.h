@@ -18,6 +18,8 @@ struct DiffOptions {
   std::string a, b;                        ///< jobs in any format
   std::optional<double> threshold = {};    ///< percent
   double least_share = 1;                  ///< percent of all time; smaller times are ignored for the threshold
+  std::optional<double> fail_over = {};    ///< percent; compares steps and diagnoses
+  bool markdown = false;                   ///< text as Markdown; compares steps and diagnoses
   bool timing = false;                     ///< run compare_times() instead
   LoadedPtr loaded_a = {}, loaded_b = {};  ///< read instead of `a` and `b`
 };
@@ -28,7 +30,9 @@ struct JobsDiff {
   size_t ranks_a = 0, ranks_b = 0;
   analyze::Diff diff;
   std::optional<double> threshold;
-  std::vector<std::string> exceeding;  ///< differences above the threshold, as text
+  std::vector<std::string> exceeding;             ///< differences above the threshold, as text
+  std::optional<analyze::StepChange> steps = {};  ///< with fail_over or markdown
+  std::vector<std::string> markdown = {};         ///< lines of the text, with markdown
   Findings findings;
 };
 

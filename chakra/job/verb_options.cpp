@@ -80,11 +80,22 @@ Options rows_of(DiffOptions& o) {
                    "P", real_number(0, 1e6)};
   Option least{"--least-share", &o.least_share,
                "Smallest share of the total time, in percent, that --threshold considers", "P", real_number(0, 100)};
-  threshold.excludes = least.excludes = "--timing";
+  Option fail_over{
+      "--fail-over",
+      &o.fail_over,
+      "Exit with 1 if a step of B is more than P percent longer, such as 3%",
+      "P",
+      real_number(0, 1e6),
+      "If the lengths of steps vary, the limit is at least twice their spread. The result also has the change of the "
+      "diagnosis (docs/explanation/diagnosis.md)."};
+  Option markdown{"--markdown", &o.markdown, "Print the change of the step and of the diagnosis as Markdown"};
+  threshold.excludes = least.excludes = fail_over.excludes = markdown.excludes = "--timing";
   return {required({"a", &o.a, kTracesHelp, "A"}),
           required({"b", &o.b, "Traces to compare with A", "B"}),
           std::move(threshold),
           std::move(least),
+          std::move(fail_over),
+          std::move(markdown),
           {"--timing", &o.timing, "Compare the measured times of two runs of the same job"}};
 }
 

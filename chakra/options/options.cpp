@@ -91,7 +91,13 @@ std::string why_not(const Option& option, const std::string& text) {
   return option.accepted.refuse ? option.accepted.refuse(text) : std::string();
 }
 
-Result<void> set_one(const Option& option, const std::string& text) {
+/// The value of a percentage may end in "%".
+std::string without_percent(const Option& option, const std::string& text) {
+  return option.value == "P" && text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
+}
+
+Result<void> set_one(const Option& option, const std::string& given) {
+  const std::string text = without_percent(option, given);
   if (const std::string why = why_not(option, text); !why.empty())
     return usage(fmt::format("{}: {}", name_of(option), why));
   return std::visit(Overloaded{[&](const Choice& choice) { return set_choice(option, choice, text); },

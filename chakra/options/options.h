@@ -62,7 +62,7 @@ struct Option {
   std::string names;  ///< "path": positional; "-o,--output"
   Target target;
   std::string help;             ///< at most 80 characters
-  std::string_view value = {};  ///< name of the value in --help; empty: by type
+  std::string_view value = {};  ///< name of the value in --help; empty: by type; "P": a percentage, "5" or "5%"
   Accepted accepted = {};
   std::string more = {};  ///< further sentences, for the manual page and the reference
   bool required = false;

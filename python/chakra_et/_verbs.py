@@ -186,7 +186,7 @@ class Job(BaseJob):
         the command.
 
         only: Run only these analyses (chakra list analyses). Separate several names with commas.
-            {critical_path,time,bytes,imbalance,memory,stragglers,kernels,operators,launches,queues,bandwidth,work,idle,copies,shapes,modules,sequences}.
+            {diagnosis,critical_path,time,bytes,imbalance,memory,stragglers,kernels,operators,launches,queues,bandwidth,work,idle,copies,shapes,modules,sequences,steps}.
         groups: Process groups, name -> ranks (JSON).
         launched: Device operations to include, by the time of their launch. all: launched at any time. steps:
             launched before the last ProfilerStep ends. before-last-step: launched before the last ProfilerStep begins.
@@ -320,7 +320,8 @@ class Job(BaseJob):
         return Answer(self._run(given(locals(), ("backend_option", "compute_option", "allow_ops", "only_groups",)), progress))
 
     def diff(self, other: Job, *, threshold: float | None = None, least_share: float = 1,
-            timing: bool = False, progress: Progress = None) -> Answer:
+            fail_over: float | None = None, markdown: bool = False, timing: bool = False,
+            progress: Progress = None) -> Answer:
         """How to compare two jobs: `chakra diff`.
 
         Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
@@ -328,6 +329,10 @@ class Job(BaseJob):
 
         threshold: Exit with 1 if a difference exceeds P percent in either direction. 0 to 1e+06.
         least_share: Smallest share of the total time, in percent, that threshold considers. 0 to 100.
+        fail_over: Exit with 1 if a step of B is more than P percent longer, such as 3%. If the lengths of steps
+            vary, the limit is at least twice their spread. The result also has the change of the diagnosis
+            (docs/explanation/diagnosis.md). 0 to 1e+06.
+        markdown: Print the change of the step and of the diagnosis as Markdown.
         timing: Compare the measured times of two runs of the same job.
         """
         return Answer(self._diff(other, given(locals()), progress))

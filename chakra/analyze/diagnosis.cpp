@@ -1,0 +1,101 @@
+// All rules in order, and the diagnosis as tables.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "chakra/analyze/analyze.h"
+#include "chakra/analyze/rows.h"
+
+namespace chakra::analyze {
+
+using result::Table;
+using Kind = Table::Kind;
+
+int64_t DiagnosisNumbers::steps() const {
+  int64_t most = 1;
+  for (const Rank& r : ranks) most = std::max(most, r.steps);
+  return most;
+}
+
+Picoseconds DiagnosisNumbers::whole() const {
+  Picoseconds longest = 0;
+  for (const Rank& r : ranks) longest = std::max(longest, r.total);
+  return longest;
+}
+
+Diagnoses diagnose(const DiagnosisNumbers& numbers) {
+  Diagnoses out;
+  Taken taken;
+  for (const DiagnosisRule& rule : kDiagnosisRules) {
+    Judgement judged = rule.judge(numbers, taken);
+    Diagnoses::Check& check = out.checks.emplace_back();
+    check.kind = rule.kind;
+    check.not_judged = std::move(judged.not_judged);
+    for (Diagnosis& d : judged.diagnoses) {
+      check.largest = std::max(check.largest, d.cost);
+      check.share = std::max(check.share, d.share);
+      if (d.share >= kLeastDiagnosedShare) out.rows.push_back(std::move(d));
+    }
+  }
+  std::stable_sort(out.rows.begin(), out.rows.end(),
+                   [](const Diagnosis& a, const Diagnosis& b) { return a.cost > b.cost; });
+  if (!out.rows.empty()) return out;
+  std::string seen, unseen;
+  for (const Diagnoses::Check& check : out.checks) {
+    std::string& list = check.not_judged.empty() ? seen : unseen;
+    list += (list.empty() ? "" : ", ") + std::string(check.kind);
+  }
+  Diagnosis& none = out.rows.emplace_back(Diagnosis{"none", "", 0, 0, {"diagnosis_checks", 0}, {}});
+  none.sentence = seen.empty() ? "No kind of problem can be judged."
+                               : fmt::format("No problem costs {} of a step or more. Judged: {}.",
+                                             show_percent(kLeastDiagnosedShare), seen);
+  if (!seen.empty() && !unseen.empty()) none.sentence += fmt::format(" Cannot be judged: {}.", unseen);
+  return out;
+}
+
+Result<std::vector<NamedTable>> run_analysis(const Job& job, const AnalysisRow& row, Findings& findings) {
+  if (job.made)
+    if (const auto made = job.made->find(row.name); made != job.made->end()) {
+      std::vector<NamedTable> tables = std::move(made->second);
+      job.made->erase(made);
+      return tables;
+    }
+  return row.run(job, findings);
+}
+
+Result<std::vector<NamedTable>> diagnosis(const Job& job, Findings& findings) {
+  std::vector<NamedTable> sources;
+  for (const AnalysisRow& row : kAnalyses) {
+    if (std::find(kDiagnosisSources.begin(), kDiagnosisSources.end(), row.name) == kDiagnosisSources.end()) continue;
+    CHAKRA_ASSIGN(std::vector<NamedTable> some, row.run(job, findings));
+    if (job.made) (*job.made)[row.name] = some;
+    std::move(some.begin(), some.end(), std::back_inserter(sources));
+  }
+  const Diagnoses found = diagnose(numbers_of(sources));
+  Table rows{"Diagnosis: where the time goes",
+             {{"kind", Kind::text, "kind", "kind of problem; none: no problem costs 3 % of a step"},
+              {"place", Kind::text, "place", "rank, link or group"},
+              {"cost", Kind::time_ps, "cost_ps", "time of a step that the problem costs"},
+              {"share", Kind::share, "share", "share of the step"},
+              {"evidence", Kind::text, "evidence", "table of this answer with the evidence"},
+              {"row", Kind::id, "row", "row of that table, from 0"},
+              {"sentence", Kind::text, "sentence", "the problem, and how to save the time"}},
+             {}};
+  for (const Diagnosis& d : found.rows)
+    rows.rows.push_back(
+        {std::string(d.kind), d.place, d.cost, d.share, std::string(d.evidence.table), d.evidence.row, d.sentence});
+  Table checks{"Diagnosis: what was judged",
+               {{"kind", Kind::text, "kind", "kind of problem"},
+                {"judged", Kind::text, "judged", "yes, or no where an input is missing"},
+                {"largest", Kind::time_ps, "largest_ps", "largest cost in a step, even below 3 %"},
+                {"share", Kind::share, "share", "share of the step"},
+                {"missing", Kind::text, "missing", "missing input"}},
+               {}};
+  for (const Diagnoses::Check& c : found.checks)
+    checks.rows.push_back(
+        {std::string(c.kind), std::string(c.not_judged.empty() ? "yes" : "no"), c.largest, c.share, c.not_judged});
+  return std::vector<NamedTable>{{"diagnosis", std::move(rows), true}, {"diagnosis_checks", std::move(checks), true}};
+}
+
+}  // namespace chakra::analyze
