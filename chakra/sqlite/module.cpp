@@ -276,30 +276,23 @@ int row_id(sqlite3_vtab_cursor* of, sqlite3_int64* id) {
 int update(sqlite3_vtab*, int, sqlite3_value**, sqlite3_int64*) { return SQLITE_READONLY; }
 
 /// Without xCreate, the name of the module is that of its only table.
-constexpr sqlite3_module kModule{.iVersion = 1,
-                                 .xCreate = nullptr,
-                                 .xConnect = connect,
-                                 .xBestIndex = best_index,
-                                 .xDisconnect = disconnect,
-                                 .xDestroy = nullptr,
-                                 .xOpen = open_cursor,
-                                 .xClose = close_cursor,
-                                 .xFilter = filter,
-                                 .xNext = next,
-                                 .xEof = eof,
-                                 .xColumn = column,
-                                 .xRowid = row_id,
-                                 .xUpdate = update,
-                                 .xBegin = nullptr,
-                                 .xSync = nullptr,
-                                 .xCommit = nullptr,
-                                 .xRollback = nullptr,
-                                 .xFindFunction = nullptr,
-                                 .xRename = nullptr,
-                                 .xSavepoint = nullptr,
-                                 .xRelease = nullptr,
-                                 .xRollbackTo = nullptr,
-                                 .xShadowName = nullptr};
+/// Newer versions of SQLite have more members, which stay null.
+constexpr sqlite3_module kModule = [] {
+  sqlite3_module module{};
+  module.iVersion = 1;
+  module.xConnect = connect;
+  module.xBestIndex = best_index;
+  module.xDisconnect = disconnect;
+  module.xOpen = open_cursor;
+  module.xClose = close_cursor;
+  module.xFilter = filter;
+  module.xNext = next;
+  module.xEof = eof;
+  module.xColumn = column;
+  module.xRowid = row_id;
+  module.xUpdate = update;
+  return module;
+}();
 
 }  // namespace
 
