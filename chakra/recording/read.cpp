@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "chakra/filetype/filetype.h"
 #include "chakra/json/json.h"
 #include "chakra/recording/kineto.h"
 #include "chakra/recording/nsys.h"
