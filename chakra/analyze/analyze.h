@@ -254,6 +254,8 @@ struct AnalysisRow {
   Result<std::vector<NamedTable>> (*run)(const Job& job, Findings& findings);
 };
 extern const std::span<const AnalysisRow> kAnalyses;
+/// Run the analyses of kDiagnosisSources, keep their tables in the job for run_analysis(), and read their numbers.
+Result<DiagnosisNumbers> diagnosis_numbers(const Job& job, Findings& findings);
 /// Run an analysis, or move the tables that the diagnosis has made out of the job.
 Result<std::vector<NamedTable>> run_analysis(const Job& job, const AnalysisRow& row, Findings& findings);
 /// Return all tables of the analyses, in order, without rows.

@@ -64,7 +64,7 @@ Result<std::vector<NamedTable>> run_analysis(const Job& job, const AnalysisRow& 
   return row.run(job, findings);
 }
 
-Result<std::vector<NamedTable>> diagnosis(const Job& job, Findings& findings) {
+Result<DiagnosisNumbers> diagnosis_numbers(const Job& job, Findings& findings) {
   std::vector<NamedTable> sources;
   for (const AnalysisRow& row : kAnalyses) {
     if (std::find(kDiagnosisSources.begin(), kDiagnosisSources.end(), row.name) == kDiagnosisSources.end()) continue;
@@ -72,7 +72,12 @@ Result<std::vector<NamedTable>> diagnosis(const Job& job, Findings& findings) {
     if (job.made) (*job.made)[row.name] = some;
     std::move(some.begin(), some.end(), std::back_inserter(sources));
   }
-  const Diagnoses found = diagnose(numbers_of(sources));
+  return numbers_of(sources);
+}
+
+Result<std::vector<NamedTable>> diagnosis(const Job& job, Findings& findings) {
+  CHAKRA_ASSIGN(const DiagnosisNumbers numbers, diagnosis_numbers(job, findings));
+  const Diagnoses found = diagnose(numbers);
   Table rows{"Diagnosis: where the time goes",
              {{"kind", Kind::text, "kind", "kind of problem; none: no problem costs 3 % of a step"},
               {"place", Kind::text, "place", "rank, link or group"},

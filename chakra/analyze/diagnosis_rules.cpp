@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/base/quantile.h"
 
 namespace chakra::analyze {
 namespace {
@@ -24,11 +25,9 @@ constexpr int64_t kSizesApart = 4;       ///< ratio of two sizes whose times det
 constexpr int64_t kLeastMessages = 4;    ///< per step; fewer are not many
 constexpr std::string_view kMessages = "messages";
 
-Picoseconds lower_median(std::vector<Picoseconds> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+/// The lower of two in the middle.
+Picoseconds median(std::vector<Picoseconds> values) {
+  return values.empty() ? 0 : nth_of(values, (values.size() - 1) / 2);
 }
 
 /// Lower median over the other ranks.
@@ -37,7 +36,7 @@ Picoseconds median_of_others(const Numbers& n, int64_t rank, const Value& value)
   std::vector<Picoseconds> others;
   for (const Rank& r : n.ranks)
     if (r.rank != rank) others.push_back(value(r));
-  return lower_median(std::move(others));
+  return median(std::move(others));
 }
 
 const Rank* find_rank(const Numbers& n, int64_t rank) {
@@ -227,7 +226,7 @@ Judgement host_bound(const Numbers& n, Taken& taken) {
     return {"some rank has no operations of a device", {}};
   std::vector<Picoseconds> waits;
   for (const Rank& r : n.ranks) waits.push_back(std::min(r.idle, r.host_wait));
-  const Picoseconds wait = lower_median(waits);
+  const Picoseconds wait = median(waits);
   const Picoseconds cost = std::max<Picoseconds>(0, wait - taken.common);
   if (cost == 0) return j;
   const Rank& r = n.ranks[static_cast<size_t>(std::find(waits.begin(), waits.end(), wait) - waits.begin())];
@@ -274,7 +273,7 @@ bool slow_groups(const Numbers& n, Taken& taken, Judgement& j) {
     std::vector<Picoseconds> others;
     for (const Numbers::Transfer* t : level)
       if (t != &worst) others.push_back(mean(*t));
-    const Picoseconds usual = lower_median(std::move(others));
+    const Picoseconds usual = median(std::move(others));
     if (static_cast<double>(mean(worst)) < kSlower * static_cast<double>(usual)) continue;
     const Exposure exposed = exposure_of(n, worst.type, worst.group, worst.members);
     const Picoseconds cost = std::min((mean(worst) - usual) * worst.count, exposed.least);
@@ -315,7 +314,7 @@ bool slow_pairs(const Numbers& n, Judgement& j) {
     std::vector<Picoseconds> others;
     for (const auto& [ends, pair] : pairs)
       if (ends != worst->first) others.push_back(pair.time);
-    const Picoseconds usual = lower_median(std::move(others)), time = worst->second.time;
+    const Picoseconds usual = median(std::move(others)), time = worst->second.time;
     if (static_cast<double>(time) < kSlower * static_cast<double>(usual)) continue;
     Picoseconds exposed = 0;
     for (const Numbers::Exposed& x : n.exposed)

@@ -9,6 +9,7 @@
 #include "chakra/analyze/analyze.h"
 #include "chakra/analyze/meetings.h"
 #include "chakra/analyze/message_clocks.h"
+#include "chakra/base/quantile.h"
 
 namespace chakra::analyze {
 namespace {
@@ -25,18 +26,11 @@ constexpr double kLeastSpreadNs = 100;    ///< nobody's clock is better than thi
 constexpr double kCoarseSpreadNs = 1000;  ///< where times are whole microseconds
 constexpr int kRounds = 8;
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+double median(std::vector<double> values) { return values.empty() ? 0 : nth_of(values, values.size() / 2); }
 
 double quantile(std::vector<double>& values, double share) {
   if (values.empty()) return 0;
-  const auto at = values.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
+  return nth_of(values, static_cast<size_t>(share * static_cast<double>(values.size() - 1)));
 }
 
 /// y = at_zero + slope * x, and how far the points are from it: of points that are all as good, `spread` and `tail` are

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "chakra/answer/rows.h"
+#include "chakra/base/quantile.h"
 
 namespace chakra::analyze {
 namespace {
@@ -17,13 +18,6 @@ using answer::time_column;
 using answer::Unit;
 
 constexpr double kLeastChange = 0.01;  ///< of the share of a step
-
-Picoseconds median(std::vector<Picoseconds> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 double spread_of(const std::vector<Picoseconds>& lengths, Picoseconds middle) {
   if (lengths.size() < 3 || middle <= 0) return 0;
@@ -80,14 +74,10 @@ constexpr std::array kChanges{
 Result<DiagnosedJob> diagnose_job(const trace::TraceSet& set) {
   Findings known;  // diff() reports the findings about schedules
   CHAKRA_ASSIGN(const Job job, prepare(set, {}, known));
-  std::vector<NamedTable> sources;
-  for (const AnalysisRow& row : kAnalyses) {
-    if (std::find(kDiagnosisSources.begin(), kDiagnosisSources.end(), row.name) == kDiagnosisSources.end()) continue;
-    CHAKRA_ASSIGN(std::vector<NamedTable> some, row.run(job, known));
-    std::move(some.begin(), some.end(), std::back_inserter(sources));
-  }
-  const DiagnosisNumbers numbers = numbers_of(sources);
-  DiagnosedJob out{diagnose(numbers), median(numbers.step_lengths), 0, 0};
+  CHAKRA_ASSIGN(const DiagnosisNumbers numbers, diagnosis_numbers(job, known));
+  DiagnosedJob out{diagnose(numbers), 0, 0, 0};
+  if (std::vector<Picoseconds> lengths = numbers.step_lengths; !lengths.empty())
+    out.step = nth_of(lengths, lengths.size() / 2);
   out.steps = static_cast<int64_t>(numbers.step_lengths.size());
   out.spread = spread_of(numbers.step_lengths, out.step);
   if (out.step == 0) out.step = numbers.whole();

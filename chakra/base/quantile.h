@@ -68,4 +68,14 @@ inline int64_t whole_quantile_of(std::vector<int64_t> numbers, double q) {
   return whole_quantile(numbers, q);
 }
 
+/// Return the number at a place of the ascending order: an observation, where a mean of two numbers would be wrong. The
+/// numbers change their order. Requires place < numbers.size(). Cost: linear.
+template <class Number>
+Number nth_of(std::vector<Number>& numbers, size_t place) {
+  CHAKRA_ASSERT(place < numbers.size());
+  const auto at = numbers.begin() + static_cast<std::ptrdiff_t>(place);
+  std::nth_element(numbers.begin(), at, numbers.end());
+  return *at;
+}
+
 }  // namespace chakra

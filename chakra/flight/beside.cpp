@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "chakra/base/quantile.h"
 #include "chakra/flight/calls.h"
 #include "chakra/recording/recording.h"
 #include "chakra/work/work.h"
@@ -236,13 +237,9 @@ class Filler {
         apart.push_back(created - recorded_[i].called_ns);
       }
     if (apart.size() < 2) return std::nullopt;
-    const auto middle = apart.begin() + static_cast<std::ptrdiff_t>(apart.size() / 2);
-    std::nth_element(apart.begin(), middle, apart.end());
-    const int64_t median = *middle;
+    const int64_t median = nth_of(apart, apart.size() / 2);
     for (int64_t& value : apart) value = std::abs(value - median);
-    const auto most = apart.end() - 1 - static_cast<std::ptrdiff_t>(apart.size() / 10);
-    std::nth_element(apart.begin(), most, apart.end());
-    return *most;
+    return nth_of(apart, apart.size() - 1 - apart.size() / 10);
   }
 
   void choose_by_times() {

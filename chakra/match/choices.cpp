@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "chakra/base/quantile.h"
 #include "chakra/match/match.h"
 
 namespace chakra::match {
@@ -44,13 +45,9 @@ double spread_of(const std::vector<Met>& a, const std::vector<Met>& b) {
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
     if (a[i].together) apart.push_back(b[i].end_ns - a[i].end_ns);
   if (apart.size() < kFewestEnds) return NAN;
-  const auto middle = apart.begin() + static_cast<ptrdiff_t>(apart.size() / 2);
-  std::nth_element(apart.begin(), middle, apart.end());
-  const double median = *middle;
+  const double median = nth_of(apart, apart.size() / 2);
   for (double& value : apart) value = std::abs(value - median);
-  const auto most = apart.begin() + static_cast<ptrdiff_t>(3 * (apart.size() - 1) / 4);  // nearly all, but for noise
-  std::nth_element(apart.begin(), most, apart.end());
-  return *most;
+  return nth_of(apart, 3 * (apart.size() - 1) / 4);  // nearly all, but for noise
 }
 
 class Chooser {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "chakra/base/quantile.h"
+
 namespace chakra::match {
 namespace {
 
@@ -19,9 +21,7 @@ constexpr double kNormalSpread = 1.4826, kNormalTail = 1.6449;  ///< from median
 int64_t length(const RecordedCalls& calls) { return std::ssize(calls); }
 
 double quantile(std::vector<double>& values, double share) {
-  const auto at = values.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
+  return nth_of(values, static_cast<size_t>(share * static_cast<double>(values.size() - 1)));
 }
 
 double median_gap(const RecordedCalls& calls) {

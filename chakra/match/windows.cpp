@@ -10,6 +10,7 @@
 #include <queue>
 #include <set>
 
+#include "chakra/base/quantile.h"
 #include "chakra/match/match.h"
 #include "chakra/match/shifts.h"
 
@@ -182,9 +183,7 @@ class Aligner {
       j += y <= x;
     }
     if (apart.empty()) return std::nullopt;
-    const auto middle = apart.begin() + static_cast<ptrdiff_t>(apart.size() / 2);
-    std::nth_element(apart.begin(), middle, apart.end());
-    return *middle;
+    return nth_of(apart, apart.size() / 2);
   }
 
   /// What groups with recorded numbers or known places tell of the clocks, from the lowest rank outwards.
