@@ -1,6 +1,8 @@
 // Parts that hiding and revealing share. Inside edit.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,12 +11,23 @@
 
 namespace chakra::edit {
 
-/// Put an attribute into a trace; a long text goes to the trace's texts.
-inline trace::Attr owned(trace::Trace& t, std::string_view name, const trace::Attr& attr) {
-  const auto text = attr.text();
-  const StringId id = t.strings.intern(name);
-  if (text && text->size() > trace::Attrs::kInline) return {id, t.texts.add(*text)};
-  return {id, attr.value};
+/// Replace the attributes of the nodes by those that `change` returns for the attributes of `from`, a trace with the
+/// same nodes. `change`: Attr -> std::optional<Attr>, with the name in `from`, and a text that lives until the next
+/// call; nullopt removes the attribute.
+template <class Change>
+void change_attrs(const trace::Trace& from, trace::Trace& to, const Change& change) {
+  to.attrs = trace::Attrs();
+  const std::span<size_t> begin = to.attr_begin.edit();
+  for (const trace::NodeId n : from.nodes()) {
+    begin[n] = to.attrs.position();
+    const trace::Attrs::Range range = from.attrs_of(n);
+    for (auto at = range.begin(); at != range.end(); ++at)
+      if (std::optional<trace::Attr> changed = change(*at)) {
+        changed->name = to.strings.intern(from.strings[changed->name]);
+        to.attrs.add(trace::kept(*changed, to.texts));
+      }
+  }
+  begin[from.size()] = to.attrs.position();
 }
 
 /// Change each class, group and slot of a job by classes.

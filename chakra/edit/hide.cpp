@@ -234,7 +234,7 @@ class Hider {
     set_comms();
     set_tensors();
     set_attrs();
-    set_groups();
+    for (trace::ProcessGroup& group : out_.groups) texts_.hide(group);
     set_metadata();
     CHAKRA_TRY(texts_.whole());
     trace::assert_whole(out_);
@@ -324,20 +324,12 @@ class Hider {
     std::vector<const Allowed*> rows(t_.strings.size(), nullptr);
     for (StringId id = 0; id < rows.size(); ++id) rows[id] = find_allowed(kOfNodes, t_.strings[id]);
     std::vector<int64_t> dropped(rows.size(), 0);
-    out_.attrs = trace::Attrs();
-    const std::span<size_t> begin = out_.attr_begin.edit();
-    for (const NodeId n : t_.nodes()) {
-      begin[n] = out_.attrs.position();
-      const trace::Attrs::Range range = t_.attrs_of(n);
-      for (auto at = range.begin(); at != range.end(); ++at) {
-        const Attr attr = *at;
-        std::string text;
-        if (const auto kept = rows[attr.name] ? allowed(*rows[attr.name], attr, text) : std::nullopt)
-          out_.attrs.add(owned(out_, t_.strings[attr.name], *kept));
-        else ++dropped[attr.name];
-      }
-    }
-    begin[t_.size()] = out_.attrs.position();
+    std::string text;
+    change_attrs(t_, out_, [&](const Attr& attr) {
+      const auto stays = rows[attr.name] ? allowed(*rows[attr.name], attr, text) : std::nullopt;
+      dropped[attr.name] += !stays;
+      return stays;
+    });
     for (StringId id = 0; id < rows.size(); ++id)
       if (dropped[id] > 0) hidden_.dropped[std::string(t_.strings[id])] += dropped[id];
   }
@@ -353,16 +345,11 @@ class Hider {
         if (name != "pid") ++hidden_.dropped[std::string(name)];  // the number of a thread's process
         continue;
       }
-      Attr owned_attr = *kept;
-      if (const auto long_text = kept->text()) owned_attr.value = out_.texts.add(*long_text);
-      owned_attr.name = out_.strings.intern(name);
-      out_.metadata.push_back(owned_attr);
+      Attr& stays = out_.metadata.emplace_back(*kept);
+      stays.name = out_.strings.intern(name);
+      if (const auto value = stays.text()) stays.value = out_.texts.add(*value);
     }
     out_.metadata.push_back({out_.strings.intern(kHiddenMark), out_.texts.add(h_.mark)});
-  }
-
-  void set_groups() {
-    for (trace::ProcessGroup& group : out_.groups) texts_.hide(group);
   }
 
   /// The attribute as it may stay. `text`: memory for its value.
@@ -390,7 +377,6 @@ class Hider {
     return std::nullopt;
   }
 
- private:
   const Trace& t_;
   const Hiding& h_;
   Hidden& hidden_;

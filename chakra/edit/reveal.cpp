@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <optional>
-#include <span>
 
 #include "chakra/edit/hidden_job.h"
 #include "chakra/edit/hide.h"
@@ -14,7 +13,6 @@ namespace chakra::edit {
 namespace {
 
 using trace::Attr;
-using trace::NodeId;
 using trace::Trace;
 
 constexpr size_t kTokenDigits = 20;
@@ -30,7 +28,15 @@ class Revealer {
     if (!t.comms.empty())
       for (trace::Comm& comm : out.comms.edit()) comm.group = out.strings.intern(text(t.strings[comm.group]));
     for (trace::ProcessGroup& group : out.groups) group.name = text(group.name);
-    if (tier != 0) set_attrs(t, tier, out);
+    std::string revealed;
+    if (tier != 0)
+      change_attrs(t, out, [&](Attr attr) -> std::optional<Attr> {
+        if (const auto hidden = attr.text(); hidden && attr.name == tier) {
+          revealed = text(*hidden);
+          attr.value = std::string_view(revealed);
+        }
+        return attr;
+      });
     out.metadata.clear();
     for (Attr attr : t.metadata) {
       if (t.strings[attr.name] == kHiddenMark) continue;
@@ -55,25 +61,6 @@ class Revealer {
   }
 
  private:
-  void set_attrs(const Trace& t, StringId tier, Trace& out) {
-    out.attrs = trace::Attrs();
-    const std::span<size_t> begin = out.attr_begin.edit();
-    for (const NodeId n : t.nodes()) {
-      begin[n] = out.attrs.position();
-      const trace::Attrs::Range range = t.attrs_of(n);
-      for (auto at = range.begin(); at != range.end(); ++at) {
-        Attr attr = *at;
-        std::string revealed;
-        if (const auto hidden = attr.text(); hidden && attr.name == tier) {
-          revealed = text(*hidden);
-          attr.value = std::string_view(revealed);
-        }
-        out.attrs.add(owned(out, t.strings[attr.name], attr));
-      }
-    }
-    begin[t.size()] = out.attrs.position();
-  }
-
   const HiddenTexts& texts_;
   std::optional<std::string> unknown_;
 };

@@ -327,7 +327,7 @@ class HostReader {
     } else if (!raw.empty() || type == "string") {
       std::string_view text;
       if (value.get_string().get(text)) text = raw;
-      out_.attrs.add({id, text.size() > trace::Attrs::kInline ? texts_.add(text) : text});
+      out_.attrs.add(trace::kept({id, text}, texts_));
     }
     return {};
   }

@@ -60,4 +60,10 @@ class Attrs {
   Column<uint8_t> bytes_;
 };
 
+/// Return the attribute for Attrs::add(), with a text that Attrs does not copy in `texts`.
+inline Attr kept(const Attr& attr, Arena& texts) {
+  const auto text = attr.text();
+  return text && text->size() > Attrs::kInline ? Attr{attr.name, texts.add(*text)} : attr;
+}
+
 }  // namespace chakra::trace

@@ -286,11 +286,7 @@ class Builder {
 
   NodeId add(uint64_t id, StringId name, NodeType type);
   /// Add an attribute to the node added last. The text is copied.
-  void attr(const Attr& attr) {
-    const auto text = attr.text();
-    if (text && text->size() > Attrs::kInline) trace.attrs.add({attr.name, trace.texts.add(*text)});
-    else trace.attrs.add(attr);
-  }
+  void attr(const Attr& attr) { trace.attrs.add(kept(attr, trace.texts)); }
   uint32_t lane(const Lane& lane);  ///< finds or adds
   Comm& comm(NodeId node);          ///< finds or adds
 

@@ -1,5 +1,7 @@
 #include "chakra/work/hidden_names.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 
@@ -9,24 +11,11 @@
 namespace chakra::work {
 namespace {
 
-struct KernelClass {
-  std::string_view word;  ///< in the name of a kernel, in any case
-  std::string_view kind;
-};
-/// The first word that a kernel's name contains decides.
-constexpr std::array<KernelClass, 23> kKernelClasses{
-    {{"gemm", "kernel.gemm"},           {"conv", "kernel.conv"},
-     {"attention", "kernel.attention"}, {"flash", "kernel.flash"},
-     {"softmax", "kernel.softmax"},     {"layer_norm", "kernel.layer_norm"},
-     {"rms_norm", "kernel.rms_norm"},   {"batch_norm", "kernel.batch_norm"},
-     {"norm", "kernel.norm"},           {"elementwise", "kernel.elementwise"},
-     {"reduce", "kernel.reduce"},       {"embedding", "kernel.embedding"},
-     {"index", "kernel.index"},         {"sort", "kernel.sort"},
-     {"scan", "kernel.scan"},           {"topk", "kernel.topk"},
-     {"copy", "kernel.copy"},           {"cat", "kernel.cat"},
-     {"dropout", "kernel.dropout"},     {"adam", "kernel.adam"},
-     {"loss", "kernel.loss"},           {"rope", "kernel.rope"},
-     {"triton", "kernel.triton"}}};
+/// Classes of kernels: the first that a kernel's name contains, in any case, decides.
+constexpr auto kKernelClasses = std::to_array<std::string_view>(
+    {"gemm", "conv",        "attention", "flash",     "softmax", "layer_norm", "rms_norm", "batch_norm",
+     "norm", "elementwise", "reduce",    "embedding", "index",   "sort",       "scan",     "topk",
+     "copy", "cat",         "dropout",   "adam",      "loss",    "rope",       "triton"});
 
 struct CopyKind {
   CopyRoute route;
@@ -44,18 +33,17 @@ constexpr std::string_view kFill = "Memset", kCommunication = "nccl_kernel", kOp
 
 }  // namespace
 
-std::string_view hidden_kind(std::string_view name, bool on_device) {
+std::string hidden_kind(std::string_view name, bool on_device) {
   const CopyRoute route = copy_route(name);
   for (const CopyKind& copy : kCopies)
-    if (copy.route == route) return copy.kind;
-  if (is_memset(name)) return kFill;
-  if (is_communication_kernel(name)) return kCommunication;
-  if (contains_ignoring_case(name, kOptimizer)) return kOptimizer;
-  if (!on_device) return kLabel;
-  const auto* const found = std::find_if(kKernelClasses.begin(), kKernelClasses.end(), [&](const KernelClass& row) {
-    return contains_ignoring_case(name, row.word);
-  });
-  return found == kKernelClasses.end() ? kKernel : found->kind;
+    if (copy.route == route) return std::string(copy.kind);
+  if (is_memset(name)) return std::string(kFill);
+  if (is_communication_kernel(name)) return std::string(kCommunication);
+  if (contains_ignoring_case(name, kOptimizer)) return std::string(kOptimizer);
+  if (!on_device) return std::string(kLabel);
+  for (const std::string_view kernel_class : kKernelClasses)
+    if (contains_ignoring_case(name, kernel_class)) return fmt::format("{}.{}", kKernel, kernel_class);
+  return std::string(kKernel);
 }
 
 bool is_hidden_name(std::string_view text) {
@@ -63,11 +51,13 @@ bool is_hidden_name(std::string_view text) {
   if (point == text.npos || point + 1 == text.size()) return false;
   if (text.find_first_not_of("0123456789", point + 1) != text.npos) return false;
   const std::string_view kind = text.substr(0, point);
-  const auto is = [&](const auto& row) { return row.kind == kind; };
-  for (const std::string_view other : {kFill, kCommunication, kOptimizer, kKernel, kLabel, kGroup, kTier, kRun})
-    if (kind == other) return true;
-  return std::any_of(kKernelClasses.begin(), kKernelClasses.end(), is) ||
-         std::any_of(kCopies.begin(), kCopies.end(), is) ||
+  const auto is_one_of = [](std::string_view wanted, const auto& names) {
+    return std::find(names.begin(), names.end(), wanted) != names.end();
+  };
+  if (kind.starts_with(kKernel) && kind.substr(kKernel.size()).starts_with('.'))
+    return is_one_of(kind.substr(kKernel.size() + 1), kKernelClasses);
+  return is_one_of(kind, std::to_array({kFill, kCommunication, kOptimizer, kKernel, kLabel, kGroup, kTier, kRun})) ||
+         std::any_of(kCopies.begin(), kCopies.end(), [&](const CopyKind& copy) { return copy.kind == kind; }) ||
          std::any_of(trace::kRoles.begin() + 1, trace::kRoles.end(),
                      [&](const trace::RoleRow& role) { return role.name == kind; });
 }

@@ -2,6 +2,7 @@
 // the part of a name that simulations and what-ifs read.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace chakra::work {
@@ -9,7 +10,7 @@ namespace chakra::work {
 /// Return the kind that stands for a node's name: the route of a copy, "nccl_kernel" for kernels of communication,
 /// "optimizer", for other device operations the class of kernel, else "label". copy_route() and is_memset() of the
 /// hidden name are those of the name.
-std::string_view hidden_kind(std::string_view name, bool on_device);
+std::string hidden_kind(std::string_view name, bool on_device);
 /// Return whether the text is such a name.
 bool is_hidden_name(std::string_view text);
 
