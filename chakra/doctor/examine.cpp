@@ -107,8 +107,8 @@ Result<void> look_at_contents(ExaminedFile& file) {
     return {};
   }
   if (const filetype::Row* const row = filetype::recognise(begin, filetype::Group::recording))
-    if (row->name == "nsys-sqlite" || row->name == "rocprof-json") {
-      file.kind = row->name == "nsys-sqlite" ? ExaminedFile::Kind::nsys : ExaminedFile::Kind::rocprof;
+    if (row->name == filetype::kNsys || row->name == filetype::kRocprof) {
+      file.kind = row->name == filetype::kNsys ? ExaminedFile::Kind::nsys : ExaminedFile::Kind::rocprof;
       return {};
     }
   if (const std::string_view form = foreign::workload_form(begin); !form.empty()) {

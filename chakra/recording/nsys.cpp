@@ -8,6 +8,7 @@
 #include <set>
 
 #include "chakra/recording/broken_times.h"
+#include "chakra/recording/lanes.h"
 
 namespace chakra::recording {
 namespace {
@@ -184,16 +185,10 @@ class NsysReader {
     return {};
   }
 
-  uint32_t lane(std::vector<trace::Lane>& lanes, trace::Lane::Kind kind, int64_t process, int64_t index) {
-    const auto [found, added] =
-        lanes_.try_emplace(std::tuple(kind, process, index), static_cast<uint32_t>(lanes.size()));
-    if (added) lanes.push_back({kind, process, index});
-    return found->second;
-  }
   Result<uint32_t> thread(const ExportTable& table, int column) {
     if (table.integer(column) < 0) return table.wrong("a call needs globalTid");
-    return lane(out_.threads, trace::Lane::Kind::thread, process_of(table.integer(column)),
-                thread_of(table.integer(column)));
+    const int64_t id = table.integer(column);
+    return lanes_.of(out_.threads, {trace::Lane::Kind::thread, process_of(id), thread_of(id)});
   }
 
   Result<void> read_calls() {
@@ -237,7 +232,7 @@ class NsysReader {
     static_cast<Record&>(op) = record;
     op.kind = kind;
     if (table.integer(2) < 0 || table.integer(3) < 0) return table.wrong("a device operation needs deviceId, streamId");
-    op.lane = lane(out_.streams, trace::Lane::Kind::stream, table.integer(2), table.integer(3));
+    op.lane = lanes_.of(out_.streams, {trace::Lane::Kind::stream, table.integer(2), table.integer(3)});
     if (op.lane == out_.stream_pids.size()) out_.stream_pids.emplace_back(fmt::format("{}", table.integer(2)));
     op.correlation = table.integer(4);
     if (table.integer(5) >= 0) processes_.insert(process_of(table.integer(5)));
@@ -354,7 +349,7 @@ class NsysReader {
   Findings& findings_;
   Profile out_;
   absl::flat_hash_map<int64_t, std::string> names_;
-  absl::flat_hash_map<std::tuple<trace::Lane::Kind, int64_t, int64_t>, uint32_t> lanes_;
+  LaneNumbers lanes_;
   std::set<int64_t> processes_;
   int64_t records_ = 0;  ///< read so far; places of records, which have no offset in the file
 };

@@ -14,8 +14,6 @@
 #include "chakra/recording/json_value.h"
 #include "chakra/recording/rank_files.h"
 #include "chakra/recording/rank_names.h"
-#include "chakra/recording/rocprof.h"
-#include "chakra/sqlite/sqlite.h"
 
 namespace chakra::recording {
 namespace {
@@ -37,8 +35,7 @@ Failure rank_error(const std::string& path, std::string text) {
 }
 
 /// What begins as JSON may be a recording, unless it is marked as ours: "metadata" is a first key of both.
-const filetype::Row* kind_if_no_recording(std::string_view head) {
-  const filetype::Row* const row = filetype::recognise(head, filetype::kAllGroups);
+const filetype::Row* kind_if_no_recording(const filetype::Row* row, std::string_view head) {
   if (!row || row->group == filetype::Group::recording) return nullptr;
   const bool is_ours = contains(head.substr(0, 64), "\"chakraTrace\"");
   return row->group == filetype::Group::other || is_ours || !filetype::is_json_object(head) ? row : nullptr;
@@ -48,9 +45,10 @@ const filetype::Row* kind_if_no_recording(std::string_view head) {
 Result<void> sniff_contents(Sniffed& file, bool all) {
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
   CHAKRA_ASSIGN(const std::string_view head, source.peek(filetype::kHead));
-  file.known = kind_if_no_recording(head);
+  const filetype::Row* const row = filetype::recognise(head, filetype::kAllGroups);
+  file.known = kind_if_no_recording(row, head);
   if (file.known) return {};
-  if (head.starts_with(sqlite::kMagic) || is_rocprof(head)) {
+  if (row && (row->name == filetype::kNsys || row->name == filetype::kRocprof)) {
     file.kind = FileKind::device;
     return {};
   }

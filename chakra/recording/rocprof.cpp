@@ -10,6 +10,7 @@
 
 #include "chakra/filetype/filetype.h"
 #include "chakra/recording/broken_times.h"
+#include "chakra/recording/lanes.h"
 #include "chakra/recording/rocprof_file.h"
 
 namespace chakra::recording {
@@ -23,7 +24,7 @@ namespace chakra::recording {
 
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 20;
+constexpr size_t kMostBytes = UINT32_MAX;  ///< that simdjson reads
 /// Streams of copies where the file gives no stream: one for each direction, which SDMA engines carry out in order.
 constexpr int64_t kFirstCopyStream = 1'000'000;
 
@@ -73,13 +74,7 @@ class RocprofReader {
     record.byte = ++records_;
     return record;
   }
-  uint32_t lane(std::vector<trace::Lane>& lanes, trace::Lane::Kind kind, int64_t process, int64_t index) {
-    const auto [found, added] =
-        lanes_.try_emplace(std::tuple(kind, process, index), static_cast<uint32_t>(lanes.size()));
-    if (added) lanes.push_back({kind, process, index});
-    return found->second;
-  }
-  uint32_t thread_of(const Activity& a) { return lane(out_.threads, trace::Lane::Kind::thread, 0, a.thread); }
+  uint32_t thread_of(const Activity& a) { return lanes_.of(out_.threads, {trace::Lane::Kind::thread, 0, a.thread}); }
 
   Result<void> add_call(const Activity& a) {
     CHAKRA_ASSIGN(const std::string_view name, file_.operation_of(a));
@@ -120,7 +115,8 @@ class RocprofReader {
     const std::optional<int64_t> device = file_.device(agent);
     if (!device) return file_.impossible(a, "its agent is not a device of the file");
     DeviceOp op;
-    static_cast<Record&>(op) = record_of(a, name, lane(out_.streams, trace::Lane::Kind::stream, *device, stream));
+    static_cast<Record&>(op) =
+        record_of(a, name, lanes_.of(out_.streams, {trace::Lane::Kind::stream, *device, stream}));
     if (op.lane == out_.stream_pids.size()) out_.stream_pids.emplace_back(fmt::format("{}", *device));
     op.kind = kind;
     const auto outer = outer_.find(a.correlation);
@@ -180,7 +176,7 @@ class RocprofReader {
   absl::flat_hash_map<int64_t, int64_t> outer_;  ///< correlation of an inner call -> that of the HIP call
   std::set<int64_t> known_;                      ///< correlations of HIP calls
   std::map<uint32_t, std::multimap<int64_t, const RuntimeCall*>> by_thread_;
-  absl::flat_hash_map<std::tuple<trace::Lane::Kind, int64_t, int64_t>, uint32_t> lanes_;
+  LaneNumbers lanes_;
   int64_t records_ = 0, without_call_ = 0, other_ranges_ = 0;
 };
 
@@ -188,18 +184,15 @@ class RocprofReader {
 
 bool is_rocprof(std::string_view head) {
   const filetype::Row* const row = filetype::recognise(head, static_cast<unsigned>(filetype::Group::recording));
-  return row && row->name == "rocprof-json";
+  return row && row->name == filetype::kRocprof;
 }
 
 Result<Profile> read_rocprof(ByteSource source, StringPool& strings, Findings& findings) {
   std::string bytes;
-  for (;;) {
-    const size_t before = bytes.size();
-    bytes.resize(before + kPiece);
-    CHAKRA_ASSIGN(const size_t got, source.read({bytes.data() + before, kPiece}));
-    bytes.resize(before + got);
-    if (got < kPiece) break;
-  }
+  CHAKRA_ASSIGN(const bool whole, read_whole(source, kMostBytes, bytes));
+  if (!whole)
+    return fail(Code::bad_input, "rocprof.json", fmt::format("the file is larger than {} bytes", kMostBytes),
+                {source.file()});
   simdjson::padded_string text(bytes);
   return RocprofReader(source.file(), strings, findings).run(text);
 }
