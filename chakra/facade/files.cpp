@@ -119,7 +119,8 @@ Result<Answer> obfuscate(const std::string& path, const ObfuscateOptions& option
     job::ObfuscateOptions call;
     call.path = path;
     CHAKRA_TRY(take(options, call));
-    CHAKRA_TRY(keep_apart({path, call.key}, {job::names_file_of(call)}, control,
+    const std::string names = job::names_file_of(call);
+    CHAKRA_TRY(keep_apart({path, call.key, call.reveal ? names : ""}, {call.reveal ? "" : names}, control,
                           [] { return job::answer_of(job::ObfuscatedJob()); }));
     CHAKRA_ASSIGN(const job::ObfuscatedJob made, job::obfuscate_job(call));
     return deliver(made, control);

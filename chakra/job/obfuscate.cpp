@@ -47,9 +47,8 @@ std::string_view public_device(std::string_view name) {
   return row ? row->name : std::string_view();
 }
 
-/// A day before the start of the first node with a start; 0 for a rank without times. Starts of a job lie near
-/// together.
-Result<int64_t> zero_of(const io::RankFile& file) {
+/// The start of the first node with a start; 0 for a rank without times.
+Result<int64_t> start_of(const io::RankFile& file) {
   CHAKRA_ASSIGN(const io::RecordSourcePtr source, io::open_records(file));
   std::string_view message;
   io::NodeRecord node;
@@ -63,10 +62,18 @@ Result<int64_t> zero_of(const io::RankFile& file) {
       if (attr.name == "ts_ns") (void)attr.as_integer(start_ns);
     if (start_ns == 0 && node.start_micros < INT64_MAX / 1000)
       start_ns = static_cast<int64_t>(node.start_micros) * 1000;
-    if (start_ns != 0) return std::max<int64_t>(0, start_ns - kDayNs);
+    if (start_ns != 0) return start_ns;
   }
   return 0;
 }
+int64_t start_of(const trace::Trace& trace) {
+  for (const trace::NodeId n : trace.nodes())
+    if (trace.has_start(n)) return trace.base_ns + trace.start_ps[n] / kPsPerNs;
+  return 0;
+}
+
+/// A day before a start of the job: starts of a job lie near together.
+int64_t zero_before(int64_t start_ns) { return std::max<int64_t>(0, start_ns - kDayNs); }
 
 /// The files of a folder that are not part of the job.
 std::vector<std::string> other_files(const std::string& folder, const std::vector<std::string>& files) {
@@ -163,7 +170,10 @@ class Obfuscation {
 
   Result<void> change_classes() {
     CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(o_.path, {.texts = true}));
-    for (const trace::Trace& cls : job.classes) CHAKRA_TRY(check_mark(cls));
+    for (const trace::Trace& cls : job.classes) {
+      CHAKRA_TRY(check_mark(cls));
+      if (hiding_.zero_ns == 0) hiding_.zero_ns = zero_before(start_of(cls));
+    }
     CHAKRA_ASSIGN(const trace::ClassJob changed,
                   o_.reveal ? edit::reveal(job, map_.texts) : edit::hide(job, hiding_, hidden_));
     job_.ranks = static_cast<int64_t>(job.ranks.size());
@@ -177,8 +187,9 @@ class Obfuscation {
 
   Result<void> change_ranks() {
     CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(o_.path));
-    if (!o_.reveal) {
-      CHAKRA_ASSIGN(hiding_.zero_ns, zero_of(files[0]));
+    for (size_t i = 0; i < files.size() && !o_.reveal && hiding_.zero_ns == 0; ++i) {
+      CHAKRA_ASSIGN(const int64_t start_ns, start_of(files[i]));
+      hiding_.zero_ns = zero_before(start_ns);
     }
     std::vector<std::optional<AtomicFile>> written(files.size());
     CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {

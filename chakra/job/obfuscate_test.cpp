@@ -222,6 +222,34 @@ TEST_F(Obfuscate, KeepsNamesAndWordsOfTheList) {
   }
 }
 
+TEST_F(Obfuscate, RemovesDatesWhicheverRankHasTimes) {
+  constexpr int64_t kYear2026Us = 1'770'000'000'000'000, kDayUs = 86'400'000'000;
+  const auto rank = [&](int64_t rank_number, bool timed) {
+    schema::MetadataRecord metadata{"0.0.4", {}, {}};
+    metadata.attrs = {number("rank", rank_number)};
+    NodeRecord node;
+    node.id = 1, node.name = "aten::mm", node.type = 4;
+    node.duration_micros = 5;
+    if (timed) node.start_micros = static_cast<uint64_t>(kYear2026Us);
+    return sized(schema::encode(metadata)) + sized(schema::encode(node));
+  };
+  folder_.write("in/trace.0.et", rank(0, false));
+  folder_.write("in/trace.1.et", rank(1, true));
+  folder_.write("classes/class0.et", rank(0, true));
+  folder_.write("classes/ranks.json",
+                R"({"schema": "chakra-ranks-1", "classes": [{"file": "class0.et", "group_slots": [], "peer_slots": 0}],
+                    "groups": [], "ranks": [{"rank": 0, "class": 0, "groups": [], "peers": []}]})");
+  for (const char* name : {"in", "classes"}) {
+    const auto made = obfuscate_job(options(folder_.path(name), folder_.path(name) + ".out"));
+    ASSERT_TRUE(made) << made.error().message();
+    const auto job = io::read_job(folder_.path(name) + ".out");
+    ASSERT_TRUE(job) << job.error().message();
+    const trace::Trace& t = job->ranks.back();
+    ASSERT_TRUE(t.has_start(trace::NodeId(0)));
+    EXPECT_EQ(t.base_ns + t.start_ps[0] / kPsPerNs, kDayUs * 1000) << name;
+  }
+}
+
 TEST_F(Obfuscate, RestoresNamesWithTheKeyOnly) {
   Secrets secrets;
   folder_.write("in/trace.0.et", rank_with_secrets(0, secrets));
