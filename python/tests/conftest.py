@@ -71,4 +71,5 @@ def place(tmp_path_factory):
         out.write("MICRO\n2\nconv1 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 1024 10\nconv2 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 2048 10\n")
     command("gen", "step", "--preset", "tiny", "-o", "tiny")
     command("link", RECORDED, "-o", "linked")
+    command("obfuscate", "linked", "--key", "my.key", "-o", "hidden")
     return folder

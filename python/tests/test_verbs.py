@@ -59,6 +59,9 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
 }
 
 
+ARGUMENTS = {("obfuscate", "reveal"): ["hidden"]}  # of an option that takes another input
+
+
 def function_of(verb):
     if verb == "blueprint":
         return chakra_et.generate.network
@@ -68,8 +71,8 @@ def function_of(verb):
     raise KeyError(verb)
 
 
-def by_python(verb, options):
-    function, (_, arguments, _) = function_of(verb), VERBS[verb]
+def by_python(verb, arguments, options):
+    function = function_of(verb)
     try:
         if verb in ("step", "serve"):
             return function(**options).made.to_json()
@@ -92,8 +95,8 @@ def by_python(verb, options):
         return error
 
 
-def by_command(verb, options):
-    words, arguments, _ = VERBS[verb]
+def by_command(verb, arguments, options):
+    words = VERBS[verb][0]
     flags = []
     for name, value in options.items():
         for item in value if isinstance(value, list) else [value]:
@@ -138,7 +141,8 @@ def test_equals_the_command(verb, name, value):
     open("answer.json", "w").close()
     needs = {key: item for key, item in NEEDS.get(name, {}).items() if key in inspect.signature(function_of(verb)).parameters}
     options = {**VERBS[verb][2], **needs, **({name: value} if name else {})}
-    made, (code, errors, json) = by_python(verb, options), by_command(verb, options)
+    arguments = ARGUMENTS.get((verb, name), VERBS[verb][1])
+    made, (code, errors, json) = by_python(verb, arguments, options), by_command(verb, arguments, options)
     if isinstance(made, chakra_et.Error):
         REFUSED.append((verb, name, str(made)))
         print(REFUSED[-1])
@@ -151,4 +155,4 @@ def test_equals_the_command(verb, name, value):
 
 
 def test_most_are_answered():
-    assert len(ANSWERED) > 3 * len(REFUSED) > 0
+    assert len(ANSWERED) > 4 * len(REFUSED) > 0
