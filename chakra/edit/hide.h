@@ -1,8 +1,8 @@
 // Trace -> Trace: hide names and ids, and restore the names of a hidden trace.
 //
 // An allow-list decides: members, attributes, names and words that are not on the list do not reach the result. Times,
-// sizes, shapes, edges, kinds of operations and places in groups stay, so a simulation takes the same time. What sizes
-// and structure tell about a model is not hidden.
+// sizes, shapes, edges, kinds of operations and places in groups stay, so a simulation takes the same time. Readers
+// can still conclude the model from sizes and structure.
 #pragma once
 
 #include <cstdint>

@@ -82,10 +82,16 @@ struct QueriedRows {
 
 /// Run one SELECT. Parameters (":name") are bound. Only reading is allowed: no writes, no ATTACH, no PRAGMA, no
 /// extensions. The caller's watch can stop the query (base/progress.h).
-/// Errors, with the byte in the text as the place: query.sql (syntax, unknown name, no statement or several),
-/// query.denied (no SELECT), query.parameter (missing, or unknown), query.limit (time, memory, length), query.blob (a
-/// result that is neither a number nor a text), query.number (a cell beyond 64 bits), query.failed (at run time);
-/// job.interrupted; errors of Table::load. Cost: that of SQLite. Where SQLite would sort rows by plain columns, the
+/// Errors, with the byte in the text as the place:
+///   - query.sql: syntax, unknown name, no statement or several
+///   - query.denied: no SELECT
+///   - query.parameter: missing, or unknown
+///   - query.limit: time, memory, length
+///   - query.blob: a result that is neither a number nor a text
+///   - query.number: a cell beyond 64 bits
+///   - query.failed: at run time
+///   - job.interrupted, and the errors of Table::load
+/// Cost: that of SQLite. Where SQLite would sort rows by plain columns, the
 /// table sorts its values instead. The limit of memory holds for all queries of the process together, and for other
 /// users of SQLite meanwhile.
 Result<QueriedRows> select(std::vector<Table>& tables, std::string_view sql, const std::vector<Parameter>& parameters,
