@@ -4,7 +4,7 @@
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/gen/gen.h"
-#include "chakra/synth/attributes.h"
+#include "chakra/synth/synth.h"
 
 namespace chakra::job {
 namespace {
