@@ -15,6 +15,8 @@
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/cores.h"
 #include "chakra/job/fleet.h"
+#include "chakra/job/folder.h"
+#include "chakra/job/link.h"
 #include "chakra/job/paths.h"
 #include "chakra/recording/recording.h"
 #include "chakra/seal/seal.h"
@@ -31,6 +33,7 @@ using answer::Unit;
 // `job.obfuscate.plain` (1): the job is not hidden
 // `job.obfuscate.names` (1): the names are those of another job
 // `job.obfuscate.edges` (warning): references to absent nodes, repeated ids and other defects are left out
+// `job.obfuscate.linked` (note): the input is a recording, which was linked first
 // `job.obfuscate.width` (warning): the width of the model is unknown, so sizes change by their own cells alone
 // `job.obfuscate.priced` (warning): durations were computed from sizes, so durations still show the sizes
 // `job.obfuscate.work` (warning): the work of nodes without a duration stays, in coarse steps
@@ -363,6 +366,25 @@ class Obfuscation {
   std::mutex mutex_;
 };
 
+/// Link with default options, in a private folder, and hide the traces.
+Result<ObfuscatedJob> obfuscate_recording(ObfuscateOptions o) {
+  CHAKRA_ASSIGN(const Folder folder, Folder::make());
+  LinkJobOptions link;
+  link.inputs = {o.path};
+  link.output = link.of_folders() ? folder.path() : folder.path() + "/trace.0.et";
+  CHAKRA_ASSIGN(LinkedJob linked, link_job(link));
+  CHAKRA_TRY(linked.commit());
+  o.path = folder.path();
+  CHAKRA_ASSIGN(ObfuscatedJob job, Obfuscation(o).run());
+  job.findings.push_back({"job.obfuscate.linked", Severity::note, -1, -1,
+                          fmt::format("the recordings were linked first, with the default options of 'chakra link': {} "
+                                      "rank{}",
+                                      linked.ranks.size(), linked.ranks.size() == 1 ? "" : "s")});
+  for (const Findings& findings : {linked.findings, linked.mismatches})
+    job.findings.insert(job.findings.end(), findings.begin(), findings.end());
+  return job;
+}
+
 }  // namespace
 
 std::string names_file_of(const ObfuscateOptions& o) {
@@ -382,13 +404,17 @@ Result<ObfuscatedJob> obfuscate_job(const ObfuscateOptions& o) {
     if (resolve_links(secret).starts_with(folder))
       return fail(Code::usage, "cli.usage",
                   fmt::format("{} would lie in the folder that is shared", quote(secret, 200)));
-  CHAKRA_ASSIGN(std::vector<std::string> inputs, job_files(o.path));
+  const bool recorded = !o.reveal && is_recording(o.path);
+  std::vector<std::string> inputs{o.path};
+  if (!recorded) {
+    CHAKRA_ASSIGN(inputs, job_files(o.path));
+  }
   inputs.push_back(o.key);
   if (o.reveal) inputs.push_back(names_file_of(o));
   CHAKRA_ASSIGN(const std::vector<std::string> fleet, files_of_fleet(o.among));
   inputs.insert(inputs.end(), fleet.begin(), fleet.end());
   CHAKRA_TRY(keep_apart(inputs, {o.reveal ? std::string() : names_file_of(o)}));
-  return Obfuscation(o).run();
+  return recorded ? obfuscate_recording(o) : Obfuscation(o).run();
 }
 
 // ---- as an answer ----------------------------------------------------------------------------------------------
