@@ -58,6 +58,7 @@ Grid shipped_grid();
 
 /// A job of a fleet.
 struct FleetJob {
+  bool is_measured = false;                                  ///< a rank has measured times
   int64_t width = 0;                                         ///< 0: unknown
   std::array<std::set<uint64_t>, kQuantities.size()> sizes;  ///< by Quantity
 };

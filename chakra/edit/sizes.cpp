@@ -31,14 +31,15 @@ constexpr double kSmall = 200;  ///< times the width: fewer bytes are not those 
 class Quantities {
  public:
   /// `width`: shown for the model; 0: unknown.
-  Quantities(const Trace& t, const trace::RolesByName& roles, double width)
-      : t_(t), roles_(t.strings.size(), std::nullopt), small_(static_cast<uint64_t>(kSmall * width)) {
+  Quantities(const Trace& t, const trace::RolesByName& roles, double width, bool is_measured)
+      : t_(t),
+        roles_(t.strings.size(), std::nullopt),
+        small_(static_cast<uint64_t>(kSmall * width)),
+        is_measured_(is_measured) {
     for (const auto& [name, role] : roles) set(name, role);
     for (const trace::ProcessGroup& group : t.groups) set(group.name, trace::role_of(group));
-    is_measured_ = trace::metadata(t, "linked_iteration") ||
-                   std::any_of(t.flags.begin(), t.flags.end(), [](uint8_t f) { return f & trace::kHasStart; });
     for (const NodeId n : t.nodes())
-      if (moves_parameters(n)) ++counts_[t.comm(n)->type][t.comm(n)->bytes];
+      if (moves_parameters(n)) ++counts_[{t.comm(n)->group, t.comm(n)->type}][t.comm(n)->bytes];
   }
 
   Quantity of(NodeId n) const {
@@ -57,15 +58,18 @@ class Quantities {
   bool moves_parameters(NodeId n) const {
     const Comm* const comm = t_.comm(n);
     if (!comm || t_.type[n] != NodeType::coll || comm->bytes < small_) return false;
-    const Role role = roles_[comm->group] ? *roles_[comm->group] : trace::role_named(t_.strings[comm->group]);
-    const trace::Moves moves = trace::row_of(role).moves;
+    const trace::Moves moves = trace::row_of(role_of(*comm)).moves;
     if (moves != trace::Moves::unknown) return moves == trace::Moves::parameters;
     return comm->type != CommType::all_to_all;
   }
 
-  /// Layers repeat, embeddings do not.
+  Role role_of(const Comm& comm) const {
+    return roles_[comm.group] ? *roles_[comm.group] : trace::role_named(t_.strings[comm.group]);
+  }
+  /// Layers repeat, embeddings do not. Stages share embeddings alone.
   bool is_of_layers(const Comm& comm) const {
-    const std::map<uint64_t, int64_t>& counts = counts_.at(comm.type);
+    if (role_of(comm) == Role::pp) return false;
+    const std::map<uint64_t, int64_t>& counts = counts_.at({comm.group, comm.type});
     const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
     const auto [fewest, most] = std::minmax_element(counts.begin(), counts.end(), fewer);
     return fewest->second == most->second || counts.at(comm.bytes) > fewest->second;
@@ -74,21 +78,29 @@ class Quantities {
   const Trace& t_;
   std::vector<std::optional<Role>> roles_;  ///< by text
   uint64_t small_;
-  bool is_measured_ = false;
-  std::map<CommType, std::map<uint64_t, int64_t>> counts_;  ///< of collectives of parameters, by bytes
+  bool is_measured_;
+  /// Of collectives of parameters of a group and a type, by bytes: equal for all members of the group.
+  std::map<std::pair<StringId, CommType>, std::map<uint64_t, int64_t>> counts_;
 };
 
 double shown_width(const Cells& widths, int64_t width) {
   return width > 0 && !widths.empty() ? cell_of(widths, static_cast<double>(width)).shown : 0;
+}
+bool is_measured(const Trace& t) {
+  return trace::metadata(t, "linked_iteration") ||
+         std::any_of(t.flags.begin(), t.flags.end(), [](uint8_t f) { return f & trace::kHasStart; });
 }
 bool has_duration(const Trace& t, NodeId n) { return t.flags[n] & trace::kHasDuration; }
 bool is_storage(NodeType type) { return type == NodeType::mem_load || type == NodeType::mem_store; }
 
 class SizeHider {
  public:
-  SizeHider(const Trace& t, const trace::RolesByName& roles, const Grid& grid, int64_t width, HiddenSizes& hidden)
-      : t_(t), grid_(grid), hidden_(hidden), quantities_(t, roles, shown_width(grid.widths, width)) {
-    for (size_t q = 0; q < scale_.size(); ++q) scale_[q] = scale(grid, static_cast<Quantity>(q), width);
+  SizeHider(const Trace& t, const trace::RolesByName& roles, const SizeHiding& hiding, HiddenSizes& hidden)
+      : t_(t),
+        grid_(hiding.grid),
+        hidden_(hidden),
+        quantities_(t, roles, shown_width(hiding.grid.widths, hiding.width), hiding.is_measured) {
+    for (size_t q = 0; q < scale_.size(); ++q) scale_[q] = scale(hiding.grid, static_cast<Quantity>(q), hiding.width);
   }
 
   Trace run() {
@@ -200,24 +212,23 @@ void HiddenSizes::add(HiddenSizes&& other) {
 }
 
 void add_sizes(const Trace& t, const trace::RolesByName& roles, FleetJob& job) {
-  const Quantities quantities(t, roles, static_cast<double>(job.width));
+  job.is_measured |= is_measured(t);
+  const Quantities quantities(t, roles, static_cast<double>(job.width), job.is_measured);
   for (const NodeId n : t.nodes()) {
     const Comm* const comm = t.comm(n);
     if (comm && comm->in_split.empty() && comm->bytes > 0) job.sizes[kOf(quantities.of(n))].insert(comm->bytes);
   }
 }
 
-Trace hide_sizes(const Trace& t, const trace::RolesByName& roles, const Grid& grid, int64_t width,
-                 HiddenSizes& hidden) {
+Trace hide_sizes(const Trace& t, const trace::RolesByName& roles, const SizeHiding& hiding, HiddenSizes& hidden) {
   trace::assert_whole(t);
-  return SizeHider(t, roles, grid, width, hidden).run();
+  return SizeHider(t, roles, hiding, hidden).run();
 }
 
-trace::ClassJob hide_sizes(const trace::ClassJob& job, const Grid& grid, int64_t width, HiddenSizes& hidden) {
+trace::ClassJob hide_sizes(const trace::ClassJob& job, const SizeHiding& hiding, HiddenSizes& hidden) {
   trace::ClassJob out = job;
   const std::vector<trace::RolesByName> roles = trace::roles_of_slots(job);
-  for (size_t c = 0; c < out.classes.size(); ++c)
-    out.classes[c] = hide_sizes(job.classes[c], roles[c], grid, width, hidden);
+  for (size_t c = 0; c < out.classes.size(); ++c) out.classes[c] = hide_sizes(job.classes[c], roles[c], hiding, hidden);
   return out;
 }
 

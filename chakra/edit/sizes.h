@@ -11,6 +11,13 @@
 
 namespace chakra::edit {
 
+/// How the sizes of a job are shown: the same for all ranks.
+struct SizeHiding {
+  Grid grid;
+  int64_t width = 0;         ///< of the model; 0: unknown
+  bool is_measured = false;  ///< FleetJob::is_measured of the job
+};
+
 /// Add the sizes of a trace to a job of a fleet, whose width is known or 0. `roles`: of groups that the trace does not
 /// describe. Cost: O(nodes log sizes).
 void add_sizes(const trace::Trace& trace, const trace::RolesByName& roles, FleetJob& job);
@@ -28,14 +35,14 @@ struct HiddenSizes {
 
 /// Show the sizes of a trace by the cells of a grid:
 ///   - bytes of communications, and elements for each member of uneven ones: each size becomes the size that a model of
-///     the shown width would have (kQuantities), and then that of its cell. A size of collectives of parameters belongs
-///     to layers if other such sizes are less frequent, or all are equally frequent;
+///     the shown width would have (kQuantities), and then that of its cell. Among the
+///     collectives of parameters of a group and a type, the least frequent sizes are not those of layers;
 ///   - operations and bytes of computations are removed if the node has a duration, else shown by cells.
 /// Both sides of a message and all members of a group get the same size, since only a size and its quantity decide.
-/// Shapes are attributes and arguments, which hide() removes. `width`: of the model; 0: unknown. Cost: O(nodes log
+/// Shapes are attributes and arguments, which hide() removes. Cost: O(nodes log
 /// sizes).
-trace::Trace hide_sizes(const trace::Trace& trace, const trace::RolesByName& roles, const Grid& grid, int64_t width,
+trace::Trace hide_sizes(const trace::Trace& trace, const trace::RolesByName& roles, const SizeHiding& hiding,
                         HiddenSizes& hidden);
-trace::ClassJob hide_sizes(const trace::ClassJob& job, const Grid& grid, int64_t width, HiddenSizes& hidden);
+trace::ClassJob hide_sizes(const trace::ClassJob& job, const SizeHiding& hiding, HiddenSizes& hidden);
 
 }  // namespace chakra::edit

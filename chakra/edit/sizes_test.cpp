@@ -93,7 +93,7 @@ trace::Trace trace_of(const std::vector<Call>& calls) {
 }
 std::vector<uint64_t> shown_sizes(const trace::Trace& t, int64_t width) {
   HiddenSizes hidden;
-  const trace::Trace copy = hide_sizes(t, {}, shipped_grid(), width, hidden);
+  const trace::Trace copy = hide_sizes(t, {}, {shipped_grid(), width, false}, hidden);
   std::vector<uint64_t> sizes;
   for (const NodeId n : copy.nodes()) sizes.push_back(copy.comm(n)->bytes);
   return sizes;
@@ -122,7 +122,7 @@ TEST(HideSizes, ChangesBothSidesOfUnevenExchangesAlike) {
   const trace::Trace t = trace_of({{CommType::all_to_all, 2 * 3'000'000, "ep", "[1000000, 2000000]", "[1000000, 0]"},
                                    {CommType::all_to_all, 2 * 1'000'000, "ep", "[1000000, 0]", "[2000000, 0]"}});
   HiddenSizes hidden;
-  const trace::Trace copy = hide_sizes(t, {}, shipped_grid(), 5120, hidden);
+  const trace::Trace copy = hide_sizes(t, {}, {shipped_grid(), 5120, false}, hidden);
   std::vector<uint64_t> in[2], out[2];
   for (const size_t n : {0, 1}) {
     ASSERT_TRUE(trace::parse_split(copy.comm(NodeId(n))->in_split, in[n]));
@@ -144,7 +144,7 @@ TEST(HideSizes, RemovesWorkOfNodesWithADuration) {
   b.trace.flags.edit(0) |= trace::kHasDuration;
   b.trace.dur_ps.edit(0) = 1000;
   HiddenSizes hidden;
-  const trace::Trace copy = hide_sizes(std::move(b).finish(), {}, shipped_grid(), 4096, hidden);
+  const trace::Trace copy = hide_sizes(std::move(b).finish(), {}, {shipped_grid(), 4096, false}, hidden);
   EXPECT_EQ(copy.num_ops[0], 0U);
   EXPECT_EQ(copy.tensor_bytes[0], 0U);
   EXPECT_EQ(copy.dur_ps[0], 1000);

@@ -108,7 +108,7 @@ TEST(Sizes, ShowNoMoreThanTheCellOfTheWidth) {
       raw += guess == width;
       edit::HiddenSizes hidden;
       copies[&edit::cell_of(grid.widths, static_cast<double>(width))].push_back(
-          sizes_of(edit::hide_sizes(*job, grid, guess, hidden)));
+          sizes_of(edit::hide_sizes(*job, {grid, guess, false}, hidden)));
     }
     for (const auto& [cell, sizes] : copies) {
       const std::set<std::vector<uint64_t>> different(sizes.begin(), sizes.end());

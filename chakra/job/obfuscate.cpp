@@ -115,7 +115,7 @@ bool has_priced_kernels(const trace::Trace& t) {
 
 /// The width and the sizes of a job. `width` 0: as the job shows it.
 Result<edit::FleetJob> fleet_job(const std::string& path, int64_t width) {
-  edit::FleetJob job{width, {}};
+  edit::FleetJob job{false, width, {}};
   if (width == 0) {
     synth::AttributeGuess guess;
     const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName&) -> Result<void> {
@@ -135,8 +135,7 @@ Result<edit::FleetJob> fleet_job(const std::string& path, int64_t width) {
 
 /// What level 2 knows and does.
 struct SizeLevel {
-  edit::Grid grid;
-  int64_t width = 0;  ///< of the model; 0: unknown
+  edit::SizeHiding hiding;
   edit::HiddenSizes hidden;
   bool is_priced = false;  ///< durations of a generated job
 };
@@ -200,9 +199,10 @@ class Obfuscation {
   /// The width of the model, and the grid that hides the width.
   Result<void> set_grid() {
     CHAKRA_ASSIGN(edit::FleetJob own, fleet_job(o_.path, o_.width));
-    sizes_.width = own.width;
+    sizes_.hiding.width = own.width;
+    sizes_.hiding.is_measured = own.is_measured;
     if (o_.among.empty()) {
-      sizes_.grid = edit::shipped_grid();
+      sizes_.hiding.grid = edit::shipped_grid();
       return {};
     }
     std::vector<edit::FleetJob> fleet{std::move(own)};
@@ -218,7 +218,7 @@ class Obfuscation {
     if (unread > 0)
       job_.findings.push_back({"job.obfuscate.among", Severity::warning, -1, -1,
                                fmt::format("{} of {} jobs of the fleet could not be read", unread, jobs.jobs.size())});
-    CHAKRA_ASSIGN(sizes_.grid, edit::grid_of(fleet));
+    CHAKRA_ASSIGN(sizes_.hiding.grid, edit::grid_of(fleet));
     return {};
   }
 
@@ -251,10 +251,9 @@ class Obfuscation {
       if (hiding_.zero_ns == 0) hiding_.zero_ns = zero_before(start_of(cls));
     }
     CHAKRA_ASSIGN(const trace::ClassJob changed,
-                  o_.reveal ? edit::reveal(job, map_.texts)
-                  : o_.level == 1
-                      ? edit::hide(job, hiding_, hidden_)
-                      : edit::hide(edit::hide_sizes(job, sizes_.grid, sizes_.width, sizes_.hidden), hiding_, hidden_));
+                  o_.reveal       ? edit::reveal(job, map_.texts)
+                  : o_.level == 1 ? edit::hide(job, hiding_, hidden_)
+                                  : edit::hide(edit::hide_sizes(job, sizes_.hiding, sizes_.hidden), hiding_, hidden_));
     job_.ranks = static_cast<int64_t>(job.ranks.size());
     for (const trace::ClassJob::Rank& rank : job.ranks) job_.nodes += job.classes[rank.cls].size();
     CHAKRA_ASSIGN(const std::vector<std::string> paths, io::write_class_job(changed, o_.output, files_));
@@ -278,10 +277,9 @@ class Obfuscation {
       edit::Hidden hidden;
       edit::HiddenSizes sizes;
       CHAKRA_ASSIGN(const trace::Trace after,
-                    o_.reveal ? edit::reveal(before, map_.texts)
-                    : o_.level == 1
-                        ? edit::hide(before, hiding_, hidden)
-                        : edit::hide(edit::hide_sizes(before, {}, sizes_.grid, sizes_.width, sizes), hiding_, hidden));
+                    o_.reveal       ? edit::reveal(before, map_.texts)
+                    : o_.level == 1 ? edit::hide(before, hiding_, hidden)
+                                    : edit::hide(edit::hide_sizes(before, {}, sizes_.hiding, sizes), hiding_, hidden));
       const std::string name = fmt::format("trace.{}.et", after.rank);
       CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create((fs::path(o_.output) / name).string()));
       CHAKRA_TRY(io::write_et(after, file));
@@ -311,9 +309,9 @@ class Obfuscation {
 
   void finish_sizes() {
     ObfuscatedJob::Sizes& sizes = job_.sizes.emplace();
-    if (sizes_.width > 0) {
-      sizes.width = sizes_.width;
-      const edit::Cell& cell = edit::cell_of(sizes_.grid.widths, static_cast<double>(sizes_.width));
+    if (sizes_.hiding.width > 0) {
+      sizes.width = sizes_.hiding.width;
+      const edit::Cell& cell = edit::cell_of(sizes_.hiding.grid.widths, static_cast<double>(sizes_.hiding.width));
       sizes.width_low = cell.low, sizes.width_high = cell.high, sizes.width_shown = cell.shown;
     }
     sizes.shown = static_cast<int64_t>(sizes_.hidden.shown.size());
@@ -322,7 +320,7 @@ class Obfuscation {
     const auto warn = [&](const char* tag, std::string text) {
       job_.findings.push_back({tag, Severity::warning, -1, -1, std::move(text)});
     };
-    if (sizes_.width == 0)
+    if (sizes_.hiding.width == 0)
       warn("job.obfuscate.width",
            "the job does not show the width of its model; if you know the width, pass --width, since sizes that change "
            "by their own cells alone can show the width together");
