@@ -48,7 +48,7 @@ constexpr std::array<OperatorRow, 4> kProducts{
     {{"//", floor_quotient}, {"*", times}, {"/", quotient}, {"%", remainder}}};
 constexpr std::array<OperatorRow, 2> kFunctions{{{"min", least}, {"max", most}}};
 
-constexpr double kLargestWhole = 0x1p53;  ///< larger whole numbers are not exact
+constexpr double kInexact = 0x1p53;  ///< from here on, whole numbers are not exact
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -64,7 +64,7 @@ Value value_of(const std::string& text) {
   if (text == "true") return true;
   if (text == "false") return false;
   double number = 0;
-  if (parse_decimal(text, number) && std::abs(number) <= kLargestWhole) return number;
+  if (parse_decimal(text, number) && std::abs(number) < kInexact) return number;
   return text;
 }
 
@@ -222,7 +222,7 @@ class ExpressionParser {
       ++end;
     double value = 0;
     if (!parse_decimal(text_.substr(at_, end - at_), value)) return wrong("not a decimal number");
-    if (value > kLargestWhole) return wrong("a number above 2^53");
+    if (value >= kInexact) return wrong("a number of 2^53 or more");
     const size_t column = at_ + 1;
     at_ = end;
     return add(Value(value), column);
@@ -328,7 +328,7 @@ Result<Value> Expression::compute(const Node& node, const Value& left, const Val
   if (node.operation >= less && node.operation <= at_least) return Value(compare(node.operation, *a, *b));
   const double result = calculate(node.operation, *a, *b);
   if (std::isnan(result)) return wrong(node, "division by zero");
-  if (!std::isfinite(result) || (is_whole(*a) && is_whole(*b) && std::abs(result) > kLargestWhole))
+  if (!std::isfinite(result) || (is_whole(*a) && is_whole(*b) && std::abs(result) >= kInexact))
     return wrong(node, "the number is too large");
   return Value(result);
 }
