@@ -36,10 +36,11 @@ Result<std::vector<size_t>> objectives_of(const sweep::Plan& plan) {
     std::vector<std::string> known;
     for (const MetricRow& each : kMetrics)
       if (each.goal != Goal::none) known.emplace_back(each.name);
+    const std::string nearest = options::suggestion(name.text, known);
     if (!row || row->goal == Goal::none)
       return fail(Code::bad_input, "sweep.objective",
-                  fmt::format("unknown objective {}{}; known: {}", quote(name.text),
-                              options::suggestion(name.text, known), fmt::join(known, ", ")),
+                  fmt::format("unknown objective {}{}", quote(name.text),
+                              nearest.empty() ? fmt::format("; known: {}", fmt::join(known, ", ")) : nearest),
                   name.place);
     const auto metric = static_cast<size_t>(row - kMetrics.data());
     if (std::find(objectives.begin(), objectives.end(), metric) != objectives.end())

@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "chakra/job/sweep.h"
+#include "chakra/job/sweep_parts.h"
 
 namespace chakra::job {
 namespace {
@@ -153,8 +153,9 @@ struct Varied {
 constexpr std::array kVaried{
     column<&Varied::option>("option", Unit::none, "a varied option"),
     column<&Varied::values>("values", Unit::count, "values of the option"),
-    column<&Varied::importance>("importance", Unit::share,
-                                "share of the variance of the first objective between the values (eta squared)")};
+    column<&Varied::importance>(
+        "importance", Unit::share,
+        "share of the variance of the first objective that the values explain (epsilon squared)")};
 
 struct Group {
   std::string_view tag;
@@ -251,6 +252,7 @@ EffectTables effects_of(const Sweep& sweep) {
     const auto cell = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
     for (size_t c = 0; c < texts.size(); ++c) {
       const sweep::Effect& effect = effects.choices[c];
+      if (effect.points == 0) continue;  // a sample, or constraints, have none
       const std::array<Cell, 7> row{(*sweep.names)[i], texts[c],          effect.points,      effect.failed,
                                     cell(effect.mean), cell(effect.best), cell(effect.spread)};
       for (size_t k = 0; k < row.size(); ++k) tables.columns[k].add(row[k]);
@@ -331,9 +333,9 @@ std::string sweep_text(const Sweep& sweep) {
   for (const size_t p : best)
     if (!sweep.is_front.empty() && sweep.is_front[p]) front.push_back(p);
   best.resize(std::min(best.size(), kBest));
-  const int64_t points = std::ssize(sweep.points);
   const std::string_view objective = kMetrics[sweep.objectives[0]].name;
   const std::string best_title = fmt::format("best points by {}", objective),
+                    importance_title = fmt::format("share of the variance of {} that an option explains", objective),
                     effects_title = fmt::format("{} by the value of an option", objective);
   answer::Builder to("sweep");
   add_summary(sweep, to);
@@ -342,16 +344,16 @@ std::string sweep_text(const Sweep& sweep) {
   const answer::Answer shown = std::move(to).finish(sweep.findings);
   const std::vector<view::ShowColumn> columns = shown_columns(sweep);
   const std::string head = fmt::format(
-      "{}: {} points, {{failed}} failed; {{different}} different, {{resumed}} of them "
+      "{{file}}: {}, {{failed}} failed; {{different}} different, {{resumed}} of them "
       "from earlier sweeps",
-      "{file}", show_count(points));
+      counted(sweep.points.size(), "point"));
   const std::array<view::Show, 8> kText{{
       {.line = head},
       {.line = ""},
       {.table = "points", .title = best_title, .first = kBest, .columns = columns},
       {.table = "front", .title = "Pareto front", .first = kFront, .columns = columns},
       {.table = "varied",
-       .title = "share of the variance",
+       .title = importance_title,
        .first = view::kAllRows,
        .ranked = "importance",
        .columns = kVariedText},

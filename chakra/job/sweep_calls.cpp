@@ -110,6 +110,8 @@ Result<PointCalls> calls_of(const sweep::Plan& plan, uint64_t point) {
       CHAKRA_TRY(apply(rows.at(parameter.section), parameter.key, dimension.choices[choices[d]][i]));
     }
   }
+  if (auto* const step = std::get_if<GenerateStepOptions>(&calls.generate)) step->stats = true;  // memory counts
+  if (auto* const serve = std::get_if<GenerateServeOptions>(&calls.generate)) serve->stats = true;
   const std::string path = calls.job.empty() ? std::string(kGenerated) : calls.job;
   if (auto* const simulate = std::get_if<SimulateOptions>(&calls.run)) simulate->path = path;
   if (auto* const what_if = std::get_if<WhatIfOptions>(&calls.run)) what_if->path = path;

@@ -60,6 +60,10 @@ std::vector<std::string> files_of_setting(const sweep::Parameter& parameter, con
 
 /// Take values that are still missing from an answer.
 void take_metrics(const answer::Answer& answer, MetricValues& values);
+/// Return "1 point", "2,000 points".
+inline std::string counted(size_t count, std::string_view what) {
+  return show_count(static_cast<int64_t>(count)) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
 /// Requires the name of a row.
 const answer::Cell& metric_of(const MetricValues& values, std::string_view name);
 

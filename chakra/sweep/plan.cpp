@@ -67,8 +67,10 @@ class PlanReader {
     if (section_of(field.key) || std::find(kKeys.begin(), kKeys.end(), field.key) != kKeys.end()) return {};
     std::vector<std::string> known = options::names(sections_);
     known.insert(known.end(), kKeys.begin(), kKeys.end());
-    return field.value.error("sweep.file", fmt::format("unknown key {}{}; known: {}", quote(field.key),
-                                                       options::suggestion(field.key, known), fmt::join(known, ", ")));
+    const std::string nearest = options::suggestion(field.key, known);
+    return field.value.error(
+        "sweep.file", fmt::format("unknown key {}{}", quote(field.key),
+                                  nearest.empty() ? fmt::format("; known: {}", fmt::join(known, ", ")) : nearest));
   }
 
   /// Add a parameter that the file has not given yet. `at`: for errors.

@@ -87,8 +87,7 @@ class Candidates {
 
 Failure large(const Plan& plan, std::string_view what) {
   return fail(Code::bad_input, "sweep.large",
-              fmt::format("{}; reduce the choices, add constraints, or take a random sample with 'sample: N'", what),
-              {plan.file});
+              fmt::format("{}; reduce the values, or take a random sample with 'sample: N'", what), {plan.file});
 }
 
 Result<std::vector<uint64_t>> enumerate(const Plan& plan, uint64_t size, Candidates& candidates) {
@@ -143,10 +142,10 @@ std::vector<size_t> choices_of(const Plan& plan, uint64_t point) {
 
 Result<std::vector<uint64_t>> select_points(const Plan& plan, Findings& findings) {
   const std::optional<uint64_t> size = plan.size();
-  if (!size) return large(plan, "the product of all choices is beyond 2^63");
+  if (!size) return large(plan, "the product of all values is beyond 2^63");
   const bool listed = *size <= kMostCandidates;
   if (!listed && !plan.sample)
-    return large(plan, fmt::format("the product of all choices has {} candidates; {} are allowed", show_count(*size),
+    return large(plan, fmt::format("the product of all values has {} candidates; {} are allowed", show_count(*size),
                                    show_count(kMostCandidates)));
   Candidates candidates(plan);
   CHAKRA_ASSIGN(std::vector<uint64_t> points,

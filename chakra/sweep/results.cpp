@@ -76,7 +76,12 @@ Effects effects_of(std::span<const std::optional<double>> results, std::span<con
   for (size_t c = 0; c < choices; ++c)
     if (Effect& effect = effects.choices[c]; effect.mean)
       effect.spread = std::sqrt(squares[c] / static_cast<double>(effect.points - effect.failed));
-  if (total > 0) effects.importance = std::min(between / total, 1.0);
+  size_t used = 0;
+  for (const Effect& effect : effects.choices) used += effect.mean.has_value();
+  if (total > 0 && count > used) {
+    const double within = std::max(total - between, 0.0) / static_cast<double>(count - used);
+    effects.importance = std::max(between - static_cast<double>(used - 1) * within, 0.0) / total;
+  }
   return effects;
 }
 

@@ -138,7 +138,9 @@ struct Effect {
 };
 struct Effects {
   std::vector<Effect> choices;
-  /// Share of the variance of the results that lies between the choices (eta squared); nullopt without variance.
+  /// Share of the variance of the results that lies between the choices, less the share that chance gives (epsilon
+  /// squared; T. Kelley, "An unbiased correlation ratio measure", 1935). nullopt without variance, and if no choice has
+  /// several results.
   std::optional<double> importance;
 };
 /// `results`: of each point, nullopt if the point failed; `choice`: of each point, below `choices`.

@@ -353,10 +353,15 @@ TEST(Effects, AreMeansBestAndSpreads) {
   EXPECT_EQ(effects.choices[1].spread, 2);
   EXPECT_EQ(effects.choices[2].mean, std::nullopt);
   EXPECT_EQ(effects.choices[2].failed, 1);
-  EXPECT_DOUBLE_EQ(*effects.importance, 100.0 / 110);  // 4 x 25 between the choices, 2 + 8 within
+  // 4 x 25 between the choices, 2 + 8 within with 2 degrees of freedom
+  EXPECT_DOUBLE_EQ(*effects.importance, (100.0 - 10.0 / 2) / 110);
   EXPECT_EQ(effects_of(results, choice, 3, false).choices[1].best, 14);
   const std::vector<std::optional<double>> equal{5, 5};
-  EXPECT_EQ(effects_of(equal, std::vector<size_t>{0, 1}, 2, true).importance, std::nullopt);
+  EXPECT_EQ(effects_of(equal, std::vector<size_t>{0, 0}, 1, true).importance, std::nullopt);
+  const std::vector<std::optional<double>> single{5, 6};
+  EXPECT_EQ(effects_of(single, std::vector<size_t>{0, 1}, 2, true).importance, std::nullopt);
+  const std::vector<std::optional<double>> noise{1, 2, 3, 1, 2, 3};
+  EXPECT_EQ(effects_of(noise, std::vector<size_t>{0, 0, 0, 1, 1, 1}, 2, true).importance, 0);
 }
 
 }  // namespace
