@@ -95,10 +95,11 @@ void find_front(Sweep& sweep) {
 
 /// The findings of points, one for each tag.
 void note_findings(Sweep& sweep, size_t damaged) {
+  const auto warn = [&](const char* tag, std::string text) {
+    sweep.findings.push_back({tag, Severity::warning, -1, -1, std::move(text)});
+  };
   if (damaged > 0)
-    sweep.findings.push_back(
-        {"sweep.journal.damaged", Severity::warning, -1, -1,
-         fmt::format("points.jsonl has {} lines that are not results; such points run again", damaged)});
+    warn("sweep.journal.damaged", fmt::format("points.jsonl has {} without a result", counted(damaged, "line")));
   std::map<std::string, std::pair<const Finding*, size_t>> by_tag;
   size_t failed = 0;
   for (size_t p = 0; p < sweep.points.size(); ++p) {
@@ -110,14 +111,11 @@ void note_findings(Sweep& sweep, size_t damaged) {
     }
   }
   for (const auto& [tag, found] : by_tag)
-    sweep.findings.push_back(
-        {tag, found.first->severity, -1, -1,
-         fmt::format("{} points, such as: {}", show_count(static_cast<int64_t>(found.second)), found.first->text)});
+    sweep.findings.push_back({tag, found.first->severity, -1, -1,
+                              fmt::format("{}, such as: {}", counted(found.second, "point"), found.first->text)});
   if (failed > 0)
-    sweep.findings.push_back(
-        {"sweep.failed", Severity::warning, -1, -1,
-         fmt::format("{} of {} points failed; table 'failures' has the reasons",
-                     show_count(static_cast<int64_t>(failed)), show_count(std::ssize(sweep.points)))});
+    warn("sweep.failed", fmt::format("{} of {} failed; table 'failures' has the reasons", failed,
+                                     counted(sweep.points.size(), "point")));
 }
 
 }  // namespace

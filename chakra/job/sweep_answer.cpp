@@ -91,9 +91,12 @@ std::vector<Series> columns_of(const Sweep& sweep, std::span<const size_t> point
     Series& series = columns.emplace_back(Info{key, type, Unit::none, "a varied option", Missing::null, false, key});
     for (const auto& of_point : choices) series.add(cell_of(chosen.setting(of_point[chosen.dimension]), type));
   }
-  for (size_t m = 0; m < kMetrics.size(); ++m)
+  for (size_t m = 0; m < kMetrics.size(); ++m) {
+    const auto has = [&](const Outcome& outcome) { return outcome.values[m].index() != 0; };
+    if (!sweep.outcomes.empty() && std::none_of(sweep.outcomes.begin(), sweep.outcomes.end(), has)) continue;
     add({kMetrics[m].name, kMetrics[m].type, kMetrics[m].unit, kMetrics[m].description, Missing::left_out},
         [&](size_t p) { return sweep.outcome(p).values[m]; });
+  }
   add({"pareto", Type::truth, Unit::none, "on the Pareto front of several objectives", Missing::left_out},
       [&](size_t p) { return sweep.is_front.empty() ? Cell() : Cell(bool(sweep.is_front[p])); });
   const auto of_failed = [](const Outcome& outcome, const std::string& text) {
@@ -101,7 +104,7 @@ std::vector<Series> columns_of(const Sweep& sweep, std::span<const size_t> point
   };
   add({"failure", Type::text, Unit::none, "tag of the error, if the point failed", Missing::left_out},
       [&](size_t p) { return of_failed(sweep.outcome(p), sweep.outcome(p).tag); });
-  add({"text", Type::text, Unit::none, "the error", Missing::left_out},
+  add({"failure_text", Type::text, Unit::none, "text of that error", Missing::left_out},
       [&](size_t p) { return of_failed(sweep.outcome(p), sweep.outcome(p).text); });
   return columns;
 }
@@ -295,16 +298,17 @@ answer::Answer answer_of(const Sweep& sweep) {
 namespace {
 
 /// Options and results of points, with the objectives first.
-std::vector<view::ShowColumn> shown_columns(const Sweep& sweep) {
+std::vector<view::ShowColumn> shown_columns(const Sweep& sweep, const answer::Table& points) {
   std::vector<view::ShowColumn> columns{{.key = "point", .heading = "point"}};
   for (size_t i = 0; i < sweep.plan.parameters.size(); ++i)
     if (is_varied(chosen_of(sweep.plan, i)))
       columns.push_back({.key = (*sweep.names)[i], .heading = (*sweep.names)[i]});
   std::vector<std::string_view> keys;
-  for (const size_t metric : sweep.objectives) keys.push_back(kMetrics[metric].name);
+  for (const size_t metric : sweep.objectives)
+    if (points.column(kMetrics[metric].name)) keys.push_back(kMetrics[metric].name);
   for (const std::string_view key : {"makespan_ps", "change_ps", "prediction_error", "tokens_per_s", "mfu",
                                      "exposed_comm_ps", "memory_bytes", "fits"})
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    if (points.column(key) && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
   for (const std::string_view key : keys) {
     view::ShowColumn shown{.key = key, .heading = key.substr(0, key.rfind("_ps")), .hide = view::Hide::missing};
     if (key == "exposed_comm_ps") shown.share = "makespan_ps";
@@ -342,7 +346,7 @@ std::string sweep_text(const Sweep& sweep) {
   to.table("points", "", columns_of(sweep, best));
   to.table("front", "", columns_of(sweep, front));
   const answer::Answer shown = std::move(to).finish(sweep.findings);
-  const std::vector<view::ShowColumn> columns = shown_columns(sweep);
+  const std::vector<view::ShowColumn> columns = shown_columns(sweep, *shown.table("points"));
   const std::string head = fmt::format(
       "{{file}}: {}, {{failed}} failed; {{different}} different, {{resumed}} of them "
       "from earlier sweeps",

@@ -20,7 +20,7 @@ constexpr std::string_view kGenerated = "job";  ///< path of a generated job, fo
 constexpr std::array<std::string_view, 3> kSources{"generate", "serve", "job"};
 constexpr std::array<std::string_view, 2> kRuns{"simulate", "what_if"};
 /// Columns of points beside metrics and parameters.
-constexpr std::array<std::string_view, 4> kOtherColumns{"point", "pareto", "failure", "text"};
+constexpr std::array<std::string_view, 4> kOtherColumns{"point", "pareto", "failure", "failure_text"};
 
 /// A struct with the default of each option, for the check of values.
 struct AllOptions {

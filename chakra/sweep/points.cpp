@@ -9,7 +9,7 @@
 
 namespace chakra::sweep {
 
-// `sweep.large` (1): a sweep of more points than kMostPoints, or of more candidates than kMostCandidates
+// `sweep.large` (1): a sweep of more than 100,000 points, or 10 million candidates without a sample
 // `sweep.none` (1): no point satisfies the constraints
 // `sweep.sample.rare` (1): too few random candidates satisfy the constraints
 // `sweep.sample.all` (note): the sample has all points
