@@ -169,9 +169,9 @@ constexpr std::array kGroups{column<&Group::tag>("failure", Unit::none, "tag of 
                              column<&Group::points>("points", Unit::count, "points that failed with this error"),
                              column<&Group::text>("text", Unit::none, "the error of the first point")};
 
-constexpr std::array kWhole{
+constexpr std::array kSweepValues{
     column<Sweep>("file", Unit::none, "the file of the sweep", [](const Sweep& s) { return s.plan.file; }),
-    column<Sweep>("candidates", Unit::count, "points of the product of all values, without constraints",
+    column<Sweep>("candidates", Unit::count, "combinations of all values, without constraints",
                   [](const Sweep& s) { return static_cast<int64_t>(s.plan.size().value_or(0)); }),
     column<Sweep>(
         "sample", Unit::count, "points of the random sample that was asked for",
@@ -274,7 +274,7 @@ std::vector<Fixed> fixed_of(const Sweep& sweep) {
 
 /// All of the answer beside the points.
 void add_summary(const Sweep& sweep, answer::Builder& to) {
-  to.values("", &sweep, kWhole);
+  to.values("", &sweep, kSweepValues);
   to.table("best", "the best point by each objective", best_of(sweep), kBestRows);
   EffectTables effects = effects_of(sweep);
   to.table("varied", "options with several values", effects.varied, kVaried);

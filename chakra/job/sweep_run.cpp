@@ -97,20 +97,61 @@ Result<void> run_call(PointCalls& calls, const Source& source, Outcome& outcome)
   return {};
 }
 
-/// Works through groups of points with the same source. A core takes a point of a job in memory; without one, the core
-/// makes the next job. At most one more job than cores is in memory.
-class Runner {
+/// Points with the same source.
+struct Group {
+  std::vector<PointWork> points;
+  size_t begun = 0, finished = 0;
+  std::shared_ptr<const Source> source;
+};
+
+/// The order of the work: a point of a job in memory, else the next job. At most one more job than cores is in memory.
+/// Not thread safe.
+class Queue {
  public:
-  Runner(const sweep::Plan& plan, std::vector<PointWork> work, Journal& journal, std::vector<Outcome>& outcomes)
-      : plan_(plan), journal_(journal), outcomes_(outcomes), most_alive_(static_cast<size_t>(cores()) + 1) {
+  explicit Queue(std::vector<PointWork> work) : most_alive_(static_cast<size_t>(cores()) + 1) {
     std::map<std::string, size_t> known;
     for (PointWork& point : work) {
       const auto [at, is_new] = known.emplace(point.source, groups_.size());
       if (is_new) groups_.emplace_back();
       groups_[at->second].points.push_back(std::move(point));
-      ++total_;
     }
   }
+
+  /// Return the group of the next point of a job in memory; null: there is none.
+  Group* next_ready() {
+    if (ready_.empty()) return nullptr;
+    Group& group = *ready_.front();
+    if (++group.begun == group.points.size()) ready_.pop_front();
+    return &group;
+  }
+  /// Return the group of the next job to make; null: there is none, or too many jobs are in memory.
+  Group* next_to_make() {
+    if (begun_ == groups_.size() || alive_ == most_alive_) return nullptr;
+    ++alive_, ++making_;
+    return &groups_[begun_++];
+  }
+  bool is_making() const { return making_ > 0; }
+  void made(Group& group) {
+    --making_;
+    ready_.push_back(&group);
+  }
+  void finished_point(Group& group) {
+    if (++group.finished < group.points.size()) return;
+    group.source.reset();
+    --alive_;
+  }
+
+ private:
+  std::vector<Group> groups_;
+  std::deque<Group*> ready_;  ///< groups with a source and points to begin
+  size_t most_alive_, begun_ = 0, alive_ = 0, making_ = 0;
+};
+
+/// Runs the work of a queue on all cores.
+class Runner {
+ public:
+  Runner(const sweep::Plan& plan, std::vector<PointWork> work, Journal& journal, std::vector<Outcome>& outcomes)
+      : plan_(plan), journal_(journal), outcomes_(outcomes), total_(work.size()), queue_(std::move(work)) {}
 
   Result<void> run() {
     CHAKRA_TRY(each_in_parallel(static_cast<size_t>(cores()), [this](size_t) { return work(); }));
@@ -118,68 +159,55 @@ class Runner {
   }
 
  private:
-  struct Group {
-    std::vector<PointWork> points;
-    size_t begun = 0, finished = 0;
-    std::shared_ptr<const Source> source;
-  };
   const sweep::Plan& plan_;
   Journal& journal_;
+  std::mutex journal_mutex_;
   std::vector<Outcome>& outcomes_;
-  size_t most_alive_, total_ = 0;
+  const size_t total_;
 
   std::mutex mutex_;  ///< of all below
   std::condition_variable changed_;
-  std::vector<Group> groups_;
-  std::deque<size_t> ready_;  ///< groups that have a source and points to begin
-  size_t begun_ = 0;          ///< groups
-  size_t alive_ = 0, making_ = 0, done_ = 0;
+  Queue queue_;
+  size_t done_ = 0;
   bool failed_ = false;
 
   /// The loop of a core.
   Result<void> work() {
-    for (std::unique_lock lock(mutex_);;) {
-      Result<void> step = keep_going(done_, total_);
-      if (!step) failed_ = true;
-      if (!step || failed_) return step;
-      if (!ready_.empty()) {
-        step = next_point(lock);
-      } else if (begun_ < groups_.size() && alive_ < most_alive_) {
-        step = next_source(lock);
-      } else if (making_ > 0) {
+    std::unique_lock lock(mutex_);
+    for (Result<void> step;;) {
+      if (step) step = keep_going(done_, total_);
+      failed_ |= !step;
+      if (failed_) return step;
+      if (Group* const ready = queue_.next_ready()) {
+        step = run_next(*ready, lock);
+      } else if (Group* const next = queue_.next_to_make()) {
+        make_source_of(*next, lock);
+      } else if (queue_.is_making()) {
         changed_.wait_for(lock, kBetweenQuestions);
       } else {
         return {};
       }
-      if (!step) failed_ = true;
-      if (!step) return step;
     }
   }
 
-  Result<void> next_source(std::unique_lock<std::mutex>& lock) {
-    const size_t g = begun_++;
-    ++alive_, ++making_;
-    const uint64_t point = groups_[g].points.front().point;
+  void make_source_of(Group& group, std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     auto source = std::make_shared<Source>();
-    if (Result<PointCalls> calls = calls_of(plan_, point); calls) {
+    if (Result<PointCalls> calls = calls_of(plan_, group.points.front().point); calls) {
       const WatchedPoint watched(current_watch());
       *source = make_source(*calls, plan_.require_fit);
     } else {
       source->error = calls.error();
     }
     lock.lock();
-    --making_;
-    groups_[g].source = std::move(source);
-    ready_.push_back(g);
+    group.source = std::move(source);
+    queue_.made(group);
     changed_.notify_all();
-    return {};
   }
 
-  Result<void> next_point(std::unique_lock<std::mutex>& lock) {
-    Group& group = groups_[ready_.front()];
-    const PointWork& point = group.points[group.begun++];
-    if (group.begun == group.points.size()) ready_.pop_front();
+  /// Run the point that the group began last.
+  Result<void> run_next(Group& group, std::unique_lock<std::mutex>& lock) {
+    const PointWork& point = group.points[group.begun - 1];
     std::shared_ptr<const Source> source = group.source;
     lock.unlock();
     Result<Outcome> outcome = run_point(point, *source);
@@ -188,10 +216,7 @@ class Runner {
     if (!outcome) return Failure(outcome.error());
     outcomes_[point.outcome] = std::move(*outcome);
     ++done_;
-    if (++group.finished == group.points.size()) {
-      group.source.reset();
-      --alive_;
-    }
+    queue_.finished_point(group);
     return {};
   }
 
@@ -216,8 +241,6 @@ class Runner {
     CHAKRA_TRY(journal_.add(point.key, outcome));
     return outcome;
   }
-
-  std::mutex journal_mutex_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The points of a sweep: a product, or a random sample of it.
+// The points of a sweep: all combinations, or a random sample.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -142,10 +142,10 @@ std::vector<size_t> choices_of(const Plan& plan, uint64_t point) {
 
 Result<std::vector<uint64_t>> select_points(const Plan& plan, Findings& findings) {
   const std::optional<uint64_t> size = plan.size();
-  if (!size) return large(plan, "the product of all values is beyond 2^63");
+  if (!size) return large(plan, "the sweep has more than 2^63 combinations");
   const bool listed = *size <= kMostCandidates;
   if (!listed && !plan.sample)
-    return large(plan, fmt::format("the product of all values has {} candidates; {} are allowed", show_count(*size),
+    return large(plan, fmt::format("the sweep has {} combinations; {} are allowed", show_count(*size),
                                    show_count(kMostCandidates)));
   Candidates candidates(plan);
   CHAKRA_ASSIGN(std::vector<uint64_t> points,

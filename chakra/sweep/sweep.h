@@ -1,4 +1,4 @@
-// The space of a sweep: parameters with their choices, constraints, the points of a product or of a random sample, and
+// The space of a sweep: parameters with their choices, constraints, all combinations or a random sample, and
 // the comparison of results (Pareto front, effects of parameters). Independent of the simulation.
 #pragma once
 

@@ -181,7 +181,7 @@ TEST(Expression, HasNoWrongNumber) {
 
 // ---- the file --------------------------------------------------------------------------------------------------
 
-TEST(Plan, IsAProductInTheOrderOfTheFile) {
+TEST(Plan, HasAllCombinationsInTheOrderOfTheFile) {
   EXPECT_EQ(points_of("generate: {tp: [1, 2], pp: 3, dp: [4, 5]}"), "1 3 4,1 3 5,2 3 4,2 3 5");
   EXPECT_EQ(points_of("generate: {contexts: [[1, 2], 3, ~], fp8: [true, false]}"),
             "1,2 true,1,2 false,3 true,3 false,- true,- false");
@@ -250,7 +250,6 @@ TEST(Points, SatisfyAllConstraints) {
   EXPECT_NE(points_of("generate: {tp: 2}\nconstraints: tp > 2").find("[sweep.none]"), std::string::npos);
 }
 
-/// `count` parameters are not enough for 10^12 points, so lists of points give the size.
 std::string large_plan(size_t dimension, std::string_view more) {
   std::string text = "generate: {";
   for (const char* key : {"tp", "pp", "micro-batches"}) {
@@ -264,7 +263,7 @@ std::string large_plan(size_t dimension, std::string_view more) {
 }
 
 TEST(Points, AreBounded) {
-  EXPECT_NE(points_of(large_plan(64, "")).find("16,777,216 candidates; 10,000,000 are allowed"), std::string::npos);
+  EXPECT_NE(points_of(large_plan(64, "")).find("16,777,216 combinations; 10,000,000 are allowed"), std::string::npos);
   EXPECT_NE(points_of(large_plan(50, "")).find("more than 100,000 points"), std::string::npos);
   std::string text = "generate: {}\npoints:\n";
   for (int i = 0; i < 70; ++i) text += fmt::format("- {{tp: {}}}\n", i % 60 + 1);
