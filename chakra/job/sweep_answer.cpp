@@ -160,14 +160,14 @@ constexpr std::array kVaried{
         "importance", Unit::share,
         "share of the variance of the first objective that the values explain (epsilon squared)")};
 
-struct Group {
+struct FailureGroup {
   std::string_view tag;
   int64_t points = 0;
   std::string_view text;
 };
-constexpr std::array kGroups{column<&Group::tag>("failure", Unit::none, "tag of the error"),
-                             column<&Group::points>("points", Unit::count, "points that failed with this error"),
-                             column<&Group::text>("text", Unit::none, "the error of the first point")};
+constexpr std::array kGroups{column<&FailureGroup::tag>("failure", Unit::none, "tag of the error"),
+                             column<&FailureGroup::points>("points", Unit::count, "points that failed with this error"),
+                             column<&FailureGroup::text>("text", Unit::none, "the error of the first point")};
 
 constexpr std::array kSweepValues{
     column<Sweep>("file", Unit::none, "the file of the sweep", [](const Sweep& s) { return s.plan.file; }),
@@ -201,15 +201,15 @@ std::vector<Best> best_of(const Sweep& sweep) {
   return best;
 }
 
-std::vector<Group> failures_of(const Sweep& sweep) {
-  std::map<std::string_view, Group> by_tag;
+std::vector<FailureGroup> failures_of(const Sweep& sweep) {
+  std::map<std::string_view, FailureGroup> by_tag;
   for (size_t p = 0; p < sweep.points.size(); ++p) {
     const Outcome& outcome = sweep.outcome(p);
     if (!outcome.failed()) continue;
-    Group& group = by_tag[outcome.tag];
+    FailureGroup& group = by_tag[outcome.tag];
     if (group.points++ == 0) group.tag = outcome.tag, group.text = outcome.text;
   }
-  std::vector<Group> groups;
+  std::vector<FailureGroup> groups;
   for (const auto& [tag, group] : by_tag) groups.push_back(group);
   return groups;
 }
