@@ -72,9 +72,9 @@ struct Sweep {
 /// Read the file, and run each different point once, on all cores (cores.h). The result is the same for every number
 /// of cores. A finished point is a line of <output>/points.jsonl, with a digest of its options and input files; later
 /// calls take the line instead of running the point again. A point that fails has the error instead of values; failures
-/// to read or write a file are tried again by later calls. Memory: outcomes, and for each core a simulation and two
-/// jobs. Errors: those of sweep::read_plan and sweep::select_points; cli.usage; sweep.objective; base.file.*;
-/// job.interrupted.
+/// to read or write a file are tried again by later calls. Memory: outcomes, networks
+/// (Networks), for each core a simulation and a job, and one job more. Errors: those of sweep::read_plan and
+/// sweep::select_points; cli.usage; sweep.objective; base.file.*; job.interrupted.
 Result<Sweep> run_sweep(const SweepOptions& options);
 /// Return the file with the results of points: points.jsonl in the output folder.
 std::string journal_of(const std::string& output);

@@ -180,14 +180,18 @@ std::vector<std::string> files_of_setting(const sweep::Parameter& parameter, con
   return files;
 }
 
-std::string PointKeys::digest_of_path(const std::string& path) {
+std::string PointKeys::digests_of_setting(size_t parameter, const std::string& text) {
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = digests_.find(path); found != digests_.end()) return found->second;
+    if (const auto found = digests_.find({parameter, text}); found != digests_.end()) return found->second;
   }
-  const Result<std::string> digest = seal::digest_of_file(path);  // an unreadable file fails when a call reads it
+  std::string all;
+  for (const std::string& file : files_of_setting(plan_.parameters[parameter], text)) {
+    const Result<std::string> digest = seal::digest_of_file(file);  // an unreadable file fails when a call reads it
+    all += fmt::format("{} {}\n", digest ? *digest : "unreadable", file);
+  }
   const std::lock_guard lock(mutex_);
-  return digests_.emplace(path, digest ? *digest : std::string("unreadable")).first->second;
+  return digests_.emplace(std::pair(parameter, text), std::move(all)).first->second;
 }
 
 std::string PointKeys::digests_of(uint64_t point) {
@@ -195,13 +199,9 @@ std::string PointKeys::digests_of(uint64_t point) {
   const std::vector<size_t> choices = sweep::choices_of(plan_, point);
   for (size_t d = 0; d < choices.size(); ++d) {
     const sweep::Dimension& dimension = plan_.dimensions[d];
-    for (size_t i = 0; i < dimension.parameters.size(); ++i) {
-      const sweep::Setting& setting = dimension.choices[choices[d]][i];
-      if (!setting) continue;
-      for (const std::string& text : *setting)
-        for (const std::string& file : files_of_setting(plan_.parameters[dimension.parameters[i]], text))
-          all += fmt::format("{} {}\n", digest_of_path(file), file);
-    }
+    for (size_t i = 0; i < dimension.parameters.size(); ++i)
+      if (const sweep::Setting& setting = dimension.choices[choices[d]][i])
+        for (const std::string& text : *setting) all += digests_of_setting(dimension.parameters[i], text);
   }
   return all;
 }

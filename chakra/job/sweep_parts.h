@@ -37,7 +37,7 @@ struct PointKey {
   std::string source;  ///< of the first call
   std::string key;     ///< of both calls, the input files and the version of this library
 };
-/// Makes keys; thread safe. Each input file is read once.
+/// Makes keys; thread safe. Files of a setting are read once.
 class PointKeys {
  public:
   explicit PointKeys(const sweep::Plan& plan) : plan_(plan) {}
@@ -46,10 +46,10 @@ class PointKeys {
  private:
   const sweep::Plan& plan_;
   std::mutex mutex_;
-  std::map<std::string, std::string> digests_;  ///< of files, by path
+  std::map<std::pair<size_t, std::string>, std::string> digests_;  ///< of files, by parameter and text
   std::map<std::string, std::string> sources_;  ///< digests of settled options, by those of options as given
 
-  std::string digest_of_path(const std::string& path);
+  std::string digests_of_setting(size_t parameter, const std::string& text);
   std::string source_of(const PointCalls& calls);
   std::string digests_of(uint64_t point);
 };

@@ -81,15 +81,17 @@ Source make_source(const PointCalls& calls, bool require_fit) {
   return source;
 }
 
-Result<void> run_call(PointCalls& calls, const Source& source, Outcome& outcome) {
+Result<void> run_call(PointCalls& calls, const Source& source, const NetworksPtr& networks, Outcome& outcome) {
   if (auto* const simulate = std::get_if<SimulateOptions>(&calls.run)) {
     simulate->loaded = source.job;
+    simulate->networks = networks;
     CHAKRA_ASSIGN(const SimulateResult made, simulate_job(*simulate));
     if (made.report.interrupted) return stopped_by_caller();
     take_metrics(answer_of(made, false), outcome.values);
     take_findings(made.report.findings, outcome);
   } else if (auto* const options = std::get_if<WhatIfOptions>(&calls.run)) {
     options->loaded = source.job;
+    options->networks = networks;
     CHAKRA_ASSIGN(const WhatIf made, what_if(*options));
     take_metrics(answer_of(made), outcome.values);
     take_findings(made.findings, outcome);
@@ -164,6 +166,7 @@ class Runner {
   std::mutex journal_mutex_;
   std::vector<Outcome>& outcomes_;
   const size_t total_;
+  const NetworksPtr networks_ = std::make_shared<Networks>();
 
   std::mutex mutex_;  ///< of all below
   std::condition_variable changed_;
@@ -227,7 +230,7 @@ class Runner {
     if (!error) {
       CHAKRA_ASSIGN(PointCalls calls, calls_of(plan_, point.point));
       const WatchedPoint watched(current_watch());
-      if (const Result<void> done = run_call(calls, source, outcome); !done) error = done.error();
+      if (const Result<void> done = run_call(calls, source, networks_, outcome); !done) error = done.error();
     }
     CHAKRA_TRY(keep_going());
     if (error) {
