@@ -93,25 +93,25 @@ void find_front(Sweep& sweep) {
   for (size_t i = 0; i < places.size(); ++i) sweep.is_front[places[i]] = front[i];
 }
 
-/// The findings of points, one for each tag.
+/// The findings of points, one for each subject.
 void note_findings(Sweep& sweep, size_t damaged) {
   const auto warn = [&](const char* tag, std::string text) {
     sweep.findings.push_back({tag, Severity::warning, -1, -1, std::move(text)});
   };
   if (damaged > 0)
     warn("sweep.journal.damaged", fmt::format("points.jsonl has {} without a result", counted(damaged, "line")));
-  std::map<std::string, std::pair<const Finding*, size_t>> by_tag;
+  std::map<std::string, std::pair<const Finding*, size_t>> by_subject;
   size_t failed = 0;
   for (size_t p = 0; p < sweep.points.size(); ++p) {
     failed += sweep.outcome(p).failed();
     for (const Finding& finding : sweep.outcome(p).findings) {
-      auto& [first, count] = by_tag[finding.tag];
+      auto& [first, count] = by_subject[subject_of(finding)];
       if (!first || finding.severity > first->severity) first = &finding;
       ++count;
     }
   }
-  for (const auto& [tag, found] : by_tag)
-    sweep.findings.push_back({tag, found.first->severity, -1, -1,
+  for (const auto& [subject, found] : by_subject)
+    sweep.findings.push_back({found.first->tag, found.first->severity, -1, -1,
                               fmt::format("{}, such as: {}", counted(found.second, "point"), found.first->text)});
   if (failed > 0)
     warn("sweep.failed", fmt::format("{} of {} failed; table 'failures' has the reasons", failed,

@@ -47,7 +47,7 @@ using MetricValues = std::array<answer::Cell, kMetricCount>;
 struct Outcome {
   MetricValues values;
   std::string tag, text;  ///< of the error that ended the point; "": the point is finished
-  Findings findings;      ///< one of each tag
+  Findings findings;      ///< one of each subject
 
   bool failed() const { return !tag.empty(); }
 };

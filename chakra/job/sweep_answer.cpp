@@ -330,9 +330,6 @@ std::string sweep_text(const Sweep& sweep) {
                                                                  {.key = "mean", .heading = "mean"},
                                                                  {.key = "best", .heading = "best"},
                                                                  {.key = "spread", .heading = "spread"}}};
-  static constexpr std::array<view::ShowColumn, 3> kFailuresText{{{.key = "failure", .heading = "failure"},
-                                                                  {.key = "points", .heading = "points"},
-                                                                  {.key = "text", .heading = "first point"}}};
   std::vector<size_t> best = ranked_points(sweep, sweep.objectives[0]), front;
   for (const size_t p : best)
     if (!sweep.is_front.empty() && sweep.is_front[p]) front.push_back(p);
@@ -351,7 +348,7 @@ std::string sweep_text(const Sweep& sweep) {
       "{{file}}: {}, {{failed}} failed; {{different}} different, {{resumed}} of them "
       "from earlier sweeps",
       counted(sweep.points.size(), "point"));
-  const std::array<view::Show, 8> kText{{
+  const std::array<view::Show, 9> kText{{
       {.line = head},
       {.line = ""},
       {.table = "points", .title = best_title, .first = kBest, .columns = columns},
@@ -362,7 +359,8 @@ std::string sweep_text(const Sweep& sweep) {
        .ranked = "importance",
        .columns = kVariedText},
       {.table = "effects", .title = effects_title, .first = 30, .columns = kEffectsText},
-      {.table = "failures", .title = "failures", .columns = kFailuresText},
+      {.when = "{?#failures}", .line = "\nfailures"},
+      {.line = "  {points} of {failure}: {text}", .table = "failures", .first = view::kAllRows},
       {.findings = true},
   }};
   return view::to_text(shown, {kText});

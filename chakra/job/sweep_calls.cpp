@@ -110,8 +110,12 @@ Result<PointCalls> calls_of(const sweep::Plan& plan, uint64_t point) {
       CHAKRA_TRY(apply(rows.at(parameter.section), parameter.key, dimension.choices[choices[d]][i]));
     }
   }
-  if (auto* const step = std::get_if<GenerateStepOptions>(&calls.generate)) step->stats = true;  // memory counts
-  if (auto* const serve = std::get_if<GenerateServeOptions>(&calls.generate)) serve->stats = true;
+  const auto use_all = [&](auto& asked) {
+    asked.stats = true;  // memory counts
+    asked.files.used = calls.run.index() != 0;
+  };
+  if (auto* const step = std::get_if<GenerateStepOptions>(&calls.generate)) use_all(*step);
+  if (auto* const serve = std::get_if<GenerateServeOptions>(&calls.generate)) use_all(*serve);
   const std::string path = calls.job.empty() ? std::string(kGenerated) : calls.job;
   if (auto* const simulate = std::get_if<SimulateOptions>(&calls.run)) simulate->path = path;
   if (auto* const what_if = std::get_if<WhatIfOptions>(&calls.run)) what_if->path = path;

@@ -64,6 +64,10 @@ void take_metrics(const answer::Answer& answer, MetricValues& values);
 inline std::string counted(size_t count, std::string_view what) {
   return show_count(static_cast<int64_t>(count)) + " " + std::string(what) + (count == 1 ? "" : "s");
 }
+/// Return the subject of a finding: the tag and, of a finding about an option, the option.
+inline std::string subject_of(const Finding& finding) {
+  return finding.tag + " " + (finding.text.starts_with('-') ? finding.text.substr(0, finding.text.find(' ')) : "");
+}
 /// Requires the name of a row.
 const answer::Cell& metric_of(const MetricValues& values, std::string_view name);
 

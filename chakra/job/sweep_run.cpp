@@ -26,9 +26,11 @@ struct Source {
 };
 
 void take_findings(const Findings& from, Outcome& to) {
-  for (const Finding& finding : from)
-    if (std::none_of(to.findings.begin(), to.findings.end(), [&](const Finding& f) { return f.tag == finding.tag; }))
+  for (const Finding& finding : from) {
+    const auto same = [&](const Finding& other) { return subject_of(other) == subject_of(finding); };
+    if (std::none_of(to.findings.begin(), to.findings.end(), same))
       to.findings.push_back({finding.tag, finding.severity, -1, -1, finding.text});
+  }
 }
 
 /// A watch for the calls of a point: their progress is not that of the sweep, but they stop with the sweep.
