@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/synth/attributes.h"  // IWYU pragma: export
 #include "chakra/trace/roles.h"
 #include "chakra/trace/trace.h"
 
