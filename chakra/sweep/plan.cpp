@@ -225,6 +225,9 @@ class PlanReader {
     constexpr auto kMost = static_cast<int64_t>(kMostPoints);
     if (const Spec* const constraints = spec.find("constraints")) {
       CHAKRA_ASSIGN(const std::vector<Named> texts, texts_of(*constraints));
+      if (texts.size() > kMostConstraints)
+        return constraints->error("sweep.file",
+                                  fmt::format("{} constraints; {} are allowed", texts.size(), kMostConstraints));
       for (const Named& one : texts) {
         CHAKRA_ASSIGN(Expression made,
                       Expression::parse(

@@ -115,6 +115,7 @@ Result<Plan> read_plan(const Spec& spec, std::span<Section> sections, std::span<
 
 // ---- points ----------------------------------------------------------------------------------------------------
 
+inline constexpr size_t kMostConstraints = 1000;
 inline constexpr uint64_t kMostPoints = 100'000, kMostCandidates = 10'000'000;
 
 /// Return the choice of each dimension. Requires point < plan.size().

@@ -275,6 +275,13 @@ TEST(Points, AreBounded) {
   EXPECT_EQ(tag_of(select_points(plan, findings)), "sweep.large");
 }
 
+TEST(Plan, HasALimitOfConstraints) {
+  std::string text = "generate: {tp: 1}\nconstraints: [tp == 1";
+  for (size_t i = 1; i < kMostConstraints; ++i) text += ", tp == 1";
+  EXPECT_EQ(message_of(text + "]"), "accepted");
+  EXPECT_NE(message_of(text + ", tp == 1]").find("1001 constraints; 1000 are allowed"), std::string::npos);
+}
+
 TEST(Points, AreSampledWithoutRepetition) {
   for (const size_t size : {20UL, 64UL}) {  // listed, drawn
     const auto plan = plan_of(large_plan(size, "constraints: tp <= pp\nsample: 500\nseed: 7"));
