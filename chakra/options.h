@@ -698,6 +698,14 @@ struct SelectOptions {
   std::string svg = {};
 };
 
+/// Where the results of a sweep go: `chakra sweep`.
+struct SweepOptions {
+  /// Folder for the results of points. A later sweep into this folder takes the results of equal points from there.
+  std::string output = {};
+  /// Draw the first two objectives, with the Pareto front
+  std::string svg = {};
+};
+
 /// How to hide the names and ids of a job: `chakra obfuscate`.
 struct ObfuscateOptions {
   /// File of the key. Equal names have equal hidden names in all jobs that are hidden with this key. Keep the key
@@ -787,6 +795,7 @@ CHAKRA_API Result<void> set(ConvertOptions& options, std::string_view name, cons
 CHAKRA_API Result<void> set(PackOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(UnpackOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(SelectOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(SweepOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(ObfuscateOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(DoctorOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(CalibrateDeviceOptions& options, std::string_view name, const std::string& text);

@@ -336,6 +336,13 @@ SQL = [
 ]
 
 
+SWEEP = b"""generate: {tp: [1, 2, 4], micro-batches: [1, 2]}
+simulate: {network: net.yml}
+points: [{delay: a=1us}, {delay: ~}]
+constraints: ["tp * micro_batches <= 4 and not tp == 3", "1 < max(tp, 2) // 1 % 7 <= 8 or network == 'x'"]
+objectives: [makespan_ps, memory_bytes]
+require_fit: false
+"""
 SEEDS = {
     "xla_fuzz": xla_seeds,
     "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
@@ -361,6 +368,7 @@ SEEDS = {
     "model_fuzz": lambda: [*model_seeds(), OWN_MODEL, *OTHER_MODELS],
     "names_fuzz": lambda: [b"chakra-names-1\nmark\n" + b"".join(len(text).to_bytes(4, "little") + text for text in (b"label.1", b"mine", b"label.2", b""))],
     "secrets_fuzz": lambda: [cut("host", "nodes", 2), cut("device", "traceEvents", 10), SECRETS],
+    "sweep_fuzz": lambda: [SWEEP, b"job: [a, b]\nsimulate: {network: [n.yml, ~], delay: [[a=1us, b=1us], c=2us]}\nsample: 2\nseed: 3\nobjective: makespan_ps"],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }
 

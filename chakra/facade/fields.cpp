@@ -402,6 +402,14 @@ Options fields_of(SelectOptions& o) {
 }
 Options rows_of(SelectOptions& o, const Arguments& more) { return bound<job::SelectOptions>(fields_of(o), more); }
 
+Options fields_of(SweepOptions& o) {
+  return {
+      {"--output", &o.output, {}},
+      {"--svg", &o.svg, {}},
+  };
+}
+Options rows_of(SweepOptions& o, const Arguments& more) { return bound<job::SweepOptions>(fields_of(o), more); }
+
 Options fields_of(ObfuscateOptions& o) {
   return {
       {"--key", &o.key, {}},     {"--output", &o.output, {}}, {"--new-key", &o.new_key, {}}, {"--level", &o.level, {}},
@@ -472,6 +480,7 @@ Result<void> set(ConvertOptions& o, Name name, Text text) { return set_checked<j
 Result<void> set(PackOptions& o, Name name, Text text) { return set_checked<job::PackOptions>(o, name, text); }
 Result<void> set(UnpackOptions& o, Name name, Text text) { return set_checked<job::UnpackOptions>(o, name, text); }
 Result<void> set(SelectOptions& o, Name name, Text text) { return set_checked<job::SelectOptions>(o, name, text); }
+Result<void> set(SweepOptions& o, Name name, Text text) { return set_checked<job::SweepOptions>(o, name, text); }
 Result<void> set(ObfuscateOptions& o, Name name, Text text) {
   return set_checked<job::ObfuscateOptions>(o, name, text);
 }

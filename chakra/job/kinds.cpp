@@ -34,6 +34,7 @@
 #include "chakra/job/select.h"
 #include "chakra/job/simulate.h"
 #include "chakra/job/summarize.h"
+#include "chakra/job/sweep.h"
 #include "chakra/job/view.h"
 #include "chakra/job/what_if.h"
 #include "chakra/link/link.h"
@@ -292,6 +293,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(QueriedJob()); },
     [] { return answer_of(ReportedJob()); },
     [] { return answer_of(SelectedJobs()); },
+    [] { return answer_of(Sweep()); },
     [] { return answer_of(LinkedJob()); },
     [] { return answer_of(ReplayedJob()); },
     [] { return answer_of(replay::FlowSchedule()); },

@@ -155,4 +155,45 @@ std::string random_mark() {
   return fmt::format("{:020}", number);
 }
 
+namespace {
+
+constexpr size_t kDigest = 16;  ///< bytes
+static_assert(kDigest >= crypto_generichash_BYTES_MIN);
+
+class Digest {
+ public:
+  Digest() {
+    prepare();
+    crypto_generichash_init(&state_, nullptr, 0, kDigest);
+  }
+  void add(std::string_view text) { crypto_generichash_update(&state_, bytes_of(text), text.size()); }
+  std::string finish() {
+    std::array<unsigned char, kDigest> bytes{};
+    crypto_generichash_final(&state_, bytes.data(), bytes.size());
+    return hex_of(bytes.data(), bytes.size());
+  }
+
+ private:
+  crypto_generichash_state state_;
+};
+
+}  // namespace
+
+std::string digest_of(std::string_view text) {
+  Digest digest;
+  digest.add(text);
+  return digest.finish();
+}
+
+Result<std::string> digest_of_file(const std::string& path) {
+  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
+  Digest digest;
+  std::string piece(size_t{1} << 16, '\0');
+  for (size_t got = piece.size(); got == piece.size();) {
+    CHAKRA_ASSIGN(got, source.read(piece));
+    digest.add(std::string_view(piece).substr(0, got));
+  }
+  return digest.finish();
+}
+
 }  // namespace chakra::seal

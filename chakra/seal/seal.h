@@ -1,4 +1,4 @@
-// Keys in files, tokens that only the owner of a key can derive, and sealed bytes. By libsodium.
+// Keys in files, tokens that only the owner of a key can derive, sealed bytes, and digests. By libsodium.
 #pragma once
 
 #include <array>
@@ -49,5 +49,11 @@ class Key {
 
 /// Return 20 random decimal digits.
 std::string random_mark();
+
+/// Return 32 hexadecimal digits: 128 bits of BLAKE2b. Different texts have equal digests with a probability of 2^-128 a
+/// pair. Cost: O(bytes).
+std::string digest_of(std::string_view text);
+/// Return the digest of the unpacked contents of a file. Cost: O(bytes), in little memory. Errors: as for ByteSource.
+Result<std::string> digest_of_file(const std::string& path);
 
 }  // namespace chakra::seal

@@ -105,6 +105,18 @@ TEST(Sealed, OpensWithItsKeyOnly) {
   EXPECT_EQ(tag_of(a.open("chakra-sealed-1\nshort", "f")), "seal.form");
 }
 
+TEST(Digests, AreThoseOfOtherPrograms) {  // hashlib.blake2b(..., digest_size=16)
+  EXPECT_EQ(digest_of(""), "cae66941d9efbd404e4d88758ea67670");
+  EXPECT_EQ(digest_of("abc"), "cf4ab791c62b8d2b2109c90275287816");
+  std::string large;
+  for (int i = 0; i < 200'000; ++i) large += static_cast<char>(i % 251);
+  const testing::TemporaryFolder folder;
+  for (const std::string& text : {std::string(), std::string("abc"), large})
+    EXPECT_EQ(*digest_of_file(folder.write("file", text)), digest_of(text));
+  EXPECT_EQ(digest_of(large), "db35301579d173f4d09ce56cc88ebe9c");
+  EXPECT_EQ(tag_of(digest_of_file(folder.path("none"))), "base.file.open");
+}
+
 TEST(Marks, Differ) { EXPECT_NE(random_mark(), random_mark()); }
 
 }  // namespace
