@@ -3,15 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <set>
-#include <system_error>
 
 #include "chakra/base/progress.h"
-#include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/cores.h"
-#include "chakra/job/paths.h"
+#include "chakra/job/fleet.h"
 
 namespace chakra::job {
 
@@ -33,72 +29,14 @@ namespace {
 constexpr double kPoorCoverage = 0.5;
 constexpr size_t kFewJobs = 10;
 
-/// Add the job that an argument names, or the entries of a folder that is not a job, but hidden ones. An argument that
-/// names no file is an error; files of a folder are read later, and can be left out.
-Result<void> add_jobs(const std::string& path, std::vector<std::string>& jobs) {
-  if (!io::is_class_job(path)) {
-    const auto ranks = io::find_ranks(path);
-    if (!ranks && !is_directory(path)) return Failure(ranks.error());
-    if (!ranks) {
-      CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(path));
-      for (const std::string& name : names)
-        if (!name.starts_with('.')) jobs.push_back((std::filesystem::path(path) / name).string());
-      return {};
-    }
-  }
-  jobs.push_back(path);
-  return {};
-}
-
-struct Fleet {
-  std::vector<std::string> jobs;  ///< ascending
-  size_t twice = 0;               ///< left out: other paths of these jobs
-};
-
-Result<Fleet> fleet_of(const std::vector<std::string>& paths) {
-  std::vector<std::string> all;
-  for (const std::string& path : paths) CHAKRA_TRY(add_jobs(path, all));
-  std::sort(all.begin(), all.end());
-  std::set<std::filesystem::path> known;
-  Fleet fleet;
-  for (std::string& path : all) {
-    std::error_code error;  // then the path is taken as it is
-    const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
-    if (known.insert(error ? std::filesystem::path(path) : real).second) fleet.jobs.push_back(std::move(path));
-    else ++fleet.twice;
-  }
-  return fleet;
-}
-
-std::map<std::string, trace::Role> roles_of(const std::vector<std::string>& slots, const trace::ClassJob& job,
-                                            const trace::ClassJob::Rank& rank) {
-  std::map<std::string, trace::Role> roles;
-  for (size_t s = 0; s < slots.size(); ++s)
-    roles[slots[s]] = trace::role_of(job.groups[job.group_of[rank.first_group + s]]);
-  return roles;
-}
-
 Result<SelectedJobs::Job> read_job(const std::string& path) {
   SelectedJobs::Job is{path, 0, {}, {}};
   synth::JobFeatures sum;
-  if (io::is_class_job(path)) {
-    CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(path));
-    std::vector<int64_t> ranks(job.classes.size(), 0);
-    std::vector<const trace::ClassJob::Rank*> first(job.classes.size(), nullptr);
-    for (const trace::ClassJob::Rank& rank : job.ranks)
-      if (ranks[rank.cls]++ == 0) first[rank.cls] = &rank;
-    for (size_t c = 0; c < job.classes.size(); ++c)
-      if (first[c]) sum.add(job.classes[c], ranks[c], roles_of(job.group_slots[c], job, *first[c]));
-    is.ranks = static_cast<int64_t>(job.ranks.size());
-  } else {
-    CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(path));
-    for (const io::RankFile& file : files) {
-      CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(file));
-      sum.add(t, 1);
-      CHAKRA_TRY(keep_going());
-    }
-    is.ranks = static_cast<int64_t>(files.size());
-  }
+  CHAKRA_ASSIGN(is.ranks,
+                for_each_part(path, [&](const trace::Trace& t, int64_t ranks, const auto& roles) -> Result<void> {
+                  sum.add(t, ranks, roles);
+                  return {};
+                }));
   is.features = sum.finish();
   return is;
 }
@@ -141,15 +79,6 @@ void note_findings(SelectedJobs& is, size_t twice) {
 }
 
 }  // namespace
-
-Result<std::vector<std::string>> files_of_fleet(const std::vector<std::string>& paths) {
-  CHAKRA_ASSIGN(const Fleet fleet, fleet_of(paths));
-  std::vector<std::string> files;
-  for (const std::string& path : fleet.jobs)
-    if (const auto some = job_files(path)) files.insert(files.end(), some->begin(), some->end());
-    else files.push_back(path);
-  return files;
-}
 
 Result<SelectedJobs> select_jobs(const SelectOptions& o) {
   CHAKRA_TRY(options::check_call(o));

@@ -45,8 +45,6 @@ struct SelectedJobs {
 /// cli.usage for fewer jobs than `count`; job.select.none if no job can be read; job.interrupted. Cost: that of
 /// reading, and of synth::select.
 Result<SelectedJobs> select_jobs(const SelectOptions& options);
-/// Return all files that the call would read. Errors: as for io::find_ranks.
-Result<std::vector<std::string>> files_of_fleet(const std::vector<std::string>& paths);
 
 answer::Answer answer_of(const SelectedJobs& jobs);
 view::Text text_of(const SelectedJobs& jobs);
