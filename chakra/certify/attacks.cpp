@@ -99,9 +99,9 @@ double distance_of_multisets(const Profile& a, const Profile& b) {
     const auto in_a = a.sizes.find(kind), in_b = b.sizes.find(kind);
     const double share_a = in_a != a.sizes.end() ? static_cast<double>(sum_of(in_a->second)) / all_a : 0;
     const double share_b = in_b != b.sizes.end() ? static_cast<double>(sum_of(in_b->second)) / all_b : 0;
-    const double apart = share_a > 0 && share_b > 0 ? wasserstein(in_a->second, in_b->second) +
-                                                          std::abs(std::log2(share_a / share_b))
-                                                    : kAbsent;
+    const double apart = share_a > 0 && share_b > 0
+                             ? wasserstein(in_a->second, in_b->second) + std::abs(std::log2(share_a / share_b))
+                             : kAbsent;
     sum += (share_a + share_b) / 2 * apart;
   }
   return sum;

@@ -33,9 +33,8 @@ Result<std::vector<net::Fabric>> networks_of(int64_t ranks) {
       fmt::format("{{topology: [Ring], npus_count: [{}], bandwidth: [50], latency: [500]}}", ranks),
       fmt::format("{{topology: [Switch], npus_count: [{}], bandwidth: [25], latency: [900]}}", ranks),
       fmt::format("{{topology: [FullyConnected], npus_count: [{}], bandwidth: [10], latency: [700]}}", ranks),
-      fmt::format(
-          "{{topology: [Switch, Switch], npus_count: [{}, {}], bandwidth: [400, 50], latency: [300, 2000]}}", node,
-          ranks / node),
+      fmt::format("{{topology: [Switch, Switch], npus_count: [{}, {}], bandwidth: [400, 50], latency: [300, 2000]}}",
+                  node, ranks / node),
       fmt::format("{{topology: [Ring, Ring], npus_count: [{}, {}], bandwidth: [80, 80], latency: [600, 600]}}", side,
                   ranks / side)};
   std::vector<net::Fabric> networks;

@@ -24,8 +24,8 @@ double log2_of(uint64_t value) { return std::log2(static_cast<double>(std::max<u
 
 /// To a 64th of an octave, so that a profile has few durations.
 uint64_t rounded(Picoseconds duration) {
-  return static_cast<uint64_t>(std::llround(
-      std::exp2(std::round(kPartsOfOctave * log2_of(static_cast<uint64_t>(duration))) / kPartsOfOctave)));
+  return static_cast<uint64_t>(
+      std::llround(std::exp2(std::round(kPartsOfOctave * log2_of(static_cast<uint64_t>(duration))) / kPartsOfOctave)));
 }
 
 /// P(y_t = y_t+lag) - sum of squared shares.
@@ -90,7 +90,7 @@ Autocorrelation ProfileBuilder::Sums::mean() const {
   return is;
 }
 
-void ProfileBuilder::add(const Trace& t, int64_t ranks, const synth::RoleByGroup& roles) {
+void ProfileBuilder::add(const Trace& t, int64_t ranks, const trace::RolesByName& roles) {
   features_.add(t, ranks, roles);
   profile_.ranks += ranks;
   profile_.nodes += ranks * t.size();

@@ -59,7 +59,7 @@ struct Profile {
 class ProfileBuilder {
  public:
   /// Add a trace that stands for `ranks` equal ranks, as for synth::JobFeatures. Cost: O(nodes log nodes).
-  void add(const trace::Trace& trace, int64_t ranks, const synth::RoleByGroup& roles = {});
+  void add(const trace::Trace& trace, int64_t ranks, const trace::RolesByName& roles = {});
   /// Requires a trace.
   Profile finish() &&;
 

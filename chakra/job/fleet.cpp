@@ -28,14 +28,6 @@ Result<void> add_jobs(const std::string& path, std::vector<std::string>& jobs) {
   return {};
 }
 
-synth::RoleByGroup roles_of(const std::vector<std::string>& slots, const trace::ClassJob& job,
-                            const trace::ClassJob::Rank& rank) {
-  synth::RoleByGroup roles;
-  for (size_t s = 0; s < slots.size(); ++s)
-    roles[slots[s]] = trace::role_of(job.groups[job.group_of[rank.first_group + s]]);
-  return roles;
-}
-
 }  // namespace
 
 std::string identity_of(const std::string& path) {
@@ -67,23 +59,22 @@ Result<std::vector<std::string>> files_of_fleet(const std::vector<std::string>& 
 
 Result<void> for_each_part(const trace::ClassJob& job, const UsePart& use) {
   std::vector<int64_t> ranks(job.classes.size(), 0);
-  std::vector<const trace::ClassJob::Rank*> first(job.classes.size(), nullptr);
-  for (const trace::ClassJob::Rank& rank : job.ranks)
-    if (ranks[rank.cls]++ == 0) first[rank.cls] = &rank;
+  for (const trace::ClassJob::Rank& rank : job.ranks) ++ranks[rank.cls];
+  const std::vector<trace::RolesByName> roles = trace::roles_of_slots(job);
   for (size_t c = 0; c < job.classes.size(); ++c)
-    if (first[c]) CHAKRA_TRY(use(job.classes[c], ranks[c], roles_of(job.group_slots[c], job, *first[c])));
+    if (ranks[c] > 0) CHAKRA_TRY(use(job.classes[c], ranks[c], roles[c]));
   return {};
 }
 
-Result<int64_t> for_each_part(const std::string& path, const UsePart& use) {
+Result<int64_t> for_each_part(const std::string& path, const UsePart& use, const io::ReadOptions& read) {
   if (io::is_class_job(path)) {
-    CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(path));
+    CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(path, read));
     CHAKRA_TRY(for_each_part(job, use));
     return std::ssize(job.ranks);
   }
   CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(path));
   for (const io::RankFile& file : files) {
-    CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(file));
+    CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(file, read));
     CHAKRA_TRY(use(t, 1, {}));
     CHAKRA_TRY(keep_going());
   }

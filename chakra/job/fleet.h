@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/synth/communication.h"
+#include "chakra/io/io.h"
+#include "chakra/trace/roles.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::job {
@@ -27,10 +28,10 @@ Result<std::vector<std::string>> files_of_fleet(const std::vector<std::string>& 
 std::string identity_of(const std::string& path);
 
 /// Traces that stand for a whole job: a rank, or a class of equal ranks.
-using UsePart = std::function<Result<void>(const trace::Trace& trace, int64_t ranks, const synth::RoleByGroup& roles)>;
+using UsePart = std::function<Result<void>(const trace::Trace& trace, int64_t ranks, const trace::RolesByName& roles)>;
 /// Read a job trace by trace: `use` gets each rank, or each class with the number of its ranks. Return the number of
 /// ranks. Memory: one trace, or one trace of each class. Errors: as for reading; those of `use`; job.interrupted.
-Result<int64_t> for_each_part(const std::string& path, const UsePart& use);
+Result<int64_t> for_each_part(const std::string& path, const UsePart& use, const io::ReadOptions& read = {});
 /// Do the same with a job by classes in memory.
 Result<void> for_each_part(const trace::ClassJob& job, const UsePart& use);
 

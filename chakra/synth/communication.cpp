@@ -1,5 +1,7 @@
 #include "chakra/synth/communication.h"
 
+#include <map>
+
 namespace chakra::synth {
 namespace {
 
@@ -29,7 +31,7 @@ uint8_t kind_of(const Trace& t, NodeId n) {
 
 }  // namespace
 
-std::vector<Communication> communications(const Trace& t, const RoleByGroup& roles) {
+std::vector<Communication> communications(const Trace& t, const trace::RolesByName& roles) {
   std::map<StringId, Role> role_of;
   for (const trace::ProcessGroup& group : t.groups)
     if (const StringId name = t.strings.find(group.name); name != 0) role_of[name] = trace::role_of(group);

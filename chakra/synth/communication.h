@@ -4,8 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,9 +19,6 @@ inline constexpr std::array<std::string_view, 11> kCommKinds{"all_reduce", "redu
                                                              "scatter",    "broadcast", "all_to_all", "reduce_scatter",
                                                              "barrier",    "unknown",   "messages"};
 
-/// Roles by the name of a group.
-using RoleByGroup = std::map<std::string, trace::Role>;
-
 struct Communication {
   trace::NodeId node = trace::kNoNode;
   uint8_t kind = 0;  ///< into kCommKinds
@@ -32,6 +27,6 @@ struct Communication {
 };
 /// Return the collectives and sends of a trace in the order of the nodes: a receive is the other end of a send.
 /// `roles`: the role of each group name that the trace uses; the groups of the trace decide the others. Cost: O(nodes).
-std::vector<Communication> communications(const trace::Trace& trace, const RoleByGroup& roles = {});
+std::vector<Communication> communications(const trace::Trace& trace, const trace::RolesByName& roles = {});
 
 }  // namespace chakra::synth

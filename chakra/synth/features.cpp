@@ -104,7 +104,7 @@ const std::vector<FeatureRow>& features() {
   return all;
 }
 
-void JobFeatures::add(const Trace& t, int64_t ranks, const RoleByGroup& roles) {
+void JobFeatures::add(const Trace& t, int64_t ranks, const trace::RolesByName& roles) {
   CHAKRA_ASSERT(ranks > 0);
   const auto weight = static_cast<double>(ranks);
   std::vector<double> sizes;

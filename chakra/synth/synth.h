@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/synth/attributes.h"     // IWYU pragma: export
 #include "chakra/synth/communication.h"  // IWYU pragma: export
 #include "chakra/trace/roles.h"
 #include "chakra/trace/trace.h"
@@ -32,7 +33,7 @@ class JobFeatures {
  public:
   /// Add a trace that stands for `ranks` equal ranks. `roles`: as for communications(). Requires ranks > 0. Cost:
   /// O(nodes log nodes).
-  void add(const trace::Trace& trace, int64_t ranks, const RoleByGroup& roles = {});
+  void add(const trace::Trace& trace, int64_t ranks, const trace::RolesByName& roles = {});
   /// Return the values, in the order of features(). NaN: the job does not tell, such as the overlap of a job without
   /// times. Requires a trace.
   std::vector<double> finish() const;

@@ -87,6 +87,17 @@ Role role_of(const ProcessGroup& group) {
   return group.name.empty() ? Role::world : role_named(group.name);
 }
 
+std::vector<RolesByName> roles_of_slots(const ClassJob& job) {
+  std::vector<RolesByName> roles(job.classes.size());
+  for (const ClassJob::Rank& rank : job.ranks) {
+    const std::vector<std::string>& slots = job.group_slots[rank.cls];
+    if (!roles[rank.cls].empty()) continue;
+    for (size_t s = 0; s < slots.size(); ++s)
+      roles[rank.cls][slots[s]] = role_of(job.groups[job.group_of[rank.first_group + s]]);
+  }
+  return roles;
+}
+
 GroupRoles::GroupRoles(const TraceSet& job) {
   for (const Trace& t : job.ranks)
     for (const ProcessGroup& group : t.groups) {

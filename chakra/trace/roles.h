@@ -44,6 +44,11 @@ Role role_named(std::string_view text);
 /// Return the role by the description, else by the name.
 Role role_of(const ProcessGroup& group);
 
+/// Roles of groups by name.
+using RolesByName = std::map<std::string, Role>;
+/// Return the roles of the group slots of each class, by its first rank; empty for a class without ranks.
+std::vector<RolesByName> roles_of_slots(const ClassJob& job);
+
 /// The roles of the groups of a job by name, also of groups that no trace describes.
 class GroupRoles {
  public:

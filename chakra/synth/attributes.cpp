@@ -1,0 +1,228 @@
+#include "chakra/synth/attributes.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "chakra/trace/metadata.h"
+#include "chakra/trace/roles.h"
+#include "chakra/work/work.h"
+
+namespace chakra::synth {
+namespace {
+
+using trace::NodeId;
+using trace::NodeType;
+using trace::Role;
+using trace::Trace;
+
+constexpr auto kWidths =
+    std::to_array<int64_t>({512,  768,  896,  960,  1024, 1152,  1280,  1536,  1600,  1792,  2048,  2304, 2560, 2688,
+                            2816, 2880, 3072, 3200, 3584, 3840,  4096,  4544,  4608,  5120,  5376,  5632, 6144, 6656,
+                            7168, 7680, 8192, 8704, 9216, 10240, 12288, 14336, 16384, 18432, 20480, 25600});
+
+constexpr size_t kMostPeriod = 400, kLeastPeriod = 3, kLeastParts = 3;
+constexpr size_t kMostValues = 20'000;   ///< a sequence is judged by that many values from its middle
+constexpr double kPerWidthSquared = 12;  ///< parameters of a dense layer: 4 of the attention, 8 of the MLP
+constexpr double kNear = 1.3;
+constexpr uint64_t kElementBytes = 2;
+constexpr uint64_t kLeastBytes = 1 << 16;  ///< smaller sizes are losses and norms
+
+int64_t most_frequent(const std::map<int64_t, int64_t>& votes) {
+  int64_t best = 0, most = 0;
+  for (const auto& [value, count] : votes)
+    if (count >= most) best = value, most = count;
+  return best;
+}
+
+std::optional<int64_t> number(const Trace& t, std::string_view name) {
+  const auto attr = trace::metadata(t, name);
+  return attr ? attr->integer() : std::nullopt;
+}
+
+/// What equal operations of two layers have in common. Times are measured, and differ; names differ by layer.
+using Token = std::array<uint64_t, 6>;
+Token token_of(const Trace& t, NodeId n) {
+  const trace::Comm* const comm = t.comm(n);
+  const bool sized = comm || t.num_ops[n] > 0 || t.tensor_bytes[n] > 0;
+  return {static_cast<uint64_t>(t.type[n]),
+          comm ? static_cast<uint64_t>(comm->type) : 0,
+          comm ? comm->bytes : 0,
+          t.num_ops[n],
+          t.tensor_bytes[n],
+          sized ? 0 : t.name[n]};
+}
+
+/// The operations of the device and the communications, or all nodes of a trace without devices, as numbers that are
+/// equal for equal operations: those in the middle of the trace.
+std::vector<uint64_t> operations_of(const Trace& t) {
+  std::vector<NodeId> nodes;
+  for (const bool all : {false, true}) {
+    if (!nodes.empty()) break;
+    for (const NodeId n : t.nodes())
+      if (t.type[n] != NodeType::metadata && (all || t.on_device(n) || trace::is_comm(t.type[n]))) nodes.push_back(n);
+  }
+  const size_t first = nodes.size() > kMostValues ? (nodes.size() - kMostValues) / 2 : 0;
+  std::map<Token, uint64_t> numbers;
+  std::vector<uint64_t> values;
+  for (size_t i = first; i < std::min(nodes.size(), first + kMostValues); ++i)
+    values.push_back(numbers.emplace(token_of(t, nodes[i]), numbers.size()).first->second);
+  return values;
+}
+
+/// The last size of the first tensor of an operator that normalises.
+std::optional<int64_t> normalized_width(const Trace& t, NodeId n) {
+  if (t.io_row[n] == trace::kNoRow) return std::nullopt;
+  const work::WorkRow* const row = work::find_work_row(t.name_of(n));
+  if (!row || row->kind != work::WorkKind::normalization) return std::nullopt;
+  const trace::Io io = t.ios[t.io_row[n]];
+  std::vector<work::Argument> inputs;
+  if (!work::parse_arguments(t.strings[io.inputs.shapes], t.strings[io.inputs.types], io.inputs.values, inputs) ||
+      inputs.empty() || inputs[0].tensors.empty() || inputs[0].tensors[0].dims.empty())
+    return std::nullopt;
+  return static_cast<int64_t>(inputs[0].tensors[0].last());
+}
+
+}  // namespace
+
+const std::span<const int64_t> kPopularWidths = kWidths;
+
+Repetition find_repetition(std::span<const uint64_t> values) {
+  for (size_t period = kLeastPeriod; period <= kMostPeriod && period * kLeastParts <= values.size(); ++period) {
+    Repetition longest;
+    size_t covered = 0;
+    for (size_t begin = 0; begin + period < values.size();) {
+      size_t end = begin;  // values[i] == values[i + period] for i in [begin, end)
+      while (end + period < values.size() && values[end] == values[end + period]) ++end;
+      const size_t count = (end - begin) / period + 1;
+      if (count >= kLeastParts) {
+        covered += count * period;
+        if (count > longest.count) longest = {begin, period, count};
+      }
+      begin = end + 1;
+    }
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(longest.begin);
+    const bool varies = longest.count > 0 && std::count(first, first + static_cast<std::ptrdiff_t>(period), *first) !=
+                                                 static_cast<std::ptrdiff_t>(period);
+    if (varies && covered * 4 >= values.size()) return longest;
+  }
+  return {};
+}
+
+void AttributeGuess::add(const Trace& t, bool is_class) {
+  add_shapes(t);
+  add_sizes(t);
+  for (const NodeId n : t.nodes())
+    if (!is_class && t.type[n] == NodeType::send && t.comm(n)) add_message(t.rank, t.comm(n)->dst);
+  stages_ = std::max(stages_, number(t, "stages").value_or(0));
+  if (const int64_t experts = number(t, "experts").value_or(0)) ++experts_[experts];
+  int64_t& repeats = repeats_[number(t, "stage").value_or(0)];
+  repeats = std::max(repeats, static_cast<int64_t>(find_repetition(operations_of(t)).count));
+}
+
+void AttributeGuess::add_shapes(const Trace& t) {
+  const StringId kernel = t.strings.find("kernel");
+  for (const NodeId n : t.nodes()) {
+    if (const auto width = normalized_width(t, n)) ++widths_[*width];
+    for (const trace::Attr& attr : t.attrs_of(n)) {
+      const auto shape = attr.name == kernel && attr.text() ? work::parse_kernel(*attr.text()) : std::nullopt;
+      if (!shape) continue;
+      const auto size = [&](std::string_view name) {
+        const auto at = std::find(shape->kind->sizes.begin(), shape->kind->sizes.end(), name);
+        return static_cast<int64_t>(shape->sizes[static_cast<size_t>(at - shape->kind->sizes.begin())]);
+      };
+      if (shape->kind->work == work::WorkKind::normalization) ++widths_[size("width")];
+      if (shape->kind->name == "experts") ++experts_[size("experts")];
+    }
+  }
+}
+
+void AttributeGuess::add_sizes(const Trace& t) {
+  std::map<std::string_view, Role> roles;
+  for (const trace::ProcessGroup& group : t.groups) {
+    const Role role = trace::role_of(group);
+    roles[group.name] = role;
+    if (role == Role::tp) parts_ = std::max({parts_, group.size, static_cast<int64_t>(group.ranks.size())});
+  }
+  std::map<uint64_t, int64_t> seen;
+  uint64_t gradients = 0;
+  for (const NodeId n : t.nodes()) {
+    const trace::Comm* const comm = t.comm(n);
+    if (!comm || comm->bytes < kLeastBytes) continue;
+    ++sizes_[comm->bytes];
+    const std::string_view group = t.strings[comm->group];
+    const auto role = roles.find(group);
+    const bool reduces = comm->type == trace::CommType::all_reduce || comm->type == trace::CommType::reduce_scatter;
+    if (reduces &&
+        trace::row_of(role == roles.end() ? trace::role_named(group) : role->second).moves == trace::Moves::parameters)
+      gradients += comm->bytes;
+  }
+  gradient_bytes_ = std::max(gradient_bytes_, gradients);
+}
+
+void AttributeGuess::add_message(int64_t from, int64_t to) {
+  if (from >= 0 && to >= 0) messages_.emplace(std::min(from, to), std::max(from, to));
+}
+
+/// The ranks that messages join: the largest set.
+int64_t AttributeGuess::joined_ranks() const {
+  std::map<int64_t, int64_t> above, members;  // `above`: a rank of the same set; the top of a set is above itself
+  const auto top = [&](int64_t rank) {
+    for (int64_t* up = &above.emplace(rank, rank).first->second; *up != rank; up = &above[rank]) {
+      *up = above[*up];  // halves the way
+      rank = *up;
+    }
+    return rank;
+  };
+  for (const auto& [a, b] : messages_) above[top(a)] = top(b);
+  int64_t most = 0;
+  for (const auto& [rank, parent] : above) most = std::max(most, ++members[top(rank)]);
+  return most;
+}
+
+int64_t AttributeGuess::width_by_sizes() const {
+  int64_t layers = 0;  // of a rank
+  for (const auto& [stage, repeats] : repeats_) layers = std::max(layers, repeats);
+  if (gradient_bytes_ == 0 || layers == 0) return 0;
+  const double parameters = static_cast<double>(gradient_bytes_) / kElementBytes * static_cast<double>(parts_);
+  const double near = std::sqrt(parameters / static_cast<double>(layers) / kPerWidthSquared);
+  int64_t best = 0, most = -1;
+  for (const int64_t width : kWidths) {
+    if (static_cast<double>(width) > near * kNear || static_cast<double>(width) * kNear < near) continue;
+    int64_t divided = 0;
+    for (const auto& [bytes, count] : sizes_) divided += bytes % static_cast<uint64_t>(width) == 0;
+    const bool nearer = std::abs(static_cast<double>(width) - near) < std::abs(static_cast<double>(best) - near);
+    if (divided > most || (divided == most && nearer)) best = width, most = divided;
+  }
+  return best;
+}
+
+Attributes AttributeGuess::finish() const {
+  Attributes guess;
+  guess.stages = stages_ > 0 ? stages_ : joined_ranks();
+  for (const auto& [stage, repeats] : repeats_) guess.layers += repeats;
+  // A trace that does not name its stage stands for the others.
+  if (repeats_.size() == 1) guess.layers *= std::max<int64_t>(1, guess.stages);
+  guess.experts = most_frequent(experts_);
+  guess.width = widths_.empty() ? width_by_sizes() : most_frequent(widths_);
+  return guess;
+}
+
+Attributes guess_attributes(const trace::TraceSet& job) {
+  AttributeGuess guess;
+  for (const Trace& t : job.ranks) guess.add(t);
+  return guess.finish();
+}
+
+Attributes guess_attributes(const trace::ClassJob& job) {
+  AttributeGuess guess;
+  for (const Trace& t : job.classes) guess.add(t, true);
+  for (const trace::ClassJob::Rank& rank : job.ranks)
+    for (uint32_t slot = 0; slot < job.peer_slots[rank.cls]; ++slot)
+      guess.add_message(rank.rank, job.peer_of[rank.first_peer + slot]);
+  return guess.finish();
+}
+
+}  // namespace chakra::synth

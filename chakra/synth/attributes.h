@@ -1,0 +1,72 @@
+// What the sizes and the structure of a job give away about its model: the estimate that a reader of a shared trace can
+// make without names. `chakra obfuscate` hides these numbers, and `chakra certify` attacks them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "chakra/base/base.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::synth {
+
+/// Widths of published models, ascending.
+extern const std::span<const int64_t> kPopularWidths;
+
+/// Numbers of a model, each 0 if the job does not show it.
+struct Attributes {
+  int64_t width = 0;    ///< elements of a token between layers
+  int64_t layers = 0;   ///< of all stages
+  int64_t stages = 0;   ///< of the pipeline
+  int64_t experts = 0;  ///< of a layer
+  bool operator==(const Attributes&) const = default;
+};
+
+/// Estimates the attributes of a job, trace by trace:
+///   - width: the most frequent width of normalisations. If the trace has no shapes, the width of a dense layer with as
+///     many parameters as one layer has gradients (12 width^2), moved to the popular width within 30 % that divides the
+///     most sizes of communications;
+///   - stages: the attribute `stages`, else the ranks that messages join;
+///   - layers: the longest repetition of equal operations, of all stages;
+///   - experts: the attribute `experts`, else the sizes of kernels of experts.
+class AttributeGuess {
+ public:
+  /// Add a rank, or a class of ranks. Messages of a class have slots as peers: pass their ranks to add_message(). Cost:
+  /// O(nodes + edges), and O(20,000 * 400) for repetitions.
+  void add(const trace::Trace& trace, bool is_class = false);
+  void add_message(int64_t from, int64_t to);
+  Attributes finish() const;
+
+ private:
+  using Votes = std::map<int64_t, int64_t>;
+
+  void add_shapes(const trace::Trace& trace);
+  void add_sizes(const trace::Trace& trace);
+  int64_t width_by_sizes() const;
+  int64_t joined_ranks() const;
+
+  Votes widths_, experts_;                          ///< nodes by number
+  std::map<uint64_t, int64_t> sizes_;               ///< communications by bytes
+  std::set<std::pair<int64_t, int64_t>> messages_;  ///< the lower rank first
+  Votes repeats_;                                   ///< layers by stage
+  int64_t stages_ = 0;
+  uint64_t gradient_bytes_ = 0;  ///< of the trace with the most
+  int64_t parts_ = 1;            ///< members of the tensor-parallel group
+};
+
+/// Return the estimate for a whole job.
+Attributes guess_attributes(const trace::TraceSet& job);
+Attributes guess_attributes(const trace::ClassJob& job);
+
+/// The longest repetition in a sequence: `count` equal parts of `period` values each, one behind the other.
+struct Repetition {
+  size_t begin = 0, period = 0, count = 0;
+};
+/// Find the repetition with the shortest period of at least 3 and at most 400 values whose runs of at least 3 parts
+/// cover a quarter of the sequence; all zero if there is none. Cost: O(400 values).
+Repetition find_repetition(std::span<const uint64_t> values);
+
+}  // namespace chakra::synth
