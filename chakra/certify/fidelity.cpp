@@ -20,6 +20,8 @@ constexpr std::array kMetricRows{
     MetricRow{"order_of_sizes", "root mean squared difference of autocorrelations of sizes", 0.1},
     MetricRow{"bytes", "relative difference of the bytes of a role, mean of the ranks", 0.05},
     MetricRow{"bytes_p95", "relative difference of the bytes of a role, 95th percentile of the ranks", 0.1},
+    MetricRow{"time", "relative difference of the simulated time; level 1: 0, level 2: 5 %", 0.1},
+    MetricRow{"order_of_networks", "1 - Kendall's tau of the simulated times, of networks more than 5 % apart", 0},
 };
 
 /// Call use(value, difference of the shares up to the value, next value) for each step of both distributions.
@@ -60,6 +62,11 @@ double limit_of(std::string_view metric) {
   const MetricRow* const row = find_row(kMetrics, metric);
   CHAKRA_ASSERT(row);
   return row->limit;
+}
+
+double limit_of_time(int64_t level) {
+  constexpr double kLevel2 = 0.05;
+  return level == 1 ? 0 : level == 2 ? kLevel2 : limit_of("time");
 }
 
 double kolmogorov_smirnov(const Counts& a, const Counts& b) {

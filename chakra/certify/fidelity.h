@@ -35,6 +35,8 @@ struct MetricRow {
 };
 extern const std::span<const MetricRow> kMetrics;
 double limit_of(std::string_view metric);
+/// Return the limit of the metric "time", which depends on the level of the copy.
+double limit_of_time(int64_t level);
 
 /// Return the figures of sizes, kinds, order and bytes: a row for each kind of size with at least 1 % of the nodes of
 /// its sort.

@@ -41,13 +41,13 @@ void SecretWords::add(std::string_view text) {
     if (is_public_(word)) return;
     std::string key = key_of(word);
     const auto number = static_cast<uint32_t>(by_number_.size());
-    if (!words_.try_emplace(key, number).second) return;
-    if (key.size() >= kUnmistakable) {
-      const uint64_t begin = load(key.data());
-      long_words_[begin].push_back(number);
-      begins_[filter_of(begin)] = true;
-    }
-    by_number_.push_back(std::move(key));
+    if (words_.contains(key)) return;
+    const std::string& kept = by_number_.emplace_back(std::move(key));
+    words_.emplace(kept, number);
+    if (kept.size() < kUnmistakable) return;
+    const uint64_t begin = load(kept.data());
+    long_words_[begin].push_back(number);
+    begins_[filter_of(begin)] = true;
   });
 }
 
@@ -76,6 +76,12 @@ void SecretWords::look_at_text(std::string_view text, Found& found) const {
 
 void SecretWords::look_at_bytes(std::string_view bytes, bool short_words, Found& found) const {
   note(bytes, short_words, found.in_bytes);
+}
+
+size_t SecretWords::whole_words(std::string_view bytes) {
+  for (size_t end = bytes.size(); end > 0 && bytes.size() - end < kMost; --end)
+    if (!is_of_word(bytes[end - 1])) return end;
+  return bytes.size();
 }
 
 int64_t SecretWords::count(const Found& found) const {

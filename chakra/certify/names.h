@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/base/text_map.h"
 
 namespace chakra::certify {
 
@@ -37,6 +39,9 @@ class SecretWords {
   /// Look for words in bytes of a file. `short_words`: also those below kUnmistakable, which must stand alone; packed
   /// bytes have them by chance. Cost: O(bytes).
   void look_at_bytes(std::string_view bytes, bool short_words, Found& found) const;
+  /// Return the length of the beginning that ends between two words, for bytes that come piece by piece. If there is no
+  /// such place in the last kMost bytes, all of the bytes.
+  static size_t whole_words(std::string_view bytes);
   /// Return the number of words that were found in texts that are not public, or in bytes but not in public texts.
   int64_t count(const Found& found) const;
 
@@ -44,10 +49,10 @@ class SecretWords {
   void note(std::string_view bytes, bool short_words, std::vector<bool>& found) const;
 
   bool (*is_public_)(std::string_view text);
-  absl::flat_hash_map<std::string, uint32_t> words_;
+  TextMap<uint32_t> words_;
   absl::flat_hash_map<uint64_t, std::vector<uint32_t>> long_words_;  ///< by the first kUnmistakable bytes
-  std::vector<std::string> by_number_;
-  std::vector<bool> begins_ = std::vector<bool>(1 << 16);  ///< hashes of the keys of long_words_
+  std::deque<std::string> by_number_;                                ///< keys of words_ refer to these
+  std::vector<bool> begins_ = std::vector<bool>(1 << 16);            ///< hashes of the keys of long_words_
 };
 
 }  // namespace chakra::certify

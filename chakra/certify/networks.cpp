@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "chakra/base/progress.h"
+#include "chakra/match/match.h"
 
 namespace chakra::certify {
 namespace {
@@ -46,7 +47,8 @@ Result<std::vector<net::Fabric>> networks_of(int64_t ranks) {
   return networks;
 }
 
-Result<std::vector<double>> simulated_times(const sim::SimInput& job, const std::vector<net::Fabric>& networks) {
+Result<std::vector<double>> simulated_times(sim::SimInput job, const std::vector<net::Fabric>& networks) {
+  if (!job.classes) job.matching = match::match(job.job);
   std::vector<double> times;
   for (size_t i = 0; i < networks.size(); ++i) {
     CHAKRA_TRY(keep_going(i, networks.size()));

@@ -18,8 +18,8 @@ inline constexpr std::array<std::string_view, 5> kNetworkNames{"ring", "switch",
 /// net.file.value for too many ranks. Cost: O(sqrt(ranks)).
 Result<std::vector<net::Fabric>> networks_of(int64_t ranks);
 
-/// Return the time of the job on each network, in closed form. `job` and `classes` of the input are set, nothing else.
-/// Errors: as for sim::simulate. Cost: that of five simulations.
-Result<std::vector<double>> simulated_times(const sim::SimInput& job, const std::vector<net::Fabric>& networks);
+/// Return the time of the job on each network, in closed form. `job` has the traces, as ranks or classes. Errors: as
+/// for sim::simulate. Cost: that of five simulations.
+Result<std::vector<double>> simulated_times(sim::SimInput job, const std::vector<net::Fabric>& networks);
 
 }  // namespace chakra::certify

@@ -148,6 +148,25 @@ Result<std::string> Key::open(std::string_view sealed, const std::string& file) 
   return plain;
 }
 
+Result<std::string> digest_of_file(const std::string& path) {
+  prepare();
+  constexpr size_t kPiece = size_t{1} << 18;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail(Code::io, "base.file.open", std::strerror(errno), {path});
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, nullptr, 0, crypto_generichash_BYTES);
+  std::string piece(kPiece, '\0');
+  ssize_t size = 0;
+  while ((size = ::read(fd, piece.data(), piece.size())) > 0)
+    crypto_generichash_update(&state, bytes_of(piece), static_cast<size_t>(size));
+  const int error = errno;
+  ::close(fd);
+  if (size < 0) return fail(Code::io, "base.file.read", std::strerror(error), {path});
+  std::array<unsigned char, crypto_generichash_BYTES> hash{};
+  crypto_generichash_final(&state, hash.data(), hash.size());
+  return hex_of(hash.data(), hash.size());
+}
+
 std::string random_mark() {
   prepare();
   uint64_t number = 0;

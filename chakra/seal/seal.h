@@ -1,4 +1,4 @@
-// Keys in files, tokens that only the owner of a key can derive, and sealed bytes. By libsodium.
+// Keys in files, tokens that only the owner of a key can derive, sealed bytes, and digests. By libsodium.
 #pragma once
 
 #include <array>
@@ -46,6 +46,10 @@ class Key {
 
   Bytes secret_, tokens_{}, sealing_{};
 };
+
+/// Return the digest of the bytes of a file, as they are on the disk: BLAKE2b, 64 hexadecimal digits. Cost: O(bytes).
+/// Errors: base.file.open, base.file.read.
+Result<std::string> digest_of_file(const std::string& path);
 
 /// Return 20 random decimal digits.
 std::string random_mark();
