@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "chakra/certify/fidelity.h"
@@ -61,11 +62,29 @@ ExactSizes exact_sizes(const Profile& original, const Profile& copy, const SizeP
   const auto known = pairs_of(original);
   ExactSizes is;
   for (const auto& pair : pairs_of(copy)) {
-    ++is.equal.tries;
-    if (!known.contains(pair)) continue;
-    ++is.equal.hits;
     const auto found = jobs.find(pair);
-    is.rare += found == jobs.end() || found->second < kManyJobs;
+    const bool many = found != jobs.end() && found->second >= kManyJobs, equal = known.contains(pair);
+    ++is.equal.tries;
+    is.equal.hits += equal;
+    is.rare += equal && !many;
+    is.supported += many;
+  }
+  return is;
+}
+
+Tries nearest_sizes(const std::set<ChangedSize>& sizes, const SizePairs& jobs) {
+  Tries is;
+  for (const ChangedSize& size : sizes) {
+    ++is.tries;
+    const auto above = jobs.lower_bound({size.kind, size.after});
+    const bool has_above = above != jobs.end() && above->first.first == size.kind;
+    const bool has_below = above != jobs.begin() && std::prev(above)->first.first == size.kind;
+    if (!has_above && !has_below) continue;
+    const auto below = has_below ? std::prev(above) : above;
+    const auto shown = static_cast<double>(size.after);
+    const bool up = has_above && (!has_below || static_cast<double>(above->first.second) / shown <
+                                                    shown / static_cast<double>(below->first.second));
+    is.hits += (up ? above : below)->first.second == size.before;
   }
   return is;
 }

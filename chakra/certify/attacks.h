@@ -1,8 +1,12 @@
 // Attacks on a shared job that know its original or other jobs.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "chakra/certify/profile.h"
@@ -18,7 +22,8 @@ struct Tries {
 /// Distinct (kind, size) pairs of the copy, and those that the original has.
 struct ExactSizes {
   Tries equal;
-  int64_t rare = 0;  ///< of the equal pairs: pairs of fewer than kManyJobs jobs
+  int64_t rare = 0;       ///< of the equal pairs: pairs of fewer than kManyJobs jobs
+  int64_t supported = 0;  ///< of all pairs: pairs of at least kManyJobs jobs
 };
 inline constexpr int64_t kManyJobs = 5;
 using SizePairs = std::map<std::pair<uint8_t, uint64_t>, int64_t>;  ///< a kind and a size; in how many jobs
@@ -26,6 +31,16 @@ using SizePairs = std::map<std::pair<uint8_t, uint64_t>, int64_t>;  ///< a kind 
 void add_pairs(const Profile& job, SizePairs& pairs);
 /// `jobs`: pairs of all known jobs, the original included. Cost: O(pairs log pairs).
 ExactSizes exact_sizes(const Profile& original, const Profile& copy, const SizePairs& jobs);
+
+/// A size of a communication in the original and in the copy.
+struct ChangedSize {
+  uint8_t kind = 0;
+  uint64_t before = 0, after = 0;
+  auto operator<=>(const ChangedSize&) const = default;
+};
+/// The attack that takes the size nearest to that of the copy, by the ratio, among the sizes of the same kind in
+/// `jobs`. Cost: O(sizes log pairs).
+Tries nearest_sizes(const std::set<ChangedSize>& sizes, const SizePairs& jobs);
 
 /// Return the length of the longest run of tokens that a sequence of `a` and a sequence of `b` have in common. Cost:
 /// O(tokens log tokens).

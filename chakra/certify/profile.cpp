@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "chakra/work/work.h"
+
 namespace chakra::certify {
 namespace {
 
@@ -107,9 +109,9 @@ void ProfileBuilder::add(const Trace& t, int64_t ranks, const trace::RolesByName
   Counts &operations = profile_.sizes[{kOperations, trace::Role::unknown}],
          &tensors = profile_.sizes[{kTensorBytes, trace::Role::unknown}];
   for (const NodeId n : t.nodes()) {
-    if (!t.num_ops.empty() && t.num_ops[n] > 0) operations[t.num_ops[n]] += ranks;
-    if (!t.tensor_bytes.empty() && t.tensor_bytes[n] > 0 && !trace::is_comm(t.type[n]))
-      tensors[t.tensor_bytes[n]] += ranks;
+    const work::NodeWork work = work::work_of(t, n);
+    if (work.ops > 0) operations[work.ops] += ranks;
+    if (work.bytes > 0 && !trace::is_comm(t.type[n])) tensors[work.bytes] += ranks;
     if (t.dur_ps[n] > 0) profile_.durations[rounded(t.dur_ps[n])] += ranks;
   }
   if (!all.empty()) {

@@ -1,4 +1,4 @@
-// Reads certificates, and compares them with a copy.
+// Writes and reads certificates, and compares them with a copy.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "chakra/job/fleet.h"
 #include "chakra/job/loaded.h"
 #include "chakra/job/secrets.h"
+#include "chakra/report/report.h"
 
 namespace chakra::job {
 
@@ -137,6 +138,16 @@ std::vector<std::string> certificate_files(const std::string& output) {
   if (output.empty()) return {};
   if (output.ends_with(".json") || output.ends_with(".html")) return {output};
   return {output + ".json", output + ".html"};
+}
+
+Result<Outputs> certificate_of(const CertifiedJob& job, const std::string& output) {
+  Outputs files;
+  const answer::Answer certificate = answer_of(job, false);
+  for (const std::string& file : certificate_files(output))
+    if (file.ends_with(".html"))
+      CHAKRA_TRY(add_text(files, file, report::page_of({"certificate", job.ranks, {&certificate}}).html));
+    else CHAKRA_TRY(add_answer(files, file, certificate));
+  return files;
 }
 
 }  // namespace chakra::job

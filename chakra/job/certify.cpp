@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 #include <span>
 #include <utility>
 
 #include "chakra/base/progress.h"
 #include "chakra/base/quantile.h"
 #include "chakra/edit/edit.h"
+#include "chakra/gen/gen.h"
 #include "chakra/job/certify_files.h"
 #include "chakra/job/cores.h"
 #include "chakra/job/fleet.h"
@@ -26,7 +28,7 @@ namespace chakra::job {
 // `job.certify.few` (note): without jobs of a fleet, some attacks prove little
 // `job.certify.time` (warning): a job cannot be simulated, so the times are not compared
 
-constexpr std::array<ClaimRow, 8> kClaims{{
+constexpr std::array<ClaimRow, 9> kClaims{{
     {"names", 1, "No word of the names of the original is in the copy",
      "Search each word in the texts and in the bytes of all files",
      "Words of 4 letters and more, as plain text, in traces and unpacked files: encoded, translated or shortened words "
@@ -34,6 +36,9 @@ constexpr std::array<ClaimRow, 8> kClaims{{
     {"sizes", 2, "No size of the original that few jobs have is in the copy",
      "Compare each distinct kind and size with those of the original, and count the jobs that have it",
      "A size of fewer than 5 jobs counts. Without --among, every equal size counts, also one that is equal by chance"},
+    {"nearest", 2, "A reader cannot compute a size of a communication from the size in the copy",
+     "Take the nearest size of the same kind among all known jobs, for each distinct size",
+     "Sizes of the jobs of --among alone, at least 5 jobs. The limit is that of a guess among 4 sizes"},
     {"extraction", 2, "No sequence of the original is in the copy",
      "Find the longest run of equal kinds, roles and sizes of communications",
      "Exact runs alone. The limit is the 99th percentile of runs in common with the jobs of --among"},
@@ -41,13 +46,17 @@ constexpr std::array<ClaimRow, 8> kClaims{{
      "Rank the jobs of --among and the original by their distance to the copy, by features and by multisets",
      "One job is one try, and two distances are tried: a better distance can exist"},
     {"width", 2, "A reader cannot compute the width of the model", "Estimate the width from sizes and repetitions",
-     "One estimator and one try, which knows popular widths: a guess in a cell of 4 widths is right once in 4 jobs"},
+     "One estimator and one try: a guess in a cell of 4 widths is right once in 4 jobs. The true width is that of the "
+     "recipe of a generated job, else the estimate from the original"},
     {"layers", 3, "A reader cannot count the layers", "Count the longest repetition, of all stages",
-     "One estimator and one try: a guess in a cell of 5 values is right once in 5 jobs"},
+     "One estimator and one try: a guess in a cell of 5 values is right once in 5 jobs. The true value as for the "
+     "width"},
     {"stages", 3, "A reader cannot count the pipeline stages", "Read the stages, or follow the messages",
-     "One estimator and one try: a guess in a cell of 5 values is right once in 5 jobs"},
+     "One estimator and one try: a guess in a cell of 5 values is right once in 5 jobs. The true value as for the "
+     "width"},
     {"experts", 3, "A reader cannot count the experts", "Read the experts, or find their kernels",
-     "One estimator and one try: a guess in a cell of 5 values is right once in 5 jobs"},
+     "One estimator and one try: a guess in a cell of 5 values is right once in 5 jobs. The true value as for the "
+     "width"},
 }};
 
 namespace {
@@ -100,6 +109,16 @@ int64_t level_of(const trace::Trace& trace) {
   return std::clamp<int64_t>(level ? level->integer().value_or(1) : 1, 1, 3);
 }
 
+/// The attributes in the recipe of a generated job.
+std::optional<synth::Attributes> recorded_truth(const trace::Trace& trace) {
+  const auto recipe = gen::recipe_of(trace);
+  if (!recipe) return std::nullopt;
+  synth::Attributes is{recipe->model.hidden, std::ssize(recipe->model.layers), recipe->pp, 0};
+  for (const model::Block& block : recipe->model.blocks)
+    if (block.experts) is.experts = std::max(is.experts, block.experts->count);
+  return is;
+}
+
 /// What a job of the fleet says about the copy and the original.
 struct Other {
   double to_copy = 0, to_original = 0;  ///< distances of multisets
@@ -122,6 +141,7 @@ class Certification {
     CHAKRA_TRY(try_names());
     CHAKRA_TRY(read_fleet());
     try_sizes();
+    try_nearest_sizes();
     try_extraction();
     try_model();
     try_attributes();
@@ -240,6 +260,24 @@ class Certification {
               certify::Tries{own.equal.tries, own.rare}.success(), 0);
   }
 
+  void try_nearest_sizes() {
+    std::set<certify::ChangedSize> changed, same;
+    const std::span<const trace::Trace> before = traces_of(*original_.loaded), after = traces_of(*copy_.loaded);
+    for (size_t i = 0; is_matched_ && i < before.size(); ++i) {
+      const auto of_copy = synth::communications(after[i]);
+      for (size_t k = 0; const synth::Communication& c : synth::communications(before[i])) {
+        const uint64_t bytes = of_copy[k++].bytes;
+        if (c.bytes == 0) continue;
+        changed.insert({c.kind, c.bytes, bytes});
+        same.insert({c.kind, c.bytes, c.bytes});
+      }
+    }
+    constexpr double kOfFour = 0.25;
+    const certify::Tries copy = nearest_sizes(changed, pairs_), original = nearest_sizes(same, pairs_);
+    add_claim(ClaimKey::nearest, copy.tries, copy.success(), original.success(),
+              job_.among < certify::kManyJobs ? std::nullopt : std::optional(kOfFour + kAboveChance));
+  }
+
   void try_extraction() {
     const auto &before = original_.profile.sequences, &after = copy_.profile.sequences;
     job_.longest_run = longest_common_run(after, before);
@@ -281,9 +319,10 @@ class Certification {
 
   void try_attributes() {
     job_.guess = copy_.guess;
+    const synth::Attributes truth = recorded_truth(traces_of(*original_.loaded)[0]).value_or(original_.guess);
     const auto attack = [&](ClaimKey key, int64_t synth::Attributes::*of) {
-      const int64_t right = original_.guess.*of;
-      add_claim(key, 1, right > 0 && copy_.guess.*of == right, right > 0, 0);
+      const int64_t right = truth.*of;
+      add_claim(key, 1, right > 0 && copy_.guess.*of == right, right > 0 && original_.guess.*of == right, 0);
     };
     attack(ClaimKey::width, &synth::Attributes::width);
     attack(ClaimKey::layers, &synth::Attributes::layers);

@@ -11,6 +11,7 @@
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/certify/certify.h"
+#include "chakra/job/outputs.h"
 #include "chakra/options/options.h"
 #include "chakra/synth/synth.h"
 #include "chakra/view/view.h"
@@ -34,8 +35,8 @@ struct ClaimRow {
   int64_t level;  ///< the first level that claims it
   std::string_view claim, attack, limits;
 };
-enum class ClaimKey : uint8_t { names, sizes, extraction, model, width, layers, stages, experts };
-extern const std::array<ClaimRow, 8> kClaims;
+enum class ClaimKey : uint8_t { names, sizes, nearest, extraction, model, width, layers, stages, experts };
+extern const std::array<ClaimRow, 9> kClaims;
 
 enum class Verdict : uint8_t { holds, fails, unproven, outside };
 inline constexpr std::array<std::string_view, 4> kVerdictNames{"holds", "fails", "not proven", "outside the level"};
@@ -95,6 +96,8 @@ answer::Answer answer_of(const CertifiedJob& job, bool examples = true);
 view::Text text_of(const CertifiedJob& job);
 /// Return the files to write for CertifyOptions::output: one, or PREFIX.json and PREFIX.html.
 std::vector<std::string> certificate_files(const std::string& output);
+/// Make these files: the certificate as JSON, and as a page. Errors: base.file.*.
+Result<Outputs> certificate_of(const CertifiedJob& job, const std::string& output);
 
 // ---- without the original --------------------------------------------------------------------------------------
 

@@ -26,6 +26,11 @@ constexpr std::array kWhole{
     column<&CertifiedJob::among>("among", Unit::count, "other jobs, the candidates of the attacks"),
     column<CertifiedJob>("equal_sizes", Unit::share, "distinct kinds and sizes of the copy that the original has",
                          [](const auto& job) { return job.sizes.equal.success(); }),
+    column<CertifiedJob>("supported_sizes", Unit::share,
+                         "distinct kinds and sizes of the copy that at least 5 known jobs have, the original included",
+                         [](const auto& job) {
+                           return certify::Tries{job.sizes.equal.tries, job.sizes.supported}.success();
+                         }),
     column<CertifiedJob>("longest_run", Unit::count, "longest run of communications in common with the original",
                          [](const auto& job) { return static_cast<int64_t>(job.longest_run); }),
     column<CertifiedJob>("longest_run_among", Unit::count,
@@ -140,7 +145,8 @@ view::Text text_of(const CertifiedJob&) {
            "job[{?among=1}|s]"},
       {.line = ""},
       {.table = "claims", .first = view::kAllRows, .columns = kClaimsText},
-      {.line = "  {equal_sizes} of the sizes are equal; the longest common run has {longest_run} communications "
+      {.line = "  {equal_sizes} of the sizes are equal, and {supported_sizes} are those of at least 5 jobs; the "
+               "longest common run has {longest_run} communications "
                "(with other jobs {longest_run_among})"},
       {.line = "  {doubtful_texts} texts of the copy may be secrets; {unread_files} files are of an unknown kind"},
       {.table = "places", .first = view::kAllRows, .columns = kPlacesText},

@@ -46,12 +46,13 @@ std::optional<int64_t> number(const Trace& t, std::string_view name) {
 using Token = std::array<uint64_t, 6>;
 Token token_of(const Trace& t, NodeId n) {
   const trace::Comm* const comm = t.comm(n);
-  const bool sized = comm || t.num_ops[n] > 0 || t.tensor_bytes[n] > 0;
+  const work::NodeWork work = work::work_of(t, n);
+  const bool sized = comm || work.ops > 0 || work.bytes > 0;
   return {static_cast<uint64_t>(t.type[n]),
           comm ? static_cast<uint64_t>(comm->type) : 0,
           comm ? comm->bytes : 0,
-          t.num_ops[n],
-          t.tensor_bytes[n],
+          work.ops,
+          work.bytes,
           sized ? 0 : t.name[n]};
 }
 
