@@ -97,8 +97,13 @@ double cramers_v(std::span<const int64_t> observed, std::span<const int64_t> exp
     if (e >= kLeast) cells.emplace_back(o, e);
     else small = {small.first + o, small.second + e};
   }
-  if (small.second > 0) cells.push_back(small);
-  else if (small.first > 0) return 1;  // kinds that the original lacks
+  if (small.second == 0 && small.first > 0) return 1;  // kinds that the original lacks
+  if (small.second >= kLeast || cells.empty()) cells.push_back(small);
+  else {
+    const auto least =
+        std::min_element(cells.begin(), cells.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    *least = {least->first + small.first, least->second + small.second};
+  }
   if (cells.size() < 2) return 0;
   double chi2 = 0;
   for (const auto& [o, e] : cells) chi2 += (o - e) * (o - e) / e;

@@ -14,8 +14,9 @@ namespace chakra::certify {
 double kolmogorov_smirnov(const Counts& a, const Counts& b);
 /// 1-Wasserstein distance of the base-2 logarithms, in octaves. Requires counts that are not empty.
 double wasserstein(const Counts& a, const Counts& b);
-/// Cramer's V of `observed` against the shares of `expected`: sqrt(chi^2 / (n (k - 1))), where kinds with fewer than 5
-/// expected nodes are one cell. 0 if fewer than two cells are left.
+/// Cramer's V of `observed` against the shares of `expected`: sqrt(chi^2 / (n (k - 1))). Kinds with fewer than 5
+/// expected nodes are one cell, which joins the smallest other cell if it is still smaller. 0 for fewer than two cells,
+/// 1 if a kind is observed that is not expected at all.
 double cramers_v(std::span<const int64_t> observed, std::span<const int64_t> expected);
 /// Root of the mean squared difference at lags where both have a value; 0 if there are none.
 double rms_difference(const Autocorrelation& a, const Autocorrelation& b);

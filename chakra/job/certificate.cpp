@@ -1,13 +1,15 @@
-// Writes and reads certificates, and compares them with a copy.
+#include "chakra/job/certificate.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "chakra/base/spec_json.h"
 #include "chakra/io/io.h"
-#include "chakra/job/certify.h"
 #include "chakra/job/certify_files.h"
 #include "chakra/job/fleet.h"
 #include "chakra/job/loaded.h"
@@ -23,15 +25,6 @@ namespace chakra::job {
 namespace {
 
 constexpr size_t kMostBytes = size_t{64} << 20;
-constexpr std::array<std::string_view, 4> kAttributes{"width", "layers", "stages", "experts"};
-
-/// What a certificate states that needs no original.
-struct Certificate {
-  int64_t level = 0, doubtful_texts = 0;
-  std::map<std::string, CertifiedJob::File> files;  ///< by name
-  std::array<int64_t, kAttributes.size()> guess{};
-};
-
 Failure not_a_certificate(const Spec& at, std::string_view key) {
   return at.error("job.certify.form", fmt::format("not a certificate of 'chakra certify -o FILE.json': {}", key));
 }
@@ -51,8 +44,35 @@ Result<std::string> text(const Spec& of, std::string_view key) {
   return found->scalar;
 }
 
-Result<Certificate> read_certificate(const std::string& path) {
-  CHAKRA_ASSIGN(std::string bytes, read_file(path, kMostBytes));
+Result<void> read_files(const Spec& rows, Certificate& is) {
+  for (const Spec& row : rows.items) {
+    CHAKRA_ASSIGN(std::string name, text(row, "name"));
+    CHAKRA_ASSIGN(std::string digest, text(row, "digest"));
+    CHAKRA_ASSIGN(const int64_t size, number(row, "bytes"));
+    if (!is.files.try_emplace(name, CertifiedJob::File{name, size, std::move(digest)}).second)
+      return not_a_certificate(row, fmt::format("{} is listed twice", quote(name)));
+  }
+  return {};
+}
+
+Result<void> read_guess(const Spec& rows, Certificate& is) {
+  std::array<bool, kAttributes.size()> known{};
+  for (const Spec& row : rows.items) {
+    CHAKRA_ASSIGN(const std::string name, text(row, "attribute"));
+    const auto at = static_cast<size_t>(std::find(kAttributes.begin(), kAttributes.end(), name) - kAttributes.begin());
+    if (at == kAttributes.size() || known[at])
+      return not_a_certificate(row, fmt::format("attribute {} is unknown or listed twice", quote(name)));
+    known[at] = true;
+    CHAKRA_ASSIGN(is.guess[at], number(row, "value"));
+  }
+  if (std::find(known.begin(), known.end(), false) != known.end())
+    return not_a_certificate(rows, "attributes of the model are missing");
+  return {};
+}
+
+}  // namespace
+
+Result<Certificate> parse_certificate(std::string_view bytes, const std::string& path) {
   const auto file = std::make_shared<const std::string>(path);
   CHAKRA_ASSIGN(const std::optional<Spec> spec, parse_json_spec(bytes, file));
   if (!spec || spec->kind != Spec::Kind::map)
@@ -64,27 +84,13 @@ Result<Certificate> read_certificate(const std::string& path) {
   CHAKRA_ASSIGN(is.level, number(*spec, "level"));
   CHAKRA_ASSIGN(is.doubtful_texts, number(*spec, "doubtful_texts"));
   CHAKRA_ASSIGN(const Spec* const files, member(*spec, "files", Spec::Kind::list));
-  for (const Spec& row : files->items) {
-    CHAKRA_ASSIGN(std::string name, text(row, "name"));
-    CHAKRA_ASSIGN(std::string digest, text(row, "digest"));
-    CHAKRA_ASSIGN(const int64_t size, number(row, "bytes"));
-    if (!is.files.try_emplace(name, CertifiedJob::File{name, size, std::move(digest)}).second)
-      return not_a_certificate(row, fmt::format("{} is listed twice", quote(name)));
-  }
+  CHAKRA_TRY(read_files(*files, is));
   CHAKRA_ASSIGN(const Spec* const guesses, member(*spec, "guesses", Spec::Kind::list));
-  std::array<bool, kAttributes.size()> known{};
-  for (const Spec& row : guesses->items) {
-    CHAKRA_ASSIGN(const std::string name, text(row, "attribute"));
-    const auto at = std::find(kAttributes.begin(), kAttributes.end(), name) - kAttributes.begin();
-    if (at == std::ssize(kAttributes) || known[static_cast<size_t>(at)])
-      return not_a_certificate(row, fmt::format("attribute {} is unknown or listed twice", quote(name)));
-    known[static_cast<size_t>(at)] = true;
-    CHAKRA_ASSIGN(is.guess[static_cast<size_t>(at)], number(row, "value"));
-  }
-  if (std::find(known.begin(), known.end(), false) != known.end())
-    return not_a_certificate(*guesses, "attributes of the model are missing");
+  CHAKRA_TRY(read_guess(*guesses, is));
   return is;
 }
+
+namespace {
 
 /// The copy must have the files of the certificate, and no others.
 Result<void> compare_files(const Certificate& stated, const std::vector<CertifiedJob::File>& found,
@@ -112,7 +118,8 @@ Result<CheckedCertificate> check_certificate(const CertifyOptions& o) {
   if (!o.output.empty() || !o.among.empty() || o.level || o.examples)
     return fail(Code::usage, "cli.usage",
                 "--output, --among, --level and --examples have no effect with --check, which has no original");
-  CHAKRA_ASSIGN(const Certificate stated, read_certificate(o.original));
+  CHAKRA_ASSIGN(const std::string bytes, read_file(o.original, kMostBytes));
+  CHAKRA_ASSIGN(const Certificate stated, parse_certificate(bytes, o.original));
   CHAKRA_ASSIGN(const std::vector<CertifiedJob::File> files, digests_of(o.shared));
   CHAKRA_TRY(compare_files(stated, files, o.shared));
   CHAKRA_ASSIGN(const LoadedPtr loaded, load(o.shared));
@@ -121,7 +128,7 @@ Result<CheckedCertificate> check_certificate(const CertifyOptions& o) {
   CheckedCertificate is;
   is.files = std::ssize(files);
   is.level = stated.level;
-  const std::array<int64_t, kAttributes.size()> found{guess.width, guess.layers, guess.stages, guess.experts};
+  const std::array<int64_t, kAttributes.size()> found = values_of(guess);
   for (size_t i = 0; i < found.size(); ++i) is.numbers.push_back({kAttributes[i], stated.guess[i], found[i]});
   is.numbers.push_back({"doubtful_texts", stated.doubtful_texts, count_of(doubtful)});
   for (const CheckedCertificate::Number& each : is.numbers) {

@@ -1,5 +1,5 @@
 #include "chakra/job/answer_rows.h"
-#include "chakra/job/certify.h"
+#include "chakra/job/certificate.h"
 
 namespace chakra::job {
 
@@ -94,8 +94,10 @@ constexpr std::array kExamples{
     column<&Example::dur_before_ps>("dur_before_ps", Unit::ps, "duration in the original"),
     column<&Example::dur_after_ps>("dur_after_ps", Unit::ps, "duration in the copy")};
 
-std::vector<Guess> guesses_of(const synth::Attributes& a) {
-  return {{"width", a.width}, {"layers", a.layers}, {"stages", a.stages}, {"experts", a.experts}};
+std::vector<Guess> guesses_of(const synth::Attributes& attributes) {
+  std::vector<Guess> guesses;
+  for (size_t i = 0; i < kAttributes.size(); ++i) guesses.push_back({kAttributes[i], values_of(attributes)[i]});
+  return guesses;
 }
 
 }  // namespace
@@ -145,7 +147,7 @@ view::Text text_of(const CertifiedJob&) {
            "job[{?among=1}|s]"},
       {.line = ""},
       {.table = "claims", .first = view::kAllRows, .columns = kClaimsText},
-      {.line = "  {equal_sizes} of the sizes are equal, and {supported_sizes} are those of at least 5 jobs; the "
+      {.line = "  {equal_sizes} of the sizes are equal, and {supported_sizes} are sizes of several jobs; the "
                "longest common run has {longest_run} communications "
                "(with other jobs {longest_run_among})"},
       {.line = "  {doubtful_texts} texts of the copy may be secrets; {unread_files} files are of an unknown kind"},
