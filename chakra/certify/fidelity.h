@@ -18,9 +18,9 @@ double wasserstein(const Counts& a, const Counts& b);
 /// expected nodes are one cell, which joins the smallest other cell if it is still smaller. 0 for fewer than two cells,
 /// 1 if a kind is observed that is not expected at all.
 double cramers_v(std::span<const int64_t> observed, std::span<const int64_t> expected);
-/// Root of the mean squared difference at lags where both have a value; 0 if there are none.
+/// Root of the mean squared difference at lags where both have a value; 0 without such lags.
 double rms_difference(const Autocorrelation& a, const Autocorrelation& b);
-/// Kendall's tau of two lists, of pairs that are more than `gap` apart in `a`; 1 if there is no such pair.
+/// Kendall's tau of two lists, of pairs that are more than `gap` apart in `a`; 1 without such pairs.
 double kendall_tau(std::span<const double> a, std::span<const double> b, double gap);
 
 struct Figure {

@@ -1,7 +1,14 @@
 #include "chakra/certify/names.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "chakra/base/text_map.h"
 
 namespace chakra::certify {
 namespace {
@@ -34,48 +41,68 @@ size_t filter_of(uint64_t bytes) { return (bytes * 0x9e3779b97f4a7c15) >> 48; }
 
 }  // namespace
 
-void SecretWords::add(std::string_view text) {
+struct SecretWords::Index {
+  bool (*is_public)(std::string_view text);
+  std::deque<std::string> by_number;  ///< keys of `words` refer to these
+  TextMap<uint32_t> words;
+  absl::flat_hash_map<uint64_t, std::vector<uint32_t>> long_words;  ///< by the first kUnmistakable bytes
+  std::vector<bool> begins = std::vector<bool>(1 << 16);            ///< hashes of the keys of long_words
+
+  void add(std::string key);
+  void note(std::string_view bytes, bool short_words, std::vector<bool>& found) const;
+};
+
+void SecretWords::Index::add(std::string key) {
   static_assert(kUnmistakable == sizeof(uint64_t));
-  if (text.size() < kLeast || is_public_(text)) return;
-  each_word(text, [&](std::string_view word) {
-    if (is_public_(word)) return;
-    std::string key = key_of(word);
-    const auto number = static_cast<uint32_t>(by_number_.size());
-    if (words_.contains(key)) return;
-    const std::string& kept = by_number_.emplace_back(std::move(key));
-    words_.emplace(kept, number);
-    if (kept.size() < kUnmistakable) return;
-    const uint64_t begin = load(kept.data());
-    long_words_[begin].push_back(number);
-    begins_[filter_of(begin)] = true;
-  });
+  if (words.contains(key)) return;
+  const auto number = static_cast<uint32_t>(by_number.size());
+  const std::string& kept = by_number.emplace_back(std::move(key));
+  words.emplace(kept, number);
+  if (kept.size() < kUnmistakable) return;
+  const uint64_t begin = load(kept.data());
+  long_words[begin].push_back(number);
+  begins[filter_of(begin)] = true;
 }
 
-void SecretWords::allow(std::string_view word) { words_.erase(key_of(word)); }
-
-void SecretWords::note(std::string_view bytes, bool short_words, std::vector<bool>& found) const {
-  found.resize(by_number_.size());
+void SecretWords::Index::note(std::string_view bytes, bool short_words, std::vector<bool>& found) const {
+  found.resize(by_number.size());
   const std::string lower = to_lower(bytes);
   if (short_words)
     each_word(lower, [&](std::string_view word) {
-      if (const auto at = words_.find(word.substr(0, kMost)); at != words_.end()) found[at->second] = true;
+      if (const auto at = words.find(word.substr(0, kMost)); at != words.end()) found[at->second] = true;
     });
   for (size_t at = 0; at + kUnmistakable <= lower.size(); ++at) {
     const uint64_t begin = load(lower.data() + at);
-    if (!begins_[filter_of(begin)]) continue;
-    const auto words = long_words_.find(begin);
-    if (words == long_words_.end()) continue;
-    for (const uint32_t word : words->second)
-      if (std::string_view(lower).substr(at).starts_with(by_number_[word])) found[word] = true;
+    if (!begins[filter_of(begin)]) continue;
+    const auto candidates = long_words.find(begin);
+    if (candidates == long_words.end()) continue;
+    for (const uint32_t word : candidates->second)
+      if (std::string_view(lower).substr(at).starts_with(by_number[word])) found[word] = true;
   }
 }
 
+SecretWords::SecretWords(bool (*is_public)(std::string_view text)) : index_(std::make_unique<Index>()) {
+  index_->is_public = is_public;
+}
+SecretWords::~SecretWords() = default;
+
+size_t SecretWords::size() const { return index_->words.size(); }
+
+void SecretWords::add(std::string_view text) {
+  if (text.size() < kLeast || index_->is_public(text)) return;
+  each_word(text, [&](std::string_view word) {
+    if (!index_->is_public(word)) index_->add(key_of(word));
+  });
+}
+
+void SecretWords::allow(std::string_view word) { index_->words.erase(key_of(word)); }
+
 void SecretWords::look_at_text(std::string_view text, Found& found) const {
-  note(text, true, is_public_(text) ? found.in_public : found.in_texts);
+  index_->note(text, true, index_->is_public(text) ? found.in_public : found.in_texts);
 }
 
 void SecretWords::look_at_bytes(std::string_view bytes, bool short_words, Found& found) const {
-  note(bytes, short_words, found.in_bytes);
+  index_->note(bytes, short_words, found.in_bytes);
 }
 
 size_t SecretWords::whole_words(std::string_view bytes) {
@@ -87,7 +114,7 @@ size_t SecretWords::whole_words(std::string_view bytes) {
 int64_t SecretWords::count(const Found& found) const {
   int64_t count = 0;
   const auto is = [](const std::vector<bool>& where, uint32_t word) { return word < where.size() && where[word]; };
-  for (const auto& [text, word] : words_)
+  for (const auto& [text, word] : index_->words)
     count += is(found.in_texts, word) || (is(found.in_bytes, word) && !is(found.in_public, word));
   return count;
 }

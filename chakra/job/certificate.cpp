@@ -24,7 +24,7 @@ namespace chakra::job {
 
 namespace {
 
-constexpr size_t kMostBytes = size_t{64} << 20;
+constexpr size_t kMostOfCertificate = size_t{64} << 20;
 Failure not_a_certificate(const Spec& at, std::string_view key) {
   return at.error("job.certify.form", fmt::format("not a certificate of 'chakra certify -o FILE.json': {}", key));
 }
@@ -118,7 +118,7 @@ Result<CheckedCertificate> check_certificate(const CertifyOptions& o) {
   if (!o.output.empty() || !o.among.empty() || o.level || o.examples)
     return fail(Code::usage, "cli.usage",
                 "--output, --among, --level and --examples have no effect with --check, which has no original");
-  CHAKRA_ASSIGN(const std::string bytes, read_file(o.original, kMostBytes));
+  CHAKRA_ASSIGN(const std::string bytes, read_file(o.original, kMostOfCertificate));
   CHAKRA_ASSIGN(const Certificate stated, parse_certificate(bytes, o.original));
   CHAKRA_ASSIGN(const std::vector<CertifiedJob::File> files, digests_of(o.shared));
   CHAKRA_TRY(compare_files(stated, files, o.shared));

@@ -14,7 +14,7 @@ using Placed = CertifiedJob::Placed;
 using Example = CertifiedJob::Example;
 using certify::Figure;
 
-constexpr std::array kWhole{
+constexpr std::array kCertificate{
     column<CertifiedJob>("certificate", Unit::none, "version of the form of certificates",
                          [](const auto&) { return int64_t{1}; }),
     column<&CertifiedJob::level>("level", Unit::count,
@@ -72,6 +72,8 @@ constexpr std::array kFigures{
                    "value, rounded up to 1, 2 or 5 times a power of ten: an exact value would show the original",
                    [](const Figure& f) { return certify::rounded_up(f.value, f.limit); }),
     column<&Figure::limit>("limit", Unit::none, "value up to which the copy counts as near"),
+    column<Figure>("differs", Unit::none, "the value is not 0, apart from rounding",
+                   [](const Figure& f) { return certify::rounded_up(f.value, f.limit) > 0; }),
     column<Figure>("holds", Unit::none, "the value is within the limit", [](const Figure& f) { return f.holds(); })};
 
 struct Guess {
@@ -81,9 +83,9 @@ struct Guess {
 constexpr std::array kGuesses{
     column<&Guess::name>("attribute", Unit::none, "attribute of the model"),
     column<&Guess::value>("value", Unit::count, "what the copy alone shows, right or wrong; 0: unknown")};
-constexpr std::array kFiles{column<&File::name>("name", Unit::none, "name in the folder of the copy"),
-                            column<&File::bytes>("bytes", Unit::bytes, "size of the file"),
-                            column<&File::digest>("digest", Unit::none, "BLAKE2b-256 of the bytes")};
+constexpr std::array kFileColumns{column<&File::name>("name", Unit::none, "name in the folder of the copy"),
+                                  column<&File::bytes>("bytes", Unit::bytes, "size of the file"),
+                                  column<&File::digest>("digest", Unit::none, "BLAKE2b-256 of the bytes")};
 constexpr std::array kExamples{
     column<&Example::node>("node", Unit::id, "number of the node in the first trace, from 0"),
     column<&Example::type>("type", Unit::none, "type of the node"),
@@ -104,12 +106,12 @@ std::vector<Guess> guesses_of(const synth::Attributes& attributes) {
 
 answer::Answer answer_of(const CertifiedJob& job, bool examples) {
   answer::Builder to("certify");
-  to.values("", &job, kWhole);
+  to.values("", &job, kCertificate);
   to.table("claims", "claims of the copy, and the attacks on them", job.claims, kClaimColumns);
   to.table("places", "places of the original among the candidates", job.placed, kPlaces);
   to.table("fidelity", "how near the copy is to the original", job.fidelity, kFigures);
   to.table("guesses", "what the copy shows about the model", guesses_of(job.guess), kGuesses);
-  to.table("files", "files of the copy", job.files, kFiles);
+  to.table("files", "files of the copy", job.files, kFileColumns);
   to.table("examples", "nodes before and after: this table shows the original, and is in no certificate", job.examples,
            kExamples, examples);
   return std::move(to).finish(job.findings);
@@ -140,7 +142,7 @@ view::Text text_of(const CertifiedJob&) {
                                                             {.key = "bytes_after", .heading = "in the copy"},
                                                             {.key = "dur_before_ps", .heading = "time"},
                                                             {.key = "dur_after_ps", .heading = "in the copy"}}};
-  static constexpr std::array<view::Show, 13> kText{{
+  static constexpr std::array<view::Show, 14> kText{{
       {.line =
            "[{?level=0}the copy claims no level|level {level}]: [{?holds}no claim of the level fails|A CLAIM OF THE "
            "LEVEL FAILS]; {ranks} rank[{?ranks=1}|s], {nodes} nodes, {#files} file[{?#files=1}|s], {among} other "
@@ -153,7 +155,10 @@ view::Text text_of(const CertifiedJob&) {
       {.line = "  {doubtful_texts} texts of the copy may be secrets; {unread_files} files are of an unknown kind"},
       {.table = "places", .first = view::kAllRows, .columns = kPlacesText},
       {.line = ""},
-      {.table = "fidelity", .first = view::kAllRows, .columns = kFiguresText},
+      {.line =
+           "fidelity: [{?is_near}all|NOT ALL] of {#fidelity} figures are within their limits; those that differ from "
+           "the original:"},
+      {.table = "fidelity", .first = view::kAllRows, .only = "differs", .columns = kFiguresText},
       {.line = ""},
       {.line = "  the copy shows {attribute} {value}", .table = "guesses", .first = view::kAllRows},
       {.line = ""},

@@ -45,7 +45,7 @@ class Certify : public ::testing::Test {
     const auto made = generate_step(o, findings);
     ASSERT_TRUE(made) << made.error().message();
   }
-  /// The job with other sizes: each is another one, in all ranks alike.
+  /// The job with other sizes: all ranks change in the same way.
   void change_sizes(const std::string& folder) const {
     auto job = io::read_job(job_, {.texts = true});
     ASSERT_TRUE(job);
