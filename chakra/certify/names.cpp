@@ -111,12 +111,13 @@ size_t SecretWords::whole_words(std::string_view bytes) {
   return bytes.size();
 }
 
-int64_t SecretWords::count(const Found& found) const {
-  int64_t count = 0;
+std::vector<std::string> SecretWords::words_of(const Found& found) const {
   const auto is = [](const std::vector<bool>& where, uint32_t word) { return word < where.size() && where[word]; };
+  std::vector<std::string> words;
   for (const auto& [text, word] : index_->words)
-    count += is(found.in_texts, word) || (is(found.in_bytes, word) && !is(found.in_public, word));
-  return count;
+    if (is(found.in_texts, word) || (is(found.in_bytes, word) && !is(found.in_public, word))) words.emplace_back(text);
+  std::sort(words.begin(), words.end());
+  return words;
 }
 
 }  // namespace chakra::certify

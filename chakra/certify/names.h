@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,7 +42,9 @@ class SecretWords {
   /// such place in the last kMost bytes, all of the bytes.
   static size_t whole_words(std::string_view bytes);
   /// Return the number of words that were found in texts that are not public, or in bytes but not in public texts.
-  int64_t count(const Found& found) const;
+  int64_t count(const Found& found) const { return std::ssize(words_of(found)); }
+  /// Return these words, ascending, in lower case. They are secret.
+  std::vector<std::string> words_of(const Found& found) const;
 
  private:
   struct Index;

@@ -30,12 +30,15 @@ int64_t root_of(int64_t number) {
 Result<std::vector<net::Fabric>> networks_of(int64_t ranks) {
   constexpr int64_t kNode = 8;
   const int64_t node = factor_of(ranks, kNode), side = factor_of(ranks, root_of(ranks));
+  // Of nodes: fast inside, with a switch above. No ring has all ranks: its collectives would take minutes to price.
+  const auto nodes = [&](std::string_view inside, std::string_view rates, std::string_view latencies) {
+    return fmt::format("{{topology: [{}, Switch], npus_count: [{}, {}], bandwidth: [{}], latency: [{}]}}", inside, node,
+                       ranks / node, rates, latencies);
+  };
   const std::array<std::string, kNetworkNames.size()> texts{
-      fmt::format("{{topology: [Ring], npus_count: [{}], bandwidth: [50], latency: [500]}}", ranks),
       fmt::format("{{topology: [Switch], npus_count: [{}], bandwidth: [25], latency: [900]}}", ranks),
-      fmt::format("{{topology: [FullyConnected], npus_count: [{}], bandwidth: [10], latency: [700]}}", ranks),
-      fmt::format("{{topology: [Switch, Switch], npus_count: [{}, {}], bandwidth: [400, 50], latency: [300, 2000]}}",
-                  node, ranks / node),
+      nodes("Switch", "400, 50", "300, 2000"), nodes("FullyConnected", "100, 20", "700, 1500"),
+      nodes("Ring", "50, 12", "500, 1000"),
       fmt::format("{{topology: [Ring, Ring], npus_count: [{}, {}], bandwidth: [80, 80], latency: [600, 600]}}", side,
                   ranks / side)};
   std::vector<net::Fabric> networks;

@@ -12,8 +12,8 @@
 
 namespace chakra::certify {
 
-inline constexpr std::array<std::string_view, 5> kNetworkNames{"ring", "switch", "fully_connected", "two_levels",
-                                                               "torus"};
+inline constexpr std::array<std::string_view, 5> kNetworkNames{"switch", "switch_in_nodes", "pairs_in_nodes",
+                                                               "ring_in_nodes", "torus"};
 /// Return the five networks for this number of ranks. Requires ranks > 0. Errors: as for net::parse_fabric, such as
 /// net.file.value for too many ranks. Cost: O(sqrt(ranks)).
 Result<std::vector<net::Fabric>> networks_of(int64_t ranks);

@@ -205,8 +205,9 @@ class Certification {
   Result<void> try_names() {
     const ProgressPart part(0.3, 0.5);
     CHAKRA_ASSIGN(const NamesFound found, find_names(o_.original, *original_.loaded, o_.shared));
-    const certify::Tries copy{found.words, found.in_copy}, original{found.words, found.in_original};
+    const certify::Tries copy{found.words, std::ssize(found.in_copy)}, original{found.words, found.in_original};
     add_claim(ClaimKey::names, found.words, copy.success(), original.success(), 0);
+    if (o_.examples) job_.leaks = found.in_copy;
     CHAKRA_ASSIGN(const FoundSecrets doubtful, find_secrets(o_.shared));
     job_.doubtful_texts = count_of(doubtful);
     for (const FoundSecrets::File& file : doubtful.files) job_.unread_files += !file.read;

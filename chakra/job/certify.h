@@ -83,6 +83,7 @@ struct CertifiedJob {
   int64_t unread_files = 0;               ///< of the copy, of an unknown kind
   std::vector<File> files;                ///< of the copy, by name
   std::vector<Example> examples;
+  std::vector<std::string> leaks;  ///< words of the original in the copy; only with examples
   Findings findings;
 };
 

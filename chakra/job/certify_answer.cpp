@@ -114,6 +114,8 @@ answer::Answer answer_of(const CertifiedJob& job, bool examples) {
   to.table("files", "files of the copy", job.files, kFileColumns);
   to.table("examples", "nodes before and after: this table shows the original, and is in no certificate", job.examples,
            kExamples, examples);
+  to.table("leaks", "words of the original that are in the copy: these are in no certificate either", job.leaks,
+           kTextRows, examples);
   return std::move(to).finish(job.findings);
 }
 
@@ -142,7 +144,7 @@ view::Text text_of(const CertifiedJob&) {
                                                             {.key = "bytes_after", .heading = "in the copy"},
                                                             {.key = "dur_before_ps", .heading = "time"},
                                                             {.key = "dur_after_ps", .heading = "in the copy"}}};
-  static constexpr std::array<view::Show, 14> kText{{
+  static constexpr std::array<view::Show, 15> kText{{
       {.line =
            "[{?level=0}the copy claims no level|level {level}]: [{?holds}no claim of the level fails|A CLAIM OF THE "
            "LEVEL FAILS]; {ranks} rank[{?ranks=1}|s], {nodes} nodes, {#files} file[{?#files=1}|s], {among} other "
@@ -163,6 +165,7 @@ view::Text text_of(const CertifiedJob&) {
       {.line = "  the copy shows {attribute} {value}", .table = "guesses", .first = view::kAllRows},
       {.line = ""},
       {.table = "examples", .first = view::kAllRows, .columns = kExamplesText},
+      {.line = "  in the copy: {}", .table = "leaks", .first = 20},
       {.findings = true},
   }};
   return {kText};

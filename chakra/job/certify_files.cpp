@@ -105,6 +105,12 @@ Result<void> look_at_file(const SharedFile& file, const SecretWords& words, Secr
   return look_at_bytes(file.path, !packed, words, found);
 }
 
+/// The name of a file of a job by classes: "class" and a number.
+bool is_own_name(std::string_view name) {
+  int64_t number = 0;
+  return name.starts_with("class") && parse_decimal(name.substr(5), number);
+}
+
 /// Words that programs write into every job.
 void allow_words(SecretWords& words) {
   for (const char* word : {"trace", "ranks", "class"}) words.allow(word);
@@ -114,7 +120,7 @@ void allow_words(SecretWords& words) {
 Result<void> add_words(const std::vector<SharedFile>& files, const Loaded& loaded, SecretWords& words) {
   WordSink sink(words);
   for (const SharedFile& file : files) {
-    words.add(fs::path(file.name).stem().string());
+    if (const std::string name = fs::path(file.name).stem().string(); !is_own_name(name)) words.add(name);
     for (const io::RankFile& trace : traces_of(file.path)) CHAKRA_TRY(for_each_text(trace, sink));
   }
   if (const trace::ClassJob* const job = loaded.classes()) {
@@ -158,7 +164,7 @@ Result<NamesFound> find_names(const std::string& original, const Loaded& loaded,
   SecretWords::Found in_original, in_copy;
   for (const SharedFile& file : originals) CHAKRA_TRY(look_at_file(file, words, in_original));
   for (const SharedFile& file : copies) CHAKRA_TRY(look_at_file(file, words, in_copy));
-  return NamesFound{static_cast<int64_t>(words.size()), words.count(in_copy), words.count(in_original)};
+  return NamesFound{static_cast<int64_t>(words.size()), words.count(in_original), words.words_of(in_copy)};
 }
 
 }  // namespace chakra::job

@@ -17,7 +17,8 @@ Result<std::vector<CertifiedJob::File>> digests_of(const std::string& shared);
 
 struct NamesFound {
   int64_t words = 0;  ///< of the original
-  int64_t in_copy = 0, in_original = 0;
+  int64_t in_original = 0;
+  std::vector<std::string> in_copy;  ///< the words
 };
 /// Search words of the original in the copy, and in the original itself. `loaded`: the original. Errors: as for
 /// reading. Cost: that of reading both.
