@@ -10,38 +10,39 @@ constexpr CommandRow kCommandRows[] = {
      "chakra link recordings/ -o traces/ --json report.json         # a whole job\n"
      "chakra link kineto.json -o trace.0.et                         # a Kineto trace alone",
      link_syntax, true, true},
-    {"check", "Check each trace, and the traces of a job against each other", "chakra check traces/", check_syntax},
+    {"check", "Check each trace, and the traces of a job against each other", "chakra check traces/", check_syntax,
+     true, true},
     {"sim", "Simulate a job on a described system",
-     "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", sim_syntax},
+     "chakra sim traces/ --network examples/networks/ethernet_10g.yml --timeline sim.json", sim_syntax, true, true},
     {"whatif", "Predict the effect of a change with its error, or rank possible savings",
      "chakra whatif traces/                                         # rank possible savings\n"
      "chakra whatif traces/ --scale all_reduce=0.5 --speed 3=0.8    # several changes at once\n"
      "chakra whatif traces/ --device H100-SXM --json answer.json",
-     whatif_syntax},
+     whatif_syntax, true, true},
     {"view", "Write a timeline for ui.perfetto.dev, or an image of a trace's graph",
      "chakra view traces/ -o timeline.json                          # a timeline\n"
      "chakra view trace.0.et -o graph.graphml                       # the graph, every node and edge\n"
      "chakra view trace.0.et --group -o graph.svg                   # as a few dozen boxes, by Graphviz\n"
      "chakra view trace.0.et --focus 8000 --hops 3 -o graph.pdf     # the neighbourhood of a node\n"
      "chakra view astra_sim.csv --npu-frequency 1.5GHz -o sim.json  # issue and callback lines",
-     view_syntax},
+     view_syntax, true, true},
     {"import", "Import workloads of other tools: ASTRA-sim text, FlexFlow, MSCCL, ...",
      "chakra import MLP_HybridParallel_Data_Model.txt -o mlp --dims 8,8", import_syntax},
     {"analyze", "Report bottlenecks, overlap, traffic and stragglers",
      "chakra analyze traces/ --json analysis.json                   # every analysis\n"
      "chakra analyze trace.0.et --only critical_path,time           # two of the analyses\n"
      "chakra analyze traces/ --only imbalance --svg imbalance.svg   # as an image",
-     analyze_syntax},
+     analyze_syntax, true, true},
     {"query", "Run SQL over the nodes, collectives and analyses of a job",
      "chakra query traces/ \"select name, count(*), sum(dur_ps) from nodes group by name\"\n"
      "chakra query traces/ --named kernels --param count=5 --csv kernels\n"
      "chakra query traces/ \"select id, name from nodes where rank = :r\" --param r=3 --all rows\n"
      "chakra query traces/                                          # statements from standard input",
-     query_syntax},
+     query_syntax, true, true},
     {"diff", "Compare two jobs, and check the differences against a threshold",
      "chakra diff before/ after/\n"
      "chakra diff before.0.et after.0.et --threshold 5              # in percent; exits with 1 beyond it",
-     diff_syntax},
+     diff_syntax, true, true},
     {"gen", "Generate the traces of a described workload",
      "chakra gen step --preset llama3-405b --dp 1024 -o job         # 131,072 ranks in 16 classes\n"
      "chakra gen step --preset tiny --all-ranks -o traces           # every rank's file\n"
@@ -59,12 +60,12 @@ constexpr CommandRow kCommandRows[] = {
      "chakra calibrate network --from all_reduce.log -o net.yml\n"
      "chakra sim job/ --network net.yml --device h100.json",
      calibrate_syntax, true, true},
-    {"info", "Summarize traces", "chakra info traces/trace.0.et", info_syntax},
+    {"info", "Summarize traces", "chakra info traces/trace.0.et", info_syntax, true, true},
     {"convert", "Convert traces to another format, without loss",
      "chakra convert trace.0.et -o trace.0.json\n"
      "chakra convert traces/ -o lines --to jsonl     # lines.0.jsonl, lines.1.jsonl, ...\n"
      "chakra convert net.yml -o net.json --to infragraph",
-     convert_syntax},
+     convert_syntax, true, true},
     {"pack", "Put all ranks of a job into one indexed file",
      "chakra pack traces/ -o job.chakra --stats\n"
      "chakra pack more/ -o job.chakra --append                # further ranks\n"
@@ -75,7 +76,7 @@ constexpr CommandRow kCommandRows[] = {
      "chakra unpack job.chakra -o some --ranks 3,7 --nodes 5000:100",
      unpack_syntax},
     {"report", "Write a page about a job: bottlenecks, overlap, traffic, stragglers and findings",
-     "chakra report traces/ -o report.html", report_syntax},
+     "chakra report traces/ -o report.html", report_syntax, true, true},
     {"select", "Choose the jobs that represent a fleet",
      "chakra select fleet/ -k 12\n"
      "chakra select jobs/a jobs/b.chakra more/ -k 2 --svg fleet.svg --json chosen.json",

@@ -7,7 +7,8 @@
 #include <string_view>
 
 #include "chakra/base/base.h"
-#include "chakra/edit/hide.h"  // IWYU pragma: export
+#include "chakra/edit/hide.h"   // IWYU pragma: export
+#include "chakra/edit/sizes.h"  // IWYU pragma: export
 #include "chakra/match/match.h"
 #include "chakra/trace/trace.h"
 

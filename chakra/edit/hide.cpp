@@ -40,12 +40,15 @@ enum class Form : uint8_t {
 struct Allowed {
   std::string_view name;
   Form form = Form::number;
+  bool shows_size = false;  ///< of tensors, or of the work that follows from them
 };
+constexpr bool kShowsSize = true;
+constexpr int64_t kLevelOfSizes = 2;  ///< for kHiddenLevel
 
 /// Attributes of nodes that have no column.
 constexpr auto kOfNodes = std::to_array<Allowed>({
     {"annotation"},
-    {"bytes"},
+    {"bytes", Form::number, kShowsSize},
     {"call_dur_ns"},
     {"call_late_ns"},
     {"channel_id"},
@@ -59,16 +62,16 @@ constexpr auto kOfNodes = std::to_array<Allowed>({
     {"fw_tid"},
     {"inside_dur_ns"},
     {"io_kind", Form::word},
-    {"kernel", Form::kernel},
+    {"kernel", Form::kernel, kShowsSize},
     {"kernel_backend", Form::words},
     {"micro_batch"},
     {"pass", Form::word},
     {"rf_id"},
     {"scope"},
     {"seq_id"},
-    {"shapes", Form::words},
+    {"shapes", Form::words, kShowsSize},
     {"storage_tier", Form::tier},
-    {"weight_bytes"},
+    {"weight_bytes", Form::number, kShowsSize},
     {trace::kXlaRun},
 });
 /// Attributes of a file. "device_name_N" and "xla_run_N" are those without a number.
@@ -81,11 +84,11 @@ constexpr auto kOfFiles = std::to_array<Allowed>({
     {"ep"},
     {"etp"},
     {"experts"},
-    {"flop_per_s"},
-    {"fp8_flop_per_s"},
+    {"flop_per_s", Form::number, kShowsSize},
+    {"fp8_flop_per_s", Form::number, kShowsSize},
     {"linked_iteration"},
-    {"memory_bytes_per_s"},
-    {"model_operations_per_rank"},
+    {"memory_bytes_per_s", Form::number, kShowsSize},
+    {"model_operations_per_rank", Form::number, kShowsSize},
     {"order", Form::word},
     {"rank_start_ns"},
     {"recorded_part"},
@@ -94,7 +97,7 @@ constexpr auto kOfFiles = std::to_array<Allowed>({
     {"schema", Form::version},
     {"stage"},
     {"stages"},
-    {"tokens"},
+    {"tokens", Form::number, kShowsSize},
     {"tp"},
     {"version", Form::version},
     {trace::kXlaRuns},
@@ -312,7 +315,7 @@ class Hider {
     for (const NodeId n : t_.nodes()) {
       if (t_.io_row[n] == trace::kNoRow) continue;
       rows[n] = trace::kNoRow;
-      if (t_.type[n] == trace::NodeType::metadata) continue;  // the arguments describe groups
+      if (h_.hides_sizes || t_.type[n] == trace::NodeType::metadata) continue;  // of metadata: they describe groups
       const trace::Io io = t_.ios[t_.io_row[n]];
       const trace::Io made{hidden(io.inputs, values[0]), hidden(io.outputs, values[1])};
       rows[n] = static_cast<uint32_t>(out_.ios.size());
@@ -350,10 +353,12 @@ class Hider {
       if (const auto value = stays.text()) stays.value = out_.texts.add(*value);
     }
     out_.metadata.push_back({out_.strings.intern(kHiddenMark), out_.texts.add(h_.mark)});
+    if (h_.hides_sizes) out_.metadata.push_back({out_.strings.intern(kHiddenLevel), kLevelOfSizes});
   }
 
   /// The attribute as it may stay. `text`: memory for its value.
   std::optional<Attr> allowed(const Allowed& row, const Attr& attr, std::string& text) {
+    if (row.shows_size && h_.hides_sizes) return std::nullopt;
     const auto value = attr.text();
     if (!value) return row.form == Form::number ? std::optional(attr) : std::nullopt;
     const auto made = [&](std::string other) -> std::optional<Attr> {

@@ -26,6 +26,8 @@ struct Hiding {
                                                                                    ///< unique for kind and text
   std::string mark;                                                                ///< of the job, for kHiddenMark
   int64_t zero_ns = 0;  ///< the new zero of times since 1970; no start of the job is before this time
+  bool hides_sizes =
+      false;  ///< also remove shapes, arguments, and attributes that show sizes; hide_sizes() shows others
 };
 
 /// By hidden name, the text that the name stands for.

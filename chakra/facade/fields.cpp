@@ -412,8 +412,8 @@ Options rows_of(CertifyOptions& o, const Arguments& more) { return bound<job::Ce
 
 Options fields_of(ObfuscateOptions& o) {
   return {
-      {"--key", &o.key, {}},       {"--output", &o.output, {}}, {"--new-key", &o.new_key, {}},
-      {"--reveal", &o.reveal, {}}, {"--names", &o.names, {}},
+      {"--key", &o.key, {}},     {"--output", &o.output, {}}, {"--new-key", &o.new_key, {}}, {"--level", &o.level, {}},
+      {"--among", &o.among, {}}, {"--width", &o.width, {}},   {"--reveal", &o.reveal, {}},   {"--names", &o.names, {}},
   };
 }
 Options rows_of(ObfuscateOptions& o, const Arguments& more) { return bound<job::ObfuscateOptions>(fields_of(o), more); }

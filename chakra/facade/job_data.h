@@ -13,7 +13,6 @@
 
 #include "chakra/base/progress.h"
 #include "chakra/facade/calls.h"
-#include "chakra/facade/folder.h"
 #include "chakra/job/job.h"
 
 namespace chakra {
@@ -51,8 +50,8 @@ struct JobData {
     CHAKRA_ASSIGN(lock, locked());
     const Reading reading(*this);
     if (!folder_) {
-      CHAKRA_ASSIGN(facade::Folder folder, facade::Folder::make());
-      CHAKRA_TRY(facade::write_loaded(*loaded, folder.path()));
+      CHAKRA_ASSIGN(job::Folder folder, job::Folder::make());
+      CHAKRA_TRY(job::write_loaded(*loaded, folder.path()));
       folder_.emplace(std::move(folder));
     }
     return folder_->path();
@@ -85,7 +84,7 @@ struct JobData {
   mutable std::timed_mutex mutex_;
   mutable std::atomic<std::thread::id> reader_;  ///< the thread that holds the lock
   mutable LoadedPtr loaded_;
-  mutable std::optional<facade::Folder> folder_;
+  mutable std::optional<job::Folder> folder_;
 };
 struct JobMaker {
   static Job make(std::string path, LoadedPtr loaded, Answer made = {}, bool keep = true) {

@@ -39,9 +39,9 @@ Result<Job> link(const std::vector<std::string>& recordings, const LinkOptions& 
     job::LinkJobOptions call;
     call.inputs = recordings;
     CHAKRA_TRY(take(options, call));
-    std::optional<facade::Folder> folder;
+    std::optional<job::Folder> folder;
     if (call.output.empty()) {
-      CHAKRA_ASSIGN(folder, facade::Folder::make());
+      CHAKRA_ASSIGN(folder, job::Folder::make());
       call.output = call.inputs.empty() || call.of_folders() ? folder->path() : folder->path() + "/trace.et";
     }
     CHAKRA_TRY(keep_apart(call.inputs, {call.output}, control));

@@ -157,8 +157,18 @@ Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form
 /// Read the trace of a rank. The rank comes from the file, else from the file's name,
 /// else is 0. Errors: io.job.rank, and those of read_trace and open_records.
 Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options = {});
+/// Calls work(0), ..., work(count - 1), in any order and perhaps several at once. All calls are made even if one fails.
+/// Errors: that of the lowest number.
+using Each = std::function<Result<void>(size_t count, const std::function<Result<void>(size_t)>& work)>;
+/// Calls one after the other, up to the first error.
+Result<void> one_by_one(size_t count, const std::function<Result<void>(size_t)>& work);
+/// Read the traces of ranks, ascending. Ranks with equal files are read once, and equal columns share memory. The
+/// result does not depend on `each`. Errors: those of read_rank.
+Result<trace::TraceSet> read_ranks(const std::vector<RankFile>& files, const ReadOptions& options = {},
+                                   const Each& each = one_by_one);
 /// Read a job; a job by classes is expanded. Errors: io.ranks.large above kMostNodesExpanded, those of read_class_job.
-Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options = {});
+Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options = {},
+                                 const Each& each = one_by_one);
 inline constexpr uint64_t kMostNodesExpanded = 50'000'000;  ///< in all ranks: about 5 GB
 /// Expand a job by classes that was read from `path`, with the same limit.
 Result<trace::TraceSet> expand(const trace::ClassJob& job, const std::string& path);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <mutex>
 
 #include "chakra/base/progress.h"
 #include "chakra/io/io.h"
@@ -144,34 +145,92 @@ Result<trace::TraceSet> expand(const trace::ClassJob& job, const std::string& pa
   return set;
 }
 
-Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options) {
+Result<void> one_by_one(size_t count, const std::function<Result<void>(size_t)>& work) {
+  for (size_t i = 0; i < count; ++i) {
+    CHAKRA_TRY(keep_going(i, count));
+    CHAKRA_TRY(work(i));
+  }
+  return {};
+}
+
+namespace {
+
+/// For each file, an earlier one with the same contents, or itself. Ranks that do the same often have equal files.
+std::vector<size_t> equal_files(const std::vector<RankFile>& files) {
+  std::vector<size_t> equal(files.size());
+  std::map<uint64_t, size_t> last_of_size;
+  for (size_t i = 0; i < files.size(); ++i) {
+    equal[i] = i;
+    const uint64_t size = files[i].container ? 0 : file_size(files[i].path);
+    if (size == 0) continue;
+    const auto [last, added] = last_of_size.emplace(size, i);
+    if (!added && same_contents(files[i].path, files[last->second].path)) equal[i] = last->second;
+    else last->second = i;
+  }
+  return equal;
+}
+
+/// Reads ranks, which share the memory of equal columns with an earlier read rank of as many nodes.
+class RankReader {
+ public:
+  RankReader(const std::vector<RankFile>& files, const ReadOptions& options) : files_(files), options_(options) {
+    job.ranks.resize(files.size());
+  }
+
+  Result<void> read(size_t i) {
+    CHAKRA_ASSIGN(trace::Trace trace, read_rank(files_[i], options_));
+    const trace::Trace* like = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = last_of_nodes_.find(trace.size()); found != last_of_nodes_.end())
+        like = &job.ranks[found->second];
+    }
+    if (like) trace::share_equal(trace, *like);
+    job.ranks[i] = std::move(trace);
+    const std::lock_guard lock(mutex_);
+    last_of_nodes_[job.ranks[i].size()] = i;
+    return {};
+  }
+
+  trace::TraceSet job;
+
+ private:
+  const std::vector<RankFile>& files_;
+  const ReadOptions& options_;
+  std::mutex mutex_;
+  std::map<size_t, size_t> last_of_nodes_;  ///< places of ranks that are read, by nodes
+};
+
+}  // namespace
+
+Result<trace::TraceSet> read_ranks(const std::vector<RankFile>& files, const ReadOptions& options, const Each& each) {
+  const std::vector<size_t> equal = equal_files(files);
+  std::vector<size_t> different;
+  for (size_t i = 0; i < files.size(); ++i)
+    if (equal[i] == i) different.push_back(i);
+  RankReader reader(files, options);
+  CHAKRA_TRY(each(different.size(), [&](size_t i) { return reader.read(different[i]); }));
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (equal[i] == i) continue;
+    const trace::Trace& like = reader.job.ranks[equal[i]];
+    if (like.says_rank) {  // an error if the names of the files have other ranks
+      CHAKRA_TRY(reader.read(i));
+      continue;
+    }
+    trace::Trace& rank = reader.job.ranks[i] = like;
+    rank.file = files[i].path;
+    rank.rank = files[i].rank;
+  }
+  return std::move(reader.job);
+}
+
+Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options, const Each& each) {
   if (is_class_job(path)) {
     CHAKRA_ASSIGN(const trace::ClassJob job, read_class_job(path, options));
     return expand(job, path);
   }
   CHAKRA_ASSIGN(const std::vector<RankFile> files, find_ranks(path));
-  trace::TraceSet job;
-  std::map<uint64_t, size_t> last_of_size;  // ranks that do the same often have equal files: those are read once
-  std::map<size_t, size_t> last_of_nodes;   // or equal columns
-  for (size_t i = 0; i < files.size(); ++i) {
-    CHAKRA_TRY(keep_going(i, files.size()));
-    const uint64_t size = files[i].container ? 0 : file_size(files[i].path);
-    const auto alike = last_of_size.find(size);
-    if (size > 0 && alike != last_of_size.end() && !job.ranks[alike->second].says_rank &&
-        same_contents(files[i].path, files[alike->second].path)) {
-      job.ranks.push_back(job.ranks[alike->second]);
-      job.ranks.back().file = files[i].path;
-      job.ranks.back().rank = files[i].rank;
-    } else {
-      CHAKRA_ASSIGN(trace::Trace trace, read_rank(files[i], options));
-      if (const auto like = last_of_nodes.find(trace.size()); like != last_of_nodes.end())
-        trace::share_equal(trace, job.ranks[like->second]);
-      last_of_nodes[trace.size()] = i;
-      job.ranks.push_back(std::move(trace));
-      last_of_size[size] = i;
-    }
-  }
-  return job;
+  return read_ranks(files, options, each);
 }
 
 }  // namespace chakra::io

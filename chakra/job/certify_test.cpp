@@ -124,6 +124,19 @@ TEST_F(Certify, AHiddenJobHasNoNames) {
   for (const certify::Figure& figure : made->fidelity) EXPECT_EQ(figure.value, 0) << figure.metric;
 }
 
+TEST_F(Certify, KnowsTheLevelOfACopy) {
+  ObfuscateOptions o;
+  o.path = job_, o.output = folder_.path("hidden2"), o.key = folder_.path("key"), o.level = 2;
+  ASSERT_TRUE(obfuscate_job(o));
+  const auto made = certify_job(options(o.output));
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(made->level, 2);
+  EXPECT_EQ(claim(*made, ClaimKey::names).copy, 0);
+  EXPECT_TRUE(claim(*made, ClaimKey::sizes).is_within);
+  EXPECT_LT(claim(*made, ClaimKey::sizes).copy, 1);
+  EXPECT_FALSE(claim(*made, ClaimKey::layers).is_within);
+}
+
 TEST_F(Certify, FindsANameInAnyFile) {
   struct Row {
     std::string name, bytes;

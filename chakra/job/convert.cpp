@@ -2,13 +2,17 @@
 
 #include <fmt/core.h>
 
+#include <atomic>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "chakra/filetype/filetype.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
+#include "chakra/job/cores.h"
 #include "chakra/job/network.h"
 #include "chakra/job/paths.h"
 #include "chakra/view/view.h"
@@ -104,7 +108,7 @@ Result<void> write_foreign(const ConvertOptions& o, Input&& in, ConvertedJob& co
   } else if (io::is_class_job(o.paths[0])) {
     CHAKRA_ASSIGN(job, io::read_class_job(o.paths[0], {.texts = true}));
   } else {
-    CHAKRA_ASSIGN(job, io::read_job(o.paths[0], {.texts = true}));
+    CHAKRA_ASSIGN(job, io::read_job(o.paths[0], {.texts = true}, each_in_parallel));
   }
   converted.outputs = {o.output};
   converted.ranks = std::visit([](const auto& any) { return any.ranks.size(); }, job);
@@ -147,9 +151,9 @@ Result<std::vector<std::string>> name_outputs(const std::string& output, const T
   return outputs;
 }
 
-/// Adds a rank's file to those that are to appear. Returns its nodes.
+/// Writes the file of a rank. Returns its nodes.
 Result<int64_t> write_rank(const Input& in, size_t i, const io::FormatRow* from, const io::FormatRow& to,
-                           const std::string& output, FilesTogether<PackedFile>& written) {
+                           const std::string& output, std::optional<PackedFile>& written) {
   const io::RankFile& file = in.files[i];
   // JSON lines say first how many there are; a pipe cannot be read twice.
   int64_t count = in.job ? in.job->ranks[i].size() : int64_t{-1};
@@ -167,7 +171,8 @@ Result<int64_t> write_rank(const Input& in, size_t i, const io::FormatRow* from,
   }
   CHAKRA_ASSIGN(PackedFile out, PackedFile::create(output));
   CHAKRA_ASSIGN(const io::Converted copied, io::copy_records(*source, *to.create(out, count)));
-  CHAKRA_TRY(written.add(std::move(out)));
+  if (i >= FilesTogether<PackedFile>::kMostOpen) CHAKRA_TRY(out.close());
+  written.emplace(std::move(out));
   return copied.nodes;
 }
 
@@ -205,12 +210,15 @@ Result<ConvertedJob> convert_job(const ConvertOptions& o) {
   CHAKRA_TRY(find_files(o, in));
   CHAKRA_ASSIGN(converted.outputs, name_outputs(o.output, target, in.files));
   CHAKRA_TRY(keep_apart(in.paths, converted.outputs));
-  FilesTogether<PackedFile> written;
-  int64_t nodes = 0;
-  for (size_t i = 0; i < in.files.size(); ++i) {
-    CHAKRA_ASSIGN(const int64_t copied, write_rank(in, i, from, *target.form, converted.outputs[i], written));
+  std::vector<std::optional<PackedFile>> ranks(in.files.size());
+  std::atomic<int64_t> nodes = 0;
+  CHAKRA_TRY(each_in_parallel(ranks.size(), [&](size_t i) -> Result<void> {
+    CHAKRA_ASSIGN(const int64_t copied, write_rank(in, i, from, *target.form, converted.outputs[i], ranks[i]));
     nodes += copied;
-  }
+    return {};
+  }));
+  FilesTogether<PackedFile> written;
+  for (std::optional<PackedFile>& rank : ranks) CHAKRA_TRY(written.add(std::move(*rank)));
   CHAKRA_TRY(written.commit());
   converted.ranks = in.files.size();
   converted.nodes = nodes;

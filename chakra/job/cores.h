@@ -9,8 +9,8 @@
 
 namespace chakra::job {
 
-/// Limit all later calls to this number of cores: `link` of several ranks, `calibrate`, `select`. 0: all cores of the
-/// machine. Requires cores >= 0. Must not be called while another call runs.
+/// Limit all later calls to this number of cores, also for reading the ranks of a job. 0: all cores of the machine.
+/// Requires cores >= 0. Must not be called while another call runs.
 void use_cores(int64_t cores);
 /// Return the limit, or the number of cores of the machine.
 int cores();

@@ -223,6 +223,19 @@ class LinkJob {
 
 }  // namespace
 
+bool is_recording(const std::string& path) {
+  if (is_directory(path) && (io::is_class_job(path) || io::find_ranks(path))) return false;
+  const auto recorded = [](const std::string& file) {
+    const auto row = filetype::recognise(file);
+    const auto ours = xla::is_ours(file);
+    return (row && *row && (*row)->group == filetype::Group::recording) || (ours && *ours);
+  };
+  if (is_file(path)) return recorded(path);
+  const auto found = recording::files_below({path});
+  return found && std::any_of(found->files.begin(), found->files.end(),
+                              [&](const recording::FoundFile& file) { return recorded(file.path); });
+}
+
 Result<void> LinkedJob::commit() {
   for (AtomicFile& file : files) CHAKRA_TRY(file.commit());
   return {};

@@ -64,6 +64,10 @@ struct LinkedJob {
 /// all held in memory until the clocks are known.
 Result<LinkedJob> link_job(const LinkJobOptions& options);
 
+/// Return whether a path is a recording, or a folder with a recording, instead of the traces of a job. False for files
+/// that cannot be read.
+bool is_recording(const std::string& path);
+
 /// Return the text: each rank and the job, or the explanation of one node (--explain).
 view::Text text_of(const LinkedJob& linked);
 /// Return the answer; docs/reference/formats/results.md has the keys. Cost: O(ranks + steps + findings).

@@ -14,9 +14,13 @@
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
 #include "chakra/job/cores.h"
+#include "chakra/job/fleet.h"
+#include "chakra/job/folder.h"
+#include "chakra/job/link.h"
 #include "chakra/job/paths.h"
 #include "chakra/recording/recording.h"
 #include "chakra/seal/seal.h"
+#include "chakra/synth/synth.h"
 #include "chakra/trace/metadata.h"
 
 namespace chakra::job {
@@ -29,6 +33,11 @@ using answer::Unit;
 // `job.obfuscate.plain` (1): the job is not hidden
 // `job.obfuscate.names` (1): the names are those of another job
 // `job.obfuscate.edges` (warning): references to absent nodes, repeated ids and other defects are left out
+// `job.obfuscate.linked` (note): the input is a recording, which was linked first
+// `job.obfuscate.width` (warning): the width of the model is unknown, so sizes change by their own cells alone
+// `job.obfuscate.priced` (warning): durations were computed from sizes, so durations still show the sizes
+// `job.obfuscate.work` (warning): the work of nodes without a duration stays, in coarse steps
+// `job.obfuscate.among` (warning): jobs of the fleet that cannot be read are left out
 // `job.obfuscate.tiers` (note): names of storage tiers are hidden, so a file of a system must name the hidden tiers
 
 namespace {
@@ -93,6 +102,44 @@ std::string_view mark_of(const trace::Trace& trace) {
   return mark ? mark->text().value_or("") : "";
 }
 
+/// Whether kernels have a duration without a measured start: the duration is a price.
+bool has_priced_kernels(const trace::Trace& t) {
+  const StringId kernel = t.strings.find("kernel");
+  for (const trace::NodeId n : t.nodes()) {
+    if (t.has_start(n) || t.dur_ps[n] == 0) continue;
+    for (const trace::Attr& attr : t.attrs_of(n))
+      if (attr.name == kernel) return true;
+  }
+  return false;
+}
+
+/// The width and the sizes of a job. `width` 0: as the job shows it.
+Result<edit::FleetJob> fleet_job(const std::string& path, int64_t width) {
+  edit::FleetJob job{false, width, {}};
+  if (width == 0) {
+    synth::AttributeGuess guess;
+    const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName&) -> Result<void> {
+      guess.add(t, true);
+      return {};
+    };
+    CHAKRA_TRY(for_each_part(path, add, {.texts = true}));
+    job.width = guess.finish().width;
+  }
+  const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName& roles) -> Result<void> {
+    edit::add_sizes(t, roles, job);
+    return {};
+  };
+  CHAKRA_TRY(for_each_part(path, add));
+  return job;
+}
+
+/// What level 2 knows and does.
+struct SizeLevel {
+  edit::SizeHiding hiding;
+  edit::HiddenSizes hidden;
+  bool is_priced = false;  ///< durations of a generated job
+};
+
 class Obfuscation {
  public:
   explicit Obfuscation(const ObfuscateOptions& options) : o_(options) {
@@ -108,6 +155,7 @@ class Obfuscation {
     }
     if (o_.reveal) CHAKRA_TRY(open_names(key));
     else set_hiding(key);
+    if (o_.level > 1) CHAKRA_TRY(set_grid());
     CHAKRA_TRY(io::is_class_job(o_.path) ? change_classes() : change_ranks());
     if (!o_.reveal) CHAKRA_TRY(add_names(key));
     CHAKRA_TRY(check_folder());
@@ -145,6 +193,33 @@ class Obfuscation {
     hiding_.public_device = public_device;
     hiding_.token = [&key](std::string_view kind, std::string_view text) { return key.token(kind, text); };
     hiding_.mark = seal::random_mark();
+    hiding_.hides_sizes = o_.level > 1;
+  }
+
+  /// The width of the model, and the grid that hides the width.
+  Result<void> set_grid() {
+    CHAKRA_ASSIGN(edit::FleetJob own, fleet_job(o_.path, o_.width));
+    sizes_.hiding.width = own.width;
+    sizes_.hiding.is_measured = own.is_measured;
+    if (o_.among.empty()) {
+      sizes_.hiding.grid = edit::shipped_grid();
+      return {};
+    }
+    std::vector<edit::FleetJob> fleet{std::move(own)};
+    CHAKRA_ASSIGN(const Fleet jobs, fleet_of(o_.among));
+    size_t unread = 0;
+    for (const std::string& path : jobs.jobs) {
+      if (identity_of(path) == identity_of(o_.path)) continue;
+      auto job = fleet_job(path, 0);
+      CHAKRA_TRY(keep_going());
+      if (job) fleet.push_back(std::move(*job));
+      else ++unread;
+    }
+    if (unread > 0)
+      job_.findings.push_back({"job.obfuscate.among", Severity::warning, -1, -1,
+                               fmt::format("{} of {} jobs of the fleet could not be read", unread, jobs.jobs.size())});
+    CHAKRA_ASSIGN(sizes_.hiding.grid, edit::grid_of(fleet));
+    return {};
   }
 
   Result<void> open_names(const seal::Key& key) {
@@ -172,10 +247,13 @@ class Obfuscation {
     CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(o_.path, {.texts = true}));
     for (const trace::Trace& cls : job.classes) {
       CHAKRA_TRY(check_mark(cls));
+      sizes_.is_priced |= has_priced_kernels(cls);
       if (hiding_.zero_ns == 0) hiding_.zero_ns = zero_before(start_of(cls));
     }
     CHAKRA_ASSIGN(const trace::ClassJob changed,
-                  o_.reveal ? edit::reveal(job, map_.texts) : edit::hide(job, hiding_, hidden_));
+                  o_.reveal       ? edit::reveal(job, map_.texts)
+                  : o_.level == 1 ? edit::hide(job, hiding_, hidden_)
+                                  : edit::hide(edit::hide_sizes(job, sizes_.hiding, sizes_.hidden), hiding_, hidden_));
     job_.ranks = static_cast<int64_t>(job.ranks.size());
     for (const trace::ClassJob::Rank& rank : job.ranks) job_.nodes += job.classes[rank.cls].size();
     CHAKRA_ASSIGN(const std::vector<std::string> paths, io::write_class_job(changed, o_.output, files_));
@@ -195,17 +273,23 @@ class Obfuscation {
     CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
       CHAKRA_ASSIGN(const trace::Trace before, io::read_rank(files[i], {.texts = true}));
       CHAKRA_TRY(check_mark(before));
+      const bool is_priced = o_.level > 1 && has_priced_kernels(before);
       edit::Hidden hidden;
+      edit::HiddenSizes sizes;
       CHAKRA_ASSIGN(const trace::Trace after,
-                    o_.reveal ? edit::reveal(before, map_.texts) : edit::hide(before, hiding_, hidden));
+                    o_.reveal       ? edit::reveal(before, map_.texts)
+                    : o_.level == 1 ? edit::hide(before, hiding_, hidden)
+                                    : edit::hide(edit::hide_sizes(before, {}, sizes_.hiding, sizes), hiding_, hidden));
       const std::string name = fmt::format("trace.{}.et", after.rank);
       CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create((fs::path(o_.output) / name).string()));
       CHAKRA_TRY(io::write_et(after, file));
       CHAKRA_TRY(file.close());
       written[i] = std::move(file);
       const std::lock_guard lock(mutex_);
+      sizes_.is_priced |= is_priced;
       outputs_.insert(name);
       job_.nodes += after.size();
+      sizes_.hidden.add(std::move(sizes));
       return hidden_.add(std::move(hidden));
     }));
     for (std::optional<AtomicFile>& file : written) CHAKRA_TRY(files_.add(std::move(*file)));
@@ -223,7 +307,37 @@ class Obfuscation {
     return files_.add(std::move(file));
   }
 
+  void finish_sizes() {
+    ObfuscatedJob::Sizes& sizes = job_.sizes.emplace();
+    if (sizes_.hiding.width > 0) {
+      sizes.width = sizes_.hiding.width;
+      const edit::Cell& cell = edit::cell_of(sizes_.hiding.grid.widths, static_cast<double>(sizes_.hiding.width));
+      sizes.width_low = cell.low, sizes.width_high = cell.high, sizes.width_shown = cell.shown;
+    }
+    sizes.shown = static_cast<int64_t>(sizes_.hidden.shown.size());
+    sizes.changed = sizes_.hidden.sizes, sizes.removed = sizes_.hidden.works;
+    if (sizes_.hidden.bytes_before > 0) sizes.bytes = sizes_.hidden.bytes_after / sizes_.hidden.bytes_before;
+    const auto warn = [&](const char* tag, std::string text) {
+      job_.findings.push_back({tag, Severity::warning, -1, -1, std::move(text)});
+    };
+    if (sizes_.hiding.width == 0)
+      warn("job.obfuscate.width",
+           "the job does not show the width of its model; if you know the width, pass --width, since sizes that change "
+           "by their own cells alone can show the width together");
+    if (sizes_.is_priced)
+      warn("job.obfuscate.priced",
+           "durations of this generated job were computed from its sizes, and durations stay: a reader can compute the "
+           "sizes from the durations. Level 2 protects measured jobs");
+    if (sizes_.hidden.kept_works > 0)
+      warn("job.obfuscate.work",
+           fmt::format(
+               "{} computations have no duration, so their operations and bytes stay, in steps of half an octave",
+               sizes_.hidden.kept_works));
+  }
+
   void finish() {
+    if (o_.level > 1) finish_sizes();
+    job_.level = o_.level;
     job_.hidden_nodes = hidden_.names;
     job_.words = hidden_.words;
     for (const auto& [name, count] : hidden_.dropped) job_.dropped.push_back({name, count});
@@ -243,11 +357,31 @@ class Obfuscation {
   edit::Hiding hiding_;
   edit::Hidden hidden_;
   edit::HiddenMap map_;
+  SizeLevel sizes_;
   FilesTogether<AtomicFile> files_;
   std::vector<std::string> before_;  ///< names in the folder before this run
   std::set<std::string> outputs_;    ///< names in the folder that this run writes
   std::mutex mutex_;
 };
+
+/// Link with default options, in a private folder, and hide the traces.
+Result<ObfuscatedJob> obfuscate_recording(ObfuscateOptions o) {
+  CHAKRA_ASSIGN(const Folder folder, Folder::make());
+  LinkJobOptions link;
+  link.inputs = {o.path};
+  link.output = link.of_folders() ? folder.path() : folder.path() + "/trace.0.et";
+  CHAKRA_ASSIGN(LinkedJob linked, link_job(link));
+  CHAKRA_TRY(linked.commit());
+  o.path = folder.path();
+  CHAKRA_ASSIGN(ObfuscatedJob job, Obfuscation(o).run());
+  job.findings.push_back({"job.obfuscate.linked", Severity::note, -1, -1,
+                          fmt::format("the recordings were linked first, with the default options of 'chakra link': {} "
+                                      "rank{}",
+                                      linked.ranks.size(), linked.ranks.size() == 1 ? "" : "s")});
+  for (const Findings& findings : {linked.findings, linked.mismatches})
+    job.findings.insert(job.findings.end(), findings.begin(), findings.end());
+  return job;
+}
 
 }  // namespace
 
@@ -258,16 +392,27 @@ std::string names_file_of(const ObfuscateOptions& o) {
 
 Result<ObfuscatedJob> obfuscate_job(const ObfuscateOptions& o) {
   CHAKRA_TRY(options::check_call(o));
+  if (o.reveal && o.level > 1)
+    return fail(Code::usage, "cli.usage",
+                "--reveal restores names alone: sizes do not come back, so --level has no effect");
+  if (o.level == 1 && (!o.among.empty() || o.width > 0))
+    return fail(Code::usage, "cli.usage", "--among and --width have no effect without --level 2");
   const std::string folder = resolve_links(without_slash(o.output)) + "/";
   for (const std::string& secret : {o.key, names_file_of(o)})
     if (resolve_links(secret).starts_with(folder))
       return fail(Code::usage, "cli.usage",
                   fmt::format("{} would lie in the folder that is shared", quote(secret, 200)));
-  CHAKRA_ASSIGN(std::vector<std::string> inputs, job_files(o.path));
+  const bool recorded = !o.reveal && is_recording(o.path);
+  std::vector<std::string> inputs{o.path};
+  if (!recorded) {
+    CHAKRA_ASSIGN(inputs, job_files(o.path));
+  }
   inputs.push_back(o.key);
   if (o.reveal) inputs.push_back(names_file_of(o));
+  CHAKRA_ASSIGN(const std::vector<std::string> fleet, files_of_fleet(o.among));
+  inputs.insert(inputs.end(), fleet.begin(), fleet.end());
   CHAKRA_TRY(keep_apart(inputs, {o.reveal ? std::string() : names_file_of(o)}));
-  return Obfuscation(o).run();
+  return recorded ? obfuscate_recording(o) : Obfuscation(o).run();
 }
 
 // ---- as an answer ----------------------------------------------------------------------------------------------
@@ -282,11 +427,23 @@ answer::Answer answer_of(const ObfuscatedJob& job) {
       column<&ObfuscatedJob::texts>("texts", Unit::count, "different names that were hidden or restored"),
       column<&ObfuscatedJob::hidden_nodes>("hidden_nodes", Unit::count,
                                            "nodes with a hidden name; of a job by classes, nodes of the classes"),
+      column<&ObfuscatedJob::level>("level", Unit::count, "what is hidden: 1 names and ids, 2 also sizes"),
       column<&ObfuscatedJob::words>("words", Unit::count, "words of shapes, types and values that became \"?\"")};
   constexpr std::array kDropped{column<&ObfuscatedJob::Dropped::name>("attribute", Unit::none, "name of the attribute"),
                                 column<&ObfuscatedJob::Dropped::count>("count", Unit::count, "how many were removed")};
   answer::Builder to("obfuscate");
+  constexpr std::array kSizes{
+      column<&ObfuscatedJob::Sizes::width>("width", Unit::count, "width of the model, if known; a secret"),
+      column<&ObfuscatedJob::Sizes::width_low>("width_low", Unit::count, "least width of the cell"),
+      column<&ObfuscatedJob::Sizes::width_high>("width_high", Unit::count, "largest width of the cell"),
+      column<&ObfuscatedJob::Sizes::width_shown>("width_shown", Unit::count, "width that the copy shows"),
+      column<&ObfuscatedJob::Sizes::shown>("shown", Unit::count, "different sizes of communications in the copy"),
+      column<&ObfuscatedJob::Sizes::changed>("changed", Unit::count, "sizes that are those of cells now"),
+      column<&ObfuscatedJob::Sizes::removed>("removed", Unit::count, "computations whose operations were removed"),
+      column<&ObfuscatedJob::Sizes::bytes>("bytes_ratio", Unit::share,
+                                           "communicated bytes of the copy over the job's")};
   to.values("", &job, kWhole);
+  to.values("sizes.", job.sizes ? &*job.sizes : nullptr, kSizes);
   to.table("dropped", "attributes that were removed, by name", job.dropped, kDropped);
   to.table("other_files", "files of the folder that are not part of the job, and were not copied", job.other_files,
            kTextRows);
@@ -296,10 +453,13 @@ answer::Answer answer_of(const ObfuscatedJob& job) {
 view::Text text_of(const ObfuscatedJob&) {
   static constexpr std::array<view::ShowColumn, 2> kDropped{
       {{.key = "attribute", .heading = "removed attribute"}, {.key = "count", .heading = "count"}}};
-  static constexpr std::array<view::Show, 5> kText{{
+  static constexpr std::array<view::Show, 7> kText{{
       {.line = "{output}: {ranks} rank[{?ranks=1}|s], {nodes} nodes; [{?revealed}{texts} names restored|{texts} names "
                "hidden, {words} words replaced]"},
       {.line = "  names: {names_file}"},
+      {.line = "  sizes: {sizes.shown} different ones of communications, {sizes.bytes_ratio} of the bytes"},
+      {.line = "  width: {sizes.width}, shown as {sizes.width_shown}, which stands for {sizes.width_low} to "
+               "{sizes.width_high}"},
       {.table = "dropped", .first = 12, .columns = kDropped},
       {.line = "  not copied: {}", .table = "other_files", .first = 12},
       {.findings = true},

@@ -7,6 +7,7 @@
 
 #include "chakra/edit/edit.h"
 #include "chakra/io/io.h"
+#include "chakra/job/cores.h"
 
 namespace chakra::job {
 namespace {
@@ -73,14 +74,8 @@ Result<trace::TraceSet> read_files(const std::string& path, const LoadedPtr& loa
     });
     return io::expand(classes, path);
   }
-  for (const io::RankFile& file : files) {
-    if (loaded) {
-      job.ranks.push_back(*std::get<trace::TraceSet>(loaded->job).find(file.rank));
-      continue;
-    }
-    CHAKRA_ASSIGN(trace::Trace trace, io::read_rank(file));
-    job.ranks.push_back(std::move(trace));
-  }
+  if (!loaded) return io::read_ranks(files, {}, each_in_parallel);
+  for (const io::RankFile& file : files) job.ranks.push_back(*std::get<trace::TraceSet>(loaded->job).find(file.rank));
   return job;
 }
 

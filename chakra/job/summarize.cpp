@@ -2,6 +2,7 @@
 
 #include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
+#include "chakra/job/cores.h"
 
 namespace chakra::job {
 namespace {
@@ -25,13 +26,15 @@ Result<JobSummary> summarize_job(const std::string& path) {
   CHAKRA_TRY(foreign::refuse_workload(path, "a trace"));
   CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(path));
   JobSummary summary{path, false, files.size(), 0, {}};
-  for (const io::RankFile& file : files) {
-    CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(file));
-    analyze::TraceSummary& s = summary.traces.emplace_back(analyze::summarize(t));
-    if (!t.defects.empty()) continue;
+  summary.traces.resize(files.size());
+  CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
+    CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(files[i]));
+    analyze::TraceSummary& s = summary.traces[i] = analyze::summarize(t);
+    if (!t.defects.empty()) return {};
     if (const auto replayed = analyze::self_replay(t))
       s.replay = {replayed->measured_ps, replayed->replayed_ps, replayed->error};
-  }
+    return {};
+  }));
   return summary;
 }
 

@@ -73,17 +73,19 @@ std::vector<uint64_t> operations_of(const Trace& t) {
   return values;
 }
 
-/// The last size of the first tensor of an operator that normalises.
-std::optional<int64_t> normalized_width(const Trace& t, NodeId n) {
+/// The last size of the first tensor of an operator of a kind: the width of a norm, the inner size of a matrix
+/// multiplication.
+std::optional<int64_t> last_size(const Trace& t, NodeId n, work::WorkKind kind) {
   if (t.io_row[n] == trace::kNoRow) return std::nullopt;
   const work::WorkRow* const row = work::find_work_row(t.name_of(n));
-  if (!row || row->kind != work::WorkKind::normalization) return std::nullopt;
+  if (!row || row->kind != kind) return std::nullopt;
   const trace::Io io = t.ios[t.io_row[n]];
   std::vector<work::Argument> inputs;
-  if (!work::parse_arguments(t.strings[io.inputs.shapes], t.strings[io.inputs.types], io.inputs.values, inputs) ||
-      inputs.empty() || inputs[0].tensors.empty() || inputs[0].tensors[0].dims.empty())
+  if (!work::parse_arguments(t.strings[io.inputs.shapes], t.strings[io.inputs.types], io.inputs.values, inputs))
     return std::nullopt;
-  return static_cast<int64_t>(inputs[0].tensors[0].last());
+  for (const work::Argument& input : inputs)
+    if (input.tensors.size() == 1 && input.tensors[0].rank() > 1) return static_cast<int64_t>(input.tensors[0].last());
+  return std::nullopt;
 }
 
 }  // namespace
@@ -126,7 +128,8 @@ void AttributeGuess::add(const Trace& t, bool is_class) {
 void AttributeGuess::add_shapes(const Trace& t) {
   const StringId kernel = t.strings.find("kernel");
   for (const NodeId n : t.nodes()) {
-    if (const auto width = normalized_width(t, n)) ++widths_[*width];
+    if (const auto width = last_size(t, n, work::WorkKind::normalization)) ++widths_[*width];
+    if (const auto depth = last_size(t, n, work::WorkKind::matrix)) ++depths_[*depth];
     for (const trace::Attr& attr : t.attrs_of(n)) {
       const auto shape = attr.name == kernel && attr.text() ? work::parse_kernel(*attr.text()) : std::nullopt;
       if (!shape) continue;
@@ -135,6 +138,7 @@ void AttributeGuess::add_shapes(const Trace& t) {
         return static_cast<int64_t>(shape->sizes[static_cast<size_t>(at - shape->kind->sizes.begin())]);
       };
       if (shape->kind->work == work::WorkKind::normalization) ++widths_[size("width")];
+      if (shape->kind->name == "gemm") ++depths_[size("k")];
       if (shape->kind->name == "experts") ++experts_[size("experts")];
     }
   }
@@ -207,7 +211,9 @@ Attributes AttributeGuess::finish() const {
   // A trace that does not name its stage stands for the others.
   if (repeats_.size() == 1) guess.layers *= std::max<int64_t>(1, guess.stages);
   guess.experts = most_frequent(experts_);
-  guess.width = widths_.empty() ? width_by_sizes() : most_frequent(widths_);
+  guess.width = !widths_.empty()   ? most_frequent(widths_)
+                : !depths_.empty() ? most_frequent(depths_)
+                                   : width_by_sizes();
   return guess;
 }
 

@@ -26,9 +26,9 @@ struct Attributes {
 };
 
 /// Estimates the attributes of a job, trace by trace:
-///   - width: the most frequent width of normalisations. If the trace has no shapes, the width of a dense layer with as
-///     many parameters as one layer has gradients (12 width^2), moved to the popular width within 30 % that divides the
-///     most sizes of communications;
+///   - width: the most frequent width of normalisations; without any, the most frequent inner size of matrix
+///     multiplications. If the trace has no shapes, the width of a dense layer with as many parameters as one layer has
+///     gradients (12 width^2), moved to the popular width within 30 % that divides the most sizes of communications;
 ///   - stages: the attribute `stages`, else the ranks that messages join;
 ///   - layers: the longest repetition of equal operations, of all stages;
 ///   - experts: the attribute `experts`, else the sizes of kernels of experts.
@@ -48,7 +48,7 @@ class AttributeGuess {
   int64_t width_by_sizes() const;
   int64_t joined_ranks() const;
 
-  Votes widths_, experts_;                          ///< nodes by number
+  Votes widths_, depths_, experts_;                 ///< nodes by number
   std::map<uint64_t, int64_t> sizes_;               ///< communications by bytes
   std::set<std::pair<int64_t, int64_t>> messages_;  ///< the lower rank first
   Votes repeats_;                                   ///< layers by stage

@@ -744,8 +744,9 @@ def select(path: Sequence[Text] | Text, *, count: int = 12,
     return Answer(_chakra.select(paths(path), given(locals()), progress))
 
 
-def obfuscate(path: Text, *, key: Text, output: Text, new_key: bool = False, reveal: bool = False,
-        names: Text | None = None, progress: Progress = None) -> Answer:
+def obfuscate(path: Text, *, key: Text, output: Text, new_key: bool = False, level: int = 1,
+        among: Texts | None = None, width: int | None = None, reveal: bool = False, names: Text | None = None,
+        progress: Progress = None) -> Answer:
     """How to hide the names and ids of a job: `chakra obfuscate`.
 
     path: the job; with reveal, a hidden job.
@@ -757,10 +758,16 @@ def obfuscate(path: Text, *, key: Text, output: Text, new_key: bool = False, rev
         key secret.
     output: Folder for the job, without other files.
     new_key: Make the key; a file is never replaced.
+    level: What to hide. 1: names and ids; 2: also sizes and shapes. At level 2 a simulation takes a similar time,
+        not the same. 'chakra certify' measures the difference. 1 to 2.
+    among: Jobs, or a folder of jobs, among which the job must not stand out, for level 2. A size becomes that of a
+        cell, and each cell holds sizes of at least 5 of these jobs, with 4 different values. Default: cells of widths
+        of published models. You can give it several times.
+    width: Width of the model, for level 2. Default: estimated from shapes and sizes. 1 to 1000000.
     reveal: Restore the names of a hidden job.
     names: Sealed file of the names. Default: DIR.names; with reveal, JOB.names. Only the key opens the file.
     """
-    return Answer(_chakra.obfuscate(path_of(path), given(locals()), progress))
+    return Answer(_chakra.obfuscate(path_of(path), given(locals(), ("among",)), progress))
 
 
 def certify(original: Text, shared: Text, *, output: Text | None = None, among: Texts | None = None,

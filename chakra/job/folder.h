@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "chakra/base/base.h"
-#include "chakra/job/job.h"
+#include "chakra/job/loaded.h"
 
-namespace chakra::facade {
+namespace chakra::job {
 
-/// Below TMPDIR, else /tmp; the destructor removes the folder with all contents.
+/// Below TMPDIR, else /tmp, for its owner alone; the destructor removes the folder with all contents.
 class Folder {
  public:
   static Result<Folder> make();  ///< Errors: base.file.create
@@ -27,6 +27,6 @@ class Folder {
 };
 
 /// Write trace.<rank>.et, or a job by classes. Errors: as for io::write_et and io::write_class_job.
-Result<void> write_loaded(const job::Loaded& loaded, const std::string& folder);
+Result<void> write_loaded(const Loaded& loaded, const std::string& folder);
 
-}  // namespace chakra::facade
+}  // namespace chakra::job

@@ -1,4 +1,4 @@
-#include "chakra/facade/folder.h"
+#include "chakra/job/folder.h"
 
 #include <fmt/core.h>
 
@@ -9,7 +9,7 @@
 
 #include "chakra/io/io.h"
 
-namespace chakra::facade {
+namespace chakra::job {
 
 Result<Folder> Folder::make() {
   const char* const parent = std::getenv("TMPDIR");
@@ -23,11 +23,11 @@ Folder::~Folder() {
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
-Result<void> write_loaded(const job::Loaded& loaded, const std::string& folder) {
+Result<void> write_loaded(const Loaded& loaded, const std::string& folder) {
   if (const trace::ClassJob* const classes = loaded.classes()) return io::write_class_job(*classes, folder);
   for (const trace::Trace& t : std::get<trace::TraceSet>(loaded.job).ranks)
     CHAKRA_TRY(io::write_et(t, fmt::format("{}/trace.{}.et", folder, t.rank)));
   return {};
 }
 
-}  // namespace chakra::facade
+}  // namespace chakra::job

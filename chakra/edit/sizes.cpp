@@ -1,0 +1,235 @@
+#include "chakra/edit/sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "chakra/trace/metadata.h"
+#include "chakra/work/work.h"
+
+namespace chakra::edit {
+namespace {
+
+using trace::Comm;
+using trace::CommType;
+using trace::NodeId;
+using trace::NodeType;
+using trace::Role;
+using trace::Trace;
+
+constexpr size_t kOf(Quantity quantity) { return static_cast<size_t>(quantity); }
+
+constexpr double kSmall = 200;  ///< times the width: fewer bytes are not those of activations
+
+/// What the sizes of the communications of a trace measure.
+class Quantities {
+ public:
+  /// `width`: shown for the model; 0: unknown.
+  Quantities(const Trace& t, const trace::RolesByName& roles, double width, bool is_measured)
+      : t_(t),
+        roles_(t.strings.size(), std::nullopt),
+        small_(static_cast<uint64_t>(kSmall * width)),
+        is_measured_(is_measured) {
+    for (const auto& [name, role] : roles) set(name, role);
+    for (const trace::ProcessGroup& group : t.groups) set(group.name, trace::role_of(group));
+    for (const NodeId n : t.nodes())
+      if (moves_parameters(n)) ++counts_[{t.comm(n)->group, t.comm(n)->type}][t.comm(n)->bytes];
+  }
+
+  Quantity of(NodeId n) const {
+    const Comm& comm = *t_.comm(n);
+    if (comm.in_split.empty() && comm.bytes < small_) return Quantity::small;
+    if (!moves_parameters(n)) return Quantity::activations;
+    if (is_measured_ && comm.type == CommType::all_reduce) return Quantity::buckets;
+    return is_of_layers(comm) ? Quantity::layers : Quantity::parameters;
+  }
+
+ private:
+  void set(std::string_view name, Role role) {
+    const StringId id = t_.strings.find(name);
+    if (id < roles_.size() && t_.strings[id] == name && role != Role::unknown) roles_[id] = role;
+  }
+  bool moves_parameters(NodeId n) const {
+    const Comm* const comm = t_.comm(n);
+    if (!comm || t_.type[n] != NodeType::coll || comm->bytes < small_) return false;
+    const trace::Moves moves = trace::row_of(role_of(*comm)).moves;
+    if (moves != trace::Moves::unknown) return moves == trace::Moves::parameters;
+    return comm->type != CommType::all_to_all;
+  }
+
+  Role role_of(const Comm& comm) const {
+    return roles_[comm.group] ? *roles_[comm.group] : trace::role_named(t_.strings[comm.group]);
+  }
+  /// Layers repeat, embeddings do not. Stages share embeddings alone.
+  bool is_of_layers(const Comm& comm) const {
+    if (role_of(comm) == Role::pp) return false;
+    const std::map<uint64_t, int64_t>& counts = counts_.at({comm.group, comm.type});
+    const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+    const auto [fewest, most] = std::minmax_element(counts.begin(), counts.end(), fewer);
+    return fewest->second == most->second || counts.at(comm.bytes) > fewest->second;
+  }
+
+  const Trace& t_;
+  std::vector<std::optional<Role>> roles_;  ///< by text
+  uint64_t small_;
+  bool is_measured_;
+  /// Of collectives of parameters of a group and a type, by bytes: equal for all members of the group.
+  std::map<std::pair<StringId, CommType>, std::map<uint64_t, int64_t>> counts_;
+};
+
+double shown_width(const Cells& widths, int64_t width) {
+  return width > 0 && !widths.empty() ? cell_of(widths, static_cast<double>(width)).shown : 0;
+}
+bool is_measured(const Trace& t) {
+  return trace::metadata(t, "linked_iteration") ||
+         std::any_of(t.flags.begin(), t.flags.end(), [](uint8_t f) { return f & trace::kHasStart; });
+}
+bool has_duration(const Trace& t, NodeId n) { return t.flags[n] & trace::kHasDuration; }
+bool is_storage(NodeType type) { return type == NodeType::mem_load || type == NodeType::mem_store; }
+
+class SizeHider {
+ public:
+  SizeHider(const Trace& t, const trace::RolesByName& roles, const SizeHiding& hiding, HiddenSizes& hidden)
+      : t_(t),
+        grid_(hiding.grid),
+        hidden_(hidden),
+        quantities_(t, roles, shown_width(hiding.grid.widths, hiding.width), hiding.is_measured) {
+    for (size_t q = 0; q < scale_.size(); ++q) scale_[q] = scale(hiding.grid, static_cast<Quantity>(q), hiding.width);
+  }
+
+  Trace run() {
+    Trace out = t_;
+    if (!t_.comms.empty()) {
+      const std::span<Comm> comms = out.comms.edit();
+      for (const NodeId n : t_.nodes())
+        if (t_.comm(n)) set_comm(n, comms[t_.comm_row[n]], out.texts);
+    }
+    for (const NodeId n : t_.nodes()) set_work(n, out);
+    trace::assert_whole(out);
+    return out;
+  }
+
+ private:
+  uint64_t show(uint64_t value, Quantity quantity, double by) const {
+    return value == 0 ? 0 : shown(grid_, quantity, static_cast<double>(value) * by);
+  }
+
+  void set_work(NodeId n, Trace& out) {
+    const work::NodeWork before = work::work_of(t_, n);
+    if (before.ops == 0 && before.bytes == 0) return;
+    const bool storage = is_storage(t_.type[n]), removed = has_duration(t_, n) && !storage;
+    const auto set = [&](Column<uint64_t>& column, uint64_t value) {
+      if (n < column.size()) column.edit(n) = removed ? 0 : show(value, Quantity::work, scale_[kOf(Quantity::work)]);
+    };
+    set(out.num_ops, before.ops);
+    set(out.tensor_bytes, before.bytes);
+    ++(removed ? hidden_.works : hidden_.sizes);
+    hidden_.kept_works += !removed && !storage;
+  }
+
+  void set_comm(NodeId n, Comm& comm, Arena& texts) {
+    const Quantity quantity = quantities_.of(n);
+    const double by = scale_[kOf(quantity)];
+    const Comm before = comm;
+    const auto changed = [&](uint64_t value) { return show(value, quantity, by); };
+    comm.bytes = changed(before.bytes);
+    // A side of a gather has the bytes of all members: it stays that multiple.
+    const auto side = [&](uint64_t value) {
+      if (value == 0 || before.bytes == 0) return changed(value);
+      if (value % before.bytes == 0) return comm.bytes * (value / before.bytes);
+      if (before.bytes % value == 0) return comm.bytes / (before.bytes / value);
+      return changed(value);
+    };
+    comm.in_bytes = side(before.in_bytes);
+    comm.out_bytes = side(before.out_bytes);
+    if (const auto in = parts(n, before.in_split, changed, texts)) {
+      comm.in_split = in->text;
+      comm.bytes = in->of(before.bytes, comm.bytes);
+      comm.in_bytes = in->of(before.in_bytes, comm.in_bytes);
+    }
+    if (const auto out = parts(n, before.out_split, changed, texts)) {
+      comm.out_split = out->text;
+      comm.out_bytes = out->of(before.out_bytes, comm.out_bytes);
+    }
+    ++hidden_.sizes;
+    hidden_.bytes_before += static_cast<double>(before.bytes);
+    hidden_.bytes_after += static_cast<double>(comm.bytes);
+    hidden_.shown.insert(comm.bytes);
+  }
+
+  /// The elements for each member. Each changes by itself, so that the sender and the receiver find the same number.
+  struct Parts {
+    std::string_view text;
+    uint64_t before = 0, after = 0;  ///< elements of all members
+    /// The bytes of the elements, if `bytes` are those of the elements before.
+    uint64_t of(uint64_t bytes, uint64_t otherwise) const {
+      return before > 0 && bytes % before == 0 ? after * (bytes / before) : otherwise;
+    }
+  };
+  template <class Changed>
+  std::optional<Parts> parts(NodeId n, std::string_view split, const Changed& changed, Arena& texts) const;
+
+  const Trace& t_;
+  const Grid& grid_;
+  HiddenSizes& hidden_;
+  Quantities quantities_;
+  std::array<double, kQuantities.size()> scale_{};
+};
+
+template <class Changed>
+auto SizeHider::parts(NodeId n, std::string_view split, const Changed& changed, Arena& texts) const
+    -> std::optional<Parts> {
+  std::vector<uint64_t> elements;
+  if (split.empty() || !trace::parse_split(split, elements)) return std::nullopt;
+  const auto named = static_cast<uint64_t>(work::element_bytes(t_.strings[t_.comm(n)->dtype]));
+  const uint64_t element =
+      named > 0 ? named : std::max<uint64_t>(1, static_cast<uint64_t>(work::bytes_of(t_.dtype_of(n))));
+  Parts made;
+  for (uint64_t& part : elements) {
+    made.before += part;
+    part = changed(part * element) / element;
+    made.after += part;
+  }
+  made.text = texts.add(fmt::format("[{}]", fmt::join(elements, ", ")));
+  return made;
+}
+
+}  // namespace
+
+void HiddenSizes::add(HiddenSizes&& other) {
+  sizes += other.sizes;
+  works += other.works;
+  kept_works += other.kept_works;
+  bytes_before += other.bytes_before;
+  bytes_after += other.bytes_after;
+  shown.merge(other.shown);
+}
+
+void add_sizes(const Trace& t, const trace::RolesByName& roles, FleetJob& job) {
+  job.is_measured |= is_measured(t);
+  const Quantities quantities(t, roles, static_cast<double>(job.width), job.is_measured);
+  for (const NodeId n : t.nodes()) {
+    const Comm* const comm = t.comm(n);
+    if (comm && comm->in_split.empty() && comm->bytes > 0) job.sizes[kOf(quantities.of(n))].insert(comm->bytes);
+  }
+}
+
+Trace hide_sizes(const Trace& t, const trace::RolesByName& roles, const SizeHiding& hiding, HiddenSizes& hidden) {
+  trace::assert_whole(t);
+  return SizeHider(t, roles, hiding, hidden).run();
+}
+
+trace::ClassJob hide_sizes(const trace::ClassJob& job, const SizeHiding& hiding, HiddenSizes& hidden) {
+  trace::ClassJob out = job;
+  const std::vector<trace::RolesByName> roles = trace::roles_of_slots(job);
+  for (size_t c = 0; c < out.classes.size(); ++c) out.classes[c] = hide_sizes(job.classes[c], roles[c], hiding, hidden);
+  return out;
+}
+
+}  // namespace chakra::edit

@@ -1,0 +1,48 @@
+// Trace -> Trace: show sizes by the cells of a grid. Times, edges, kinds of operations and groups stay.
+#pragma once
+
+#include <cstdint>
+#include <set>
+
+#include "chakra/base/base.h"
+#include "chakra/edit/grid.h"
+#include "chakra/trace/roles.h"
+#include "chakra/trace/trace.h"
+
+namespace chakra::edit {
+
+/// How the sizes of a job are shown: the same for all ranks.
+struct SizeHiding {
+  Grid grid;
+  int64_t width = 0;         ///< of the model; 0: unknown
+  bool is_measured = false;  ///< FleetJob::is_measured of the job
+};
+
+/// Add the sizes of a trace to a job of a fleet, whose width is known or 0. `roles`: of groups that the trace does not
+/// describe. Cost: O(nodes log sizes).
+void add_sizes(const trace::Trace& trace, const trace::RolesByName& roles, FleetJob& job);
+
+/// What hiding sizes did. Sums over ranks by add().
+struct HiddenSizes {
+  int64_t sizes = 0;                         ///< of communications and of nodes without a duration
+  int64_t kept_works = 0;                    ///< of those, computations
+  int64_t works = 0;                         ///< nodes with a duration, whose operations and bytes were removed
+  double bytes_before = 0, bytes_after = 0;  ///< of communications
+  std::set<uint64_t> shown;                  ///< different sizes of communications in the result
+
+  void add(HiddenSizes&& other);
+};
+
+/// Show the sizes of a trace by the cells of a grid:
+///   - bytes of communications, and elements for each member of uneven ones: each size becomes the size that a model of
+///     the shown width would have (kQuantities), and then that of its cell. Among the
+///     collectives of parameters of a group and a type, the least frequent sizes are not those of layers;
+///   - operations and bytes of computations are removed if the node has a duration, else shown by cells.
+/// Both sides of a message and all members of a group get the same size, since only a size and its quantity decide.
+/// Shapes are attributes and arguments, which hide() removes. Cost: O(nodes log
+/// sizes).
+trace::Trace hide_sizes(const trace::Trace& trace, const trace::RolesByName& roles, const SizeHiding& hiding,
+                        HiddenSizes& hidden);
+trace::ClassJob hide_sizes(const trace::ClassJob& job, const SizeHiding& hiding, HiddenSizes& hidden);
+
+}  // namespace chakra::edit
