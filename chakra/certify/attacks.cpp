@@ -54,6 +54,19 @@ double log_ratio(double a, double b) { return a > 0 && b > 0 ? std::abs(std::log
 
 }  // namespace
 
+double probability(const Tries& tries, double chance) {
+  if (tries.hits <= 0 || chance >= 1) return 1;
+  if (chance <= 0) return 0;
+  double sum = 0;
+  const auto n = static_cast<double>(tries.tries);
+  for (int64_t k = tries.hits; k <= tries.tries; ++k) {
+    const auto hits = static_cast<double>(k);
+    sum += std::exp(std::lgamma(n + 1) - std::lgamma(hits + 1) - std::lgamma(n - hits + 1) + hits * std::log(chance) +
+                    (n - hits) * std::log1p(-chance));
+  }
+  return std::min(sum, 1.0);
+}
+
 void add_pairs(const Profile& job, SizePairs& pairs) {
   for (const auto& pair : pairs_of(job)) ++pairs[pair];
 }

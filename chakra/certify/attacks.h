@@ -19,6 +19,10 @@ struct Tries {
   double success() const { return tries > 0 ? static_cast<double>(hits) / static_cast<double>(tries) : 0; }
 };
 
+/// Return the probability of at least that many hits if each try succeeds with the probability `chance`, independently
+/// of the others. Requires 0 <= chance <= 1. Cost: O(tries).
+double probability(const Tries& tries, double chance);
+
 /// Distinct (kind, size) pairs of the copy, and those that the original has.
 struct ExactSizes {
   Tries equal;

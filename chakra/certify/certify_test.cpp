@@ -136,6 +136,16 @@ TEST(Attacks, TakeTheNearestSizeOfAKind) {
   EXPECT_EQ(hits(2, 150, 150), 0);  // no job has this kind
 }
 
+TEST(Attacks, HitByChance) {
+  EXPECT_EQ(probability({5, 0}, 0.25), 1);
+  EXPECT_EQ(probability({5, 1}, 0), 0);
+  EXPECT_EQ(probability({5, 5}, 1), 1);
+  EXPECT_NEAR(probability({1, 1}, 0.25), 0.25, 1e-12);
+  EXPECT_NEAR(probability({3, 3}, 0.25), 1.0 / 64, 1e-12);
+  EXPECT_NEAR(probability({2, 1}, 0.25), 7.0 / 16, 1e-12);
+  EXPECT_NEAR(probability({1'000, 300}, 0.25), 2.0e-4, 1e-4);  // 3.65 standard deviations above the mean
+}
+
 TEST(Attacks, RankCandidates) {
   const auto of = [](std::vector<double> distances) { return identify(distances); };
   EXPECT_EQ(of({0.5, 1, 2}).rank, 1);
@@ -297,6 +307,16 @@ TEST(Words, OfPublicTextsDoNotCountInBytes) {
   EXPECT_EQ(words.count(found), 0);
   words.look_at_text("aten", found);
   EXPECT_EQ(words.count(found), 1);
+}
+
+TEST(Words, ThatArePublicDoNotCountInLists) {
+  SecretWords words([](std::string_view text) { return text == "Generator"; });
+  words.add("the generator of acme");
+  SecretWords::Found found;
+  words.look_at_text("['Generator', 1]", found);
+  EXPECT_EQ(words.count(found), 0);
+  words.look_at_text("['generator', 1]", found);
+  EXPECT_EQ(words.words_of(found), std::vector<std::string>{"generator"});
 }
 
 TEST(Words, EndPiecesOfFiles) {

@@ -49,7 +49,8 @@ struct SecretWords::Index {
   std::vector<bool> begins = std::vector<bool>(1 << 16);            ///< hashes of the keys of long_words
 
   void add(std::string key);
-  void note(std::string_view bytes, bool short_words, std::vector<bool>& found) const;
+  /// Note the words of a run of letters that are not public as the run stands.
+  void note(std::string_view run, bool short_words, Found& all, std::vector<bool> Found::*found) const;
 };
 
 void SecretWords::Index::add(std::string key) {
@@ -64,20 +65,23 @@ void SecretWords::Index::add(std::string key) {
   begins[filter_of(begin)] = true;
 }
 
-void SecretWords::Index::note(std::string_view bytes, bool short_words, std::vector<bool>& found) const {
-  found.resize(by_number.size());
-  const std::string lower = to_lower(bytes);
+void SecretWords::Index::note(std::string_view run, bool short_words, Found& all,
+                              std::vector<bool> Found::*found) const {
+  const std::string lower = to_lower(run);
+  const auto hit = [&](uint32_t word) {
+    std::vector<bool>& where = is_public(run) ? all.in_public : all.*found;
+    where.resize(by_number.size());
+    where[word] = true;
+  };
   if (short_words)
-    each_word(lower, [&](std::string_view word) {
-      if (const auto at = words.find(word.substr(0, kMost)); at != words.end()) found[at->second] = true;
-    });
+    if (const auto at = words.find(std::string_view(lower).substr(0, kMost)); at != words.end()) hit(at->second);
   for (size_t at = 0; at + kUnmistakable <= lower.size(); ++at) {
     const uint64_t begin = load(lower.data() + at);
     if (!begins[filter_of(begin)]) continue;
     const auto candidates = long_words.find(begin);
     if (candidates == long_words.end()) continue;
     for (const uint32_t word : candidates->second)
-      if (std::string_view(lower).substr(at).starts_with(by_number[word])) found[word] = true;
+      if (std::string_view(lower).substr(at).starts_with(by_number[word])) hit(word);
   }
 }
 
@@ -98,11 +102,12 @@ void SecretWords::add(std::string_view text) {
 void SecretWords::allow(std::string_view word) { index_->words.erase(key_of(word)); }
 
 void SecretWords::look_at_text(std::string_view text, Found& found) const {
-  index_->note(text, true, index_->is_public(text) ? found.in_public : found.in_texts);
+  const auto where = index_->is_public(text) ? &Found::in_public : &Found::in_texts;
+  each_word(text, [&](std::string_view word) { index_->note(word, true, found, where); });
 }
 
 void SecretWords::look_at_bytes(std::string_view bytes, bool short_words, Found& found) const {
-  index_->note(bytes, short_words, found.in_bytes);
+  each_word(bytes, [&](std::string_view word) { index_->note(word, short_words, found, &Found::in_bytes); });
 }
 
 size_t SecretWords::whole_words(std::string_view bytes) {

@@ -33,37 +33,36 @@ constexpr std::array<ClaimRow, 9> kClaims{{
      "Search each word in the texts and in the bytes of all files",
      "Words of 4 letters and more, as plain text, in traces and unpacked files: encoded, translated or shortened words "
      "are not found"},
-    {"sizes", 2, "No size of the original that few jobs have is in the copy",
+    {"sizes", 2, "Few sizes of the copy are sizes of the original that few jobs have",
      "Compare each distinct kind and size with those of the original, and count the jobs that have it",
-     "A size of fewer than 5 jobs counts. Without --among, every equal size counts, also one that is equal by chance"},
+     "A size of fewer than 5 jobs counts; without --among, every equal size. The size of a cell can be equal by "
+     "chance"},
     {"nearest", 2, "A reader cannot compute a size of a communication from the size in the copy",
      "Take the nearest size of the same kind among all known jobs, for each distinct size",
-     "Sizes of the jobs of --among alone, at least 5 jobs. The limit is that of a guess among 4 sizes"},
-    {"extraction", 2, "No sequence of the original is in the copy",
+     "Sizes of the jobs of --among alone, at least 5 jobs. Sizes of one job depend on each other"},
+    {"extraction", 2, "No long sequence of the original is in the copy",
      "Find the longest run of equal kinds, roles and sizes of communications",
-     "Exact runs alone. The limit is the 99th percentile of runs in common with the jobs of --among"},
-    {"model", 3, "A reader cannot find the model among candidates",
+     "Exact runs alone, compared with the 99th percentile of runs in common with the jobs of --among"},
+    {"model", 3, "A reader cannot find the job among candidates",
      "Rank the jobs of --among and the original by their distance to the copy, by features and by multisets",
-     "One job is one try, and two distances are tried: a better distance can exist"},
+     "One try with two distances: a better distance can exist. Fewer than 20 candidates prove little"},
     {"width", 2, "A reader cannot compute the width of the model", "Estimate the width from sizes and repetitions",
-     "One estimator and one try: a guess in a cell of 4 widths is right once in 4 jobs. The true width is that of the "
-     "recipe of a generated job, else the estimate from the original"},
+     "One estimator and one try, right by chance for 1 job in 4. The true width is that of the recipe of a generated "
+     "job, else the estimate from the original"},
     {"layers", 3, "A reader cannot count the layers", "Count the longest repetition, of all stages",
-     "One estimator and one try: a guess in a cell of 5 values is right once in 5 jobs. The true value as for the "
-     "width"},
+     "One estimator and one try, right by chance for 1 job in 5. The true number as for the width"},
     {"stages", 3, "A reader cannot count the pipeline stages", "Read the stages, or follow the messages",
-     "One estimator and one try: a guess in a cell of 5 values is right once in 5 jobs. The true value as for the "
-     "width"},
+     "One estimator and one try, right by chance for 1 job in 5. The true number as for the width"},
     {"experts", 3, "A reader cannot count the experts", "Read the experts, or find their kernels",
-     "One estimator and one try: a guess in a cell of 5 values is right once in 5 jobs. The true value as for the "
-     "width"},
+     "One estimator and one try, right by chance for 1 job in 5. The true number as for the width"},
 }};
 
 namespace {
 
 using certify::Profile;
 
-constexpr double kAboveChance = 0.05;
+/// A cell of the grid of sizes holds at least 4 distinct values, one of the grid of structure 5.
+constexpr double kOfSizes = 1.0 / 4, kOfStructure = 1.0 / 5;
 
 /// One of the two jobs.
 struct Side {
@@ -191,13 +190,17 @@ class Certification {
     return {};
   }
 
-  void add_claim(ClaimKey key, int64_t tries, double copy, double original, std::optional<double> most) {
-    CertifiedJob::Claim claim{key, tries, copy, original, most};
+  /// Add a claim with its verdict. `chance`: success of a guess; nullopt: unknown.
+  void add_claim(ClaimKey key, const certify::Tries& copy, double original, std::optional<double> chance) {
+    constexpr double kSurprising = 0.05;
+    const auto is_surprising = [&](const certify::Tries& tries) { return probability(tries, *chance) < kSurprising; };
+    CertifiedJob::Claim claim{key, copy.tries, copy.success(), original, chance};
     claim.is_within = claim.row().level <= job_.level;
-    claim.verdict = !claim.is_within         ? Verdict::outside
-                    : original == 0 || !most ? Verdict::unproven
-                    : copy > *most           ? Verdict::fails
-                                             : Verdict::holds;
+    claim.verdict = !claim.is_within                                            ? Verdict::outside
+                    : original == 0 || !chance                                  ? Verdict::unproven
+                    : is_surprising(copy)                                       ? Verdict::fails
+                    : copy.hits > 0 && !is_surprising({copy.tries, copy.tries}) ? Verdict::unproven
+                                                                                : Verdict::holds;
     job_.holds &= claim.verdict != Verdict::fails;
     job_.claims.push_back(claim);
   }
@@ -206,7 +209,7 @@ class Certification {
     const ProgressPart part(0.3, 0.5);
     CHAKRA_ASSIGN(const NamesFound found, find_names(o_.original, *original_.loaded, o_.shared));
     const certify::Tries copy{found.words, std::ssize(found.in_copy)}, original{found.words, found.in_original};
-    add_claim(ClaimKey::names, found.words, copy.success(), original.success(), 0);
+    add_claim(ClaimKey::names, copy, original.success(), 0);
     if (o_.examples) job_.leaks = found.in_copy;
     CHAKRA_ASSIGN(const FoundSecrets doubtful, find_secrets(o_.shared));
     job_.doubtful_texts = count_of(doubtful);
@@ -256,9 +259,8 @@ class Certification {
   void try_sizes() {
     job_.sizes = exact_sizes(original_.profile, copy_.profile, pairs_);
     const certify::ExactSizes own = exact_sizes(original_.profile, original_.profile, pairs_);
-    add_claim(ClaimKey::sizes, job_.sizes.equal.tries,
-              certify::Tries{job_.sizes.equal.tries, job_.sizes.rare}.success(),
-              certify::Tries{own.equal.tries, own.rare}.success(), 0);
+    add_claim(ClaimKey::sizes, {job_.sizes.equal.tries, job_.sizes.rare},
+              certify::Tries{own.equal.tries, own.rare}.success(), kOfSizes);
   }
 
   void try_nearest_sizes() {
@@ -273,31 +275,25 @@ class Certification {
         same.insert({c.kind, c.bytes, c.bytes});
       }
     }
-    constexpr double kOfFour = 0.25;
-    const certify::Tries copy = nearest_sizes(changed, pairs_), original = nearest_sizes(same, pairs_);
-    add_claim(ClaimKey::nearest, copy.tries, copy.success(), original.success(),
-              job_.among < certify::kManyJobs ? std::nullopt : std::optional(kOfFour + kAboveChance));
+    add_claim(ClaimKey::nearest, nearest_sizes(changed, pairs_), nearest_sizes(same, pairs_).success(),
+              job_.among < certify::kManyJobs ? std::nullopt : std::optional(kOfSizes));
   }
 
+  /// The run is one try, which succeeds if it is longer than the runs in common with other jobs.
   void try_extraction() {
     const auto &before = original_.profile.sequences, &after = copy_.profile.sequences;
     job_.longest_run = longest_common_run(after, before);
-    const auto whole = static_cast<double>(certify::longest(after));
-    const auto share = [&](double run) { return whole > 0 ? run / whole : 0; };
     std::vector<double> runs;
     for (const Other& other : others_) runs.push_back(static_cast<double>(other.run));
-    std::optional<double> most;
-    if (!runs.empty()) {
-      const double run = quantile_of(std::move(runs), 0.99);
-      job_.longest_run_among = static_cast<size_t>(run);
-      most = share(run);
-    }
-    add_claim(ClaimKey::extraction, std::ssize(after), share(static_cast<double>(job_.longest_run)),
-              certify::longest(before) > 0 ? 1 : 0, most);
+    const bool known = !runs.empty();
+    job_.longest_run_among = static_cast<size_t>(quantile_of(std::move(runs), 0.99));
+    const bool longer = job_.longest_run > job_.longest_run_among;
+    add_claim(ClaimKey::extraction, {1, longer}, certify::longest(before) > job_.longest_run_among,
+              known ? std::optional(0.01) : std::nullopt);
   }
 
   void try_model() {
-    if (others_.empty()) return add_claim(ClaimKey::model, 0, 0, 0, {});
+    if (others_.empty()) return add_claim(ClaimKey::model, {}, 0, {});
     std::vector<double> copy{distance_of_multisets(copy_.profile, original_.profile)}, own{0};
     std::vector<std::vector<double>> features{original_.profile.features};
     for (const Other& other : others_) {
@@ -314,21 +310,20 @@ class Certification {
       on_copy = std::max(on_copy, placed.on_copy.success());
       on_original = std::max(on_original, placed.on_original.success());
     }
-    add_claim(ClaimKey::model, std::ssize(job_.placed), on_copy, on_original,
-              1 / static_cast<double>(features.size()) + kAboveChance);
+    add_claim(ClaimKey::model, {1, on_copy == 1}, on_original, 1 / static_cast<double>(features.size()));
   }
 
   void try_attributes() {
     job_.guess = copy_.guess;
     const synth::Attributes truth = recorded_truth(traces_of(*original_.loaded)[0]).value_or(original_.guess);
-    const auto attack = [&](ClaimKey key, int64_t synth::Attributes::*of) {
+    const auto attack = [&](ClaimKey key, int64_t synth::Attributes::*of, double chance) {
       const int64_t right = truth.*of;
-      add_claim(key, 1, right > 0 && copy_.guess.*of == right, right > 0 && original_.guess.*of == right, 0);
+      add_claim(key, {1, right > 0 && copy_.guess.*of == right}, right > 0 && original_.guess.*of == right, chance);
     };
-    attack(ClaimKey::width, &synth::Attributes::width);
-    attack(ClaimKey::layers, &synth::Attributes::layers);
-    attack(ClaimKey::stages, &synth::Attributes::stages);
-    attack(ClaimKey::experts, &synth::Attributes::experts);
+    attack(ClaimKey::width, &synth::Attributes::width, kOfSizes);
+    attack(ClaimKey::layers, &synth::Attributes::layers, kOfStructure);
+    attack(ClaimKey::stages, &synth::Attributes::stages, kOfStructure);
+    attack(ClaimKey::experts, &synth::Attributes::experts, kOfStructure);
   }
 
   Result<void> compare_times() {

@@ -45,8 +45,8 @@ struct CertifiedJob {
   struct Claim {
     ClaimKey key = ClaimKey::names;
     int64_t tries = 0;
-    double copy = 0, original = 0;    ///< success of the attack: a share
-    std::optional<double> most = {};  ///< success on the copy up to which the claim holds; nullopt: unknown
+    double copy = 0, original = 0;      ///< success of the attack: a share
+    std::optional<double> chance = {};  ///< success of a guess; nullopt: unknown
     Verdict verdict = Verdict::unproven;
     bool is_within = false;  ///< the level
     const ClaimRow& row() const { return kClaims[static_cast<size_t>(key)]; }

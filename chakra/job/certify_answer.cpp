@@ -44,12 +44,12 @@ constexpr std::array kClaimColumns{
     column<Claim>("level", Unit::count, "first level that claims it", [](const Claim& c) { return c.row().level; }),
     column<Claim>(
         "verdict", Unit::none,
-        "holds, fails, not proven (the attack finds nothing on the original, or has no limit), or outside the "
-        "level",
+        "holds; fails: more success than by chance; not proven: no success on the original, or too few tries; or "
+        "outside the level",
         [](const Claim& c) { return kVerdictNames[static_cast<size_t>(c.verdict)]; }),
     column<&Claim::copy>("success_on_copy", Unit::share, "success of the attack on the copy"),
     column<&Claim::original>("success_on_original", Unit::share, "success of the same attack on the original"),
-    column<&Claim::most>("most", Unit::share, "success on the copy up to which the claim holds; null: unknown"),
+    column<&Claim::chance>("chance", Unit::share, "success of a guess; null: unknown"),
     column<&Claim::tries>("tries", Unit::count, "words, sizes, sequences or guesses that were tried"),
     column<Claim>("claim", Unit::none, "the claim", [](const Claim& c) { return c.row().claim; }),
     column<Claim>("attack", Unit::none, "the attack", [](const Claim& c) { return c.row().attack; }),
@@ -121,11 +121,12 @@ answer::Answer answer_of(const CertifiedJob& job, bool examples) {
 
 view::Text text_of(const CertifiedJob&) {
   using view::ShowColumn;
-  static constexpr std::array<ShowColumn, 6> kClaimsText{{{.key = "name", .heading = "claim"},
+  static constexpr std::array<ShowColumn, 7> kClaimsText{{{.key = "name", .heading = "claim"},
                                                           {.key = "level", .heading = "level"},
                                                           {.key = "tries", .heading = "tries"},
                                                           {.key = "success_on_copy", .heading = "on the copy"},
                                                           {.key = "success_on_original", .heading = "on the original"},
+                                                          {.key = "chance", .heading = "by chance"},
                                                           {.key = "verdict", .heading = "verdict"}}};
   static constexpr std::array<ShowColumn, 4> kPlacesText{{{.key = "distance", .heading = "distance"},
                                                           {.key = "candidates", .heading = "candidates"},

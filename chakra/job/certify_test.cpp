@@ -94,7 +94,8 @@ TEST_F(Certify, ACopyIsFoundByEveryAttack) {
     EXPECT_TRUE(c.is_within);
     EXPECT_EQ(c.copy, c.original) << c.row().name;
     if (c.original < 1) continue;
-    EXPECT_TRUE(c.verdict == Verdict::fails || !c.most) << c.row().name;
+    EXPECT_TRUE(c.verdict == Verdict::fails || !c.chance || (c.tries == 1 && c.verdict == Verdict::unproven))
+        << c.row().name;
   }
   for (const ClaimKey key : {ClaimKey::names, ClaimKey::sizes, ClaimKey::nearest, ClaimKey::extraction, ClaimKey::model,
                              ClaimKey::width, ClaimKey::stages})
