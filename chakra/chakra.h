@@ -243,6 +243,10 @@ CHAKRA_API Result<Answer> pack(const std::vector<std::string>& paths, const Pack
 CHAKRA_API Result<Answer> unpack(const std::string& container, const UnpackOptions& options, Control control = {});
 /// Hide the names and ids of a job, or restore the names. Errors: as for `chakra obfuscate`.
 CHAKRA_API Result<Answer> obfuscate(const std::string& path, const ObfuscateOptions& options, Control control = {});
+/// Judge a shared copy of a job against the original, and write a certificate; or compare a certificate with the copy.
+/// Failed claims are values: "holds" is then false, or "agrees". Errors: as for `chakra certify`.
+CHAKRA_API Result<Answer> certify(const std::string& original, const std::string& shared,
+                                  const CertifyOptions& options = {}, Control control = {});
 /// Choose the jobs that represent a fleet. Errors: as for `chakra select`.
 CHAKRA_API Result<Answer> select(const std::vector<std::string>& paths, const SelectOptions& options = {},
                                  Control control = {});

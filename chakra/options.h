@@ -706,6 +706,23 @@ struct SweepOptions {
   std::string svg = {};
 };
 
+/// How to judge a shared copy of a job: `chakra certify`.
+struct CertifyOptions {
+  /// Certificate to write: FILE.json, FILE.html, or a name for both. A certificate has no names, sizes or attributes of
+  /// the original, and can be shared.
+  std::string output = {};
+  /// Jobs, or a folder of jobs, among which the copy must not stand out. The attacks use these jobs as candidates. The
+  /// original and the copy are left out. You can give it several times.
+  std::vector<std::string> among = {};
+  /// Level that the copy claims (default: by the mark of 'chakra obfuscate'). 1: names and ids; 2: also sizes; 3: also
+  /// structure. 0 to 3.
+  std::optional<int64_t> level = {};
+  /// Show nodes of both jobs; never part of the certificate
+  bool examples = false;
+  /// Compare a certificate with the copy, without the original
+  bool check = false;
+};
+
 /// How to hide the names and ids of a job: `chakra obfuscate`.
 struct ObfuscateOptions {
   /// File of the key. Equal names have equal hidden names in all jobs that are hidden with this key. Keep the key
@@ -796,6 +813,7 @@ CHAKRA_API Result<void> set(PackOptions& options, std::string_view name, const s
 CHAKRA_API Result<void> set(UnpackOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(SelectOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(SweepOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(CertifyOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(ObfuscateOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(DoctorOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(CalibrateDeviceOptions& options, std::string_view name, const std::string& text);

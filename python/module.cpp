@@ -58,6 +58,10 @@ Answer report(const Job& job, const std::string& path, const Given& given, Progr
   const auto options = options_of<ReportOptions>(given);
   return Watch(progress).run([&](Control control) { return job.report(path, options, control); });
 }
+Answer certify_copy(const std::string& original, const std::string& shared, const Given& given, Progress progress) {
+  const auto options = options_of<CertifyOptions>(given);
+  return Watch(progress).run([&](Control control) { return certify(original, shared, options, control); });
+}
 Job link_all(const std::vector<std::string>& recordings, const Given& given, Progress progress) {
   const auto options = options_of<LinkOptions>(given);
   return Watch(progress).run([&](Control control) { return link(recordings, options, control); });
@@ -122,6 +126,7 @@ void add_jobs(nb::module_& m) {
   m.def("convert", of_path(&convert));
   m.def("pack", of_path(&pack));
   m.def("obfuscate", of_path(&obfuscate));
+  m.def("certify", &certify_copy);
   m.def("select", of_path(&select));
   m.def("sweep", of_path(&sweep));
   m.def("unpack", of_path(&unpack));

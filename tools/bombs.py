@@ -299,8 +299,9 @@ SYSTEM = (b'{"roofline-enabled": 1, "peak-perf": 10, "local-mem-bw": 100, "sched
 MEMORY_FILE = b'{"memory-type": "PER_NODE_MEMORY_EXPANSION", "remote-mem-latency": 1, "remote-mem-bw": 2, "num-nodes": 1, "num-npus-per-node": 1}'
 DEVICE = b"name: Own-1\npeaks:\n  f32: 60\n  bf16: 480\nmemory-bandwidth: 2400\nmemory: 96\nrecorded-as: [Own One]\nsource: sheet\n"
 SIM = "sim {job} --network {net}"
+CERTIFY = "certify {f} {f} -o {o}.certificate"
 OBFUSCATE = "obfuscate {f} --key {key} -o {o}.hidden"
-READS_TRACES = ["check {f}", "info {f}", "select {f} -k 1", "query {f} --named types", OBFUSCATE,
+READS_TRACES = ["check {f}", "info {f}", "select {f} -k 1", "query {f} --named types", OBFUSCATE, CERTIFY,
                 "convert {f} -o {o}.json", "convert {f} -o {o}.jsonl", "convert {f} -o {o}.et", "pack {f} -o {o}.chakra",
                 "view {f} -o {o}.v.json", "view {f} -o {o}.dot", "analyze {f}",
                 "report {f} -o {o}.html", "diff {f} {f}", "doctor {f}", "sim {f} --network {net}",
@@ -310,7 +311,7 @@ KINDS = {
     "json": ("t.json", lambda world: fuzz_seeds.document_seed(), [json_bombs], READS_TRACES),
     "jsonl": ("t.jsonl", seed_of("json_fuzz"), [lines_bombs], READS_TRACES),
     "eg": ("t.eg", lambda world: fuzz_seeds.eg_seed(), [et_bombs], READS_TRACES),
-    "ranks": ("ranks.json", seed_of("ranks_fuzz"), [json_bombs], ["info {f}", "select {f} -k 1", OBFUSCATE, "check {f}", "sim {f} --network {net}",
+    "ranks": ("ranks.json", seed_of("ranks_fuzz"), [json_bombs], ["info {f}", "select {f} -k 1", OBFUSCATE, CERTIFY, "check {f}", "sim {f} --network {net}",
                                                               "doctor {f}"]),
     "container": ("t.chakra", lambda world: open(world["container"], "rb").read(), [container_bombs],
                   ["info {f}", "select {f} -k 1", "check {f}", "unpack {f} -o {o}", "pack {f} --stats", "pack {t} --append -o {f}", "doctor {f}",
@@ -332,6 +333,7 @@ KINDS = {
     "rules": ("rules.txt", seed_of("selection_fuzz"), [], ["sim {t} --network {net} --collectives {f}"]),
     "sweep": ("s.yml", lambda world: b"generate:\n  preset: tiny\n  layers: [8, 16]\nrequire_fit: false\n", [yaml_bombs, sweep_bombs],
               ["sweep {f} -o {o}"]),
+    "certificate": ("c.json", seed_of("certificate_fuzz"), [json_bombs], ["certify --check {f} {t}"]),
     "csv": ("events.csv", seed_of("event_csv_fuzz"), [], ["view {f} -o {o}.json"]),
     "msccl": ("a.xml", lambda world: fuzz_seeds.msccl("allreduce", 2), [xml_bombs], ["import {f} -o {o}", "import {f} --from msccl -o {o}"]),
     "text": ("w.txt", seed_of("text_fuzz", 1), [text_bombs],

@@ -29,6 +29,7 @@ VERBS = {
     "gen serve": "--model llama3-8b -o OUT", "gen network": "clos -o OUT", "gen cases": "-o OUT", "link": f"{TRACES} -o OUT", "doctor": "JOB",
     "select": "JOB JOB -k 1", "query": "JOB select/**/*from/**/nodes/**/limit/**/3", "list": "", "obfuscate": "JOB --key key -o OUT",
     "sweep": "sweep.yml -o OUT",
+    "certify": "JOB JOB -o OUT",
 }
 LONG = ("--warmup-iter", "--num-iter", "--scale-compute", "--expand", "--timeout")  # what is asked for may take hours
 VALUES = ["0", "1", "2", "3", "7", "16", "64", "1000000", "-1", "0.5", "1e9", "nan", "", "a", "on", "off", "true", "false", "all", "ring", "linked",

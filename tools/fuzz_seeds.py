@@ -343,6 +343,11 @@ constraints: ["tp * micro_batches <= 4 and not tp == 3", "1 < max(tp, 2) // 1 % 
 objectives: [makespan_ps, memory_bytes]
 require_fit: false
 """
+CERTIFICATE = json.dumps({
+    "certificate": 1, "level": 1, "doubtful_texts": 0,
+    "guesses": [{"attribute": name, "value": 2} for name in ("width", "layers", "stages", "experts")],
+    "files": [{"name": "trace.0.et", "bytes": 7, "digest": "00"}]}).encode()
+
 SEEDS = {
     "xla_fuzz": xla_seeds,
     "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
@@ -366,6 +371,7 @@ SEEDS = {
     "forms_fuzz": lambda: [TEXT[1].encode(), FLEXFLOW.encode(), msccl("allreduce", 2), msccl("allgather", 2),
                            json.dumps(FEEDER).encode(), json.dumps(LINKED).encode(), torch_seed()],
     "model_fuzz": lambda: [*model_seeds(), OWN_MODEL, *OTHER_MODELS],
+    "certificate_fuzz": lambda: [CERTIFICATE],
     "names_fuzz": lambda: [b"chakra-names-1\nmark\n" + b"".join(len(text).to_bytes(4, "little") + text for text in (b"label.1", b"mine", b"label.2", b""))],
     "secrets_fuzz": lambda: [cut("host", "nodes", 2), cut("device", "traceEvents", 10), SECRETS],
     "sweep_fuzz": lambda: [SWEEP, b"job: [a, b]\nsimulate: {network: [n.yml, ~], delay: [[a=1us, b=1us], c=2us]}\nsample: 2\nseed: 3\nobjective: makespan_ps"],

@@ -89,6 +89,11 @@ constexpr CommandRow kCommandRows[] = {
      "chakra obfuscate job --key my.key --new-key -o shared\n"
      "chakra obfuscate shared --key my.key --reveal -o mine",
      obfuscate_syntax, true, true},
+    {"certify", "Judge a copy of a job before you share the copy",
+     "chakra certify job shared --among fleet/ -o certificate       # certificate.json and certificate.html\n"
+     "chakra certify job shared --examples                          # nodes before and after\n"
+     "chakra certify --check certificate.json shared",
+     certify_syntax, true, true},
     {"list", "List algorithms, checks, formats and more", "chakra list topologies", list_syntax, false},
     {"doctor", "Diagnose the installation or a folder of files",
      "chakra doctor                # the installation\n"

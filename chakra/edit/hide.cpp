@@ -43,6 +43,7 @@ struct Allowed {
   bool shows_size = false;  ///< of tensors, or of the work that follows from them
 };
 constexpr bool kShowsSize = true;
+constexpr int64_t kLevelOfSizes = 2;  ///< for kHiddenLevel
 
 /// Attributes of nodes that have no column.
 constexpr auto kOfNodes = std::to_array<Allowed>({
@@ -352,6 +353,7 @@ class Hider {
       if (const auto value = stays.text()) stays.value = out_.texts.add(*value);
     }
     out_.metadata.push_back({out_.strings.intern(kHiddenMark), out_.texts.add(h_.mark)});
+    if (h_.hides_sizes) out_.metadata.push_back({out_.strings.intern(kHiddenLevel), kLevelOfSizes});
   }
 
   /// The attribute as it may stay. `text`: memory for its value.

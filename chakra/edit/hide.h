@@ -48,6 +48,8 @@ struct Hidden {
 
 /// The name of the metadata attribute that marks a hidden job.
 inline constexpr std::string_view kHiddenMark = "chakra_hidden";
+/// The name of the metadata attribute with the level of a hidden job; without it, the level is 1.
+inline constexpr std::string_view kHiddenLevel = "chakra_hidden_level";
 
 /// Hide the trace of a rank. Nodes keep their order. Ids of nodes, processes and threads become their places in
 /// ascending order. Names become KIND.TOKEN (work/hidden_names.h), names of groups ROLE.TOKEN or group.TOKEN.

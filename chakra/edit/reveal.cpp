@@ -39,7 +39,7 @@ class Revealer {
       });
     out.metadata.clear();
     for (Attr attr : t.metadata) {
-      if (t.strings[attr.name] == kHiddenMark) continue;
+      if (t.strings[attr.name] == kHiddenMark || t.strings[attr.name] == kHiddenLevel) continue;
       if (const auto hidden = attr.text()) attr.value = out.texts.add(text(*hidden));
       out.metadata.push_back(attr);
     }

@@ -410,6 +410,14 @@ Options fields_of(SweepOptions& o) {
 }
 Options rows_of(SweepOptions& o, const Arguments& more) { return bound<job::SweepOptions>(fields_of(o), more); }
 
+Options fields_of(CertifyOptions& o) {
+  return {
+      {"--output", &o.output, {}},     {"--among", &o.among, {}}, {"--level", &o.level, {}},
+      {"--examples", &o.examples, {}}, {"--check", &o.check, {}},
+  };
+}
+Options rows_of(CertifyOptions& o, const Arguments& more) { return bound<job::CertifyOptions>(fields_of(o), more); }
+
 Options fields_of(ObfuscateOptions& o) {
   return {
       {"--key", &o.key, {}},     {"--output", &o.output, {}}, {"--new-key", &o.new_key, {}}, {"--level", &o.level, {}},
@@ -481,6 +489,7 @@ Result<void> set(PackOptions& o, Name name, Text text) { return set_checked<job:
 Result<void> set(UnpackOptions& o, Name name, Text text) { return set_checked<job::UnpackOptions>(o, name, text); }
 Result<void> set(SelectOptions& o, Name name, Text text) { return set_checked<job::SelectOptions>(o, name, text); }
 Result<void> set(SweepOptions& o, Name name, Text text) { return set_checked<job::SweepOptions>(o, name, text); }
+Result<void> set(CertifyOptions& o, Name name, Text text) { return set_checked<job::CertifyOptions>(o, name, text); }
 Result<void> set(ObfuscateOptions& o, Name name, Text text) {
   return set_checked<job::ObfuscateOptions>(o, name, text);
 }

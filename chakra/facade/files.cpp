@@ -127,6 +127,32 @@ Result<Answer> obfuscate(const std::string& path, const ObfuscateOptions& option
   });
 }
 
+Result<Answer> certify(const std::string& original, const std::string& shared, const CertifyOptions& options,
+                       Control control) {
+  return watched(control, [&]() -> Result<Answer> {
+    job::CertifyOptions call;
+    call.original = original;
+    call.shared = shared;
+    CHAKRA_TRY(take(options, call));
+    CHAKRA_ASSIGN(std::vector<std::string> inputs, job::files_of_fleet(call.among));
+    inputs.insert(inputs.end(), {original, shared});
+    if (call.check) {
+      CHAKRA_TRY(keep_apart(inputs, {}, control, [] { return job::answer_of(job::CheckedCertificate()); }));
+      CHAKRA_ASSIGN(const job::CheckedCertificate checked, job::check_certificate(call));
+      CHAKRA_TRY(keep_going());
+      return deliver(checked, control);
+    }
+    CHAKRA_ASSIGN(const std::vector<std::string> jobs, job::files_of_fleet({original, shared}));
+    inputs.insert(inputs.end(), jobs.begin(), jobs.end());
+    CHAKRA_TRY(keep_apart(inputs, job::certificate_files(call.output), control,
+                          [] { return job::answer_of(job::CertifiedJob()); }));
+    CHAKRA_ASSIGN(const job::CertifiedJob made, job::certify_job(call));
+    CHAKRA_TRY(keep_going());
+    CHAKRA_ASSIGN(job::Outputs files, job::certificate_of(made, call.output));
+    return deliver(made, control, std::move(files));
+  });
+}
+
 Result<Answer> select(const std::vector<std::string>& paths, const SelectOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
     job::SelectOptions call;

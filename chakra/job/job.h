@@ -5,6 +5,7 @@
 
 #include "chakra/job/analyze.h"           // IWYU pragma: export
 #include "chakra/job/calibrate.h"         // IWYU pragma: export
+#include "chakra/job/certify.h"           // IWYU pragma: export
 #include "chakra/job/check.h"             // IWYU pragma: export
 #include "chakra/job/convert.h"           // IWYU pragma: export
 #include "chakra/job/cores.h"             // IWYU pragma: export

@@ -153,6 +153,8 @@ TEST(Texts, AskForWhatTheirAnswersHave) {
   expect_all(PackedJob{});
   expect_all(ReportedJob{});
   expect_all(SelectedJobs{});
+  expect_all(CertifiedJob{});
+  expect_all(CheckedCertificate{});
   expect_all(ContainerStats{});
   expect_all(RepairedContainer{});
   expect_all(UnpackedJob{});

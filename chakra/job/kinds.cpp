@@ -16,6 +16,7 @@
 #include "chakra/io/io.h"
 #include "chakra/job/analyze.h"
 #include "chakra/job/calibrate.h"
+#include "chakra/job/certify.h"
 #include "chakra/job/check.h"
 #include "chakra/job/convert.h"
 #include "chakra/job/diff.h"
@@ -294,6 +295,8 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(ReportedJob()); },
     [] { return answer_of(SelectedJobs()); },
     [] { return answer_of(Sweep()); },
+    [] { return answer_of(CertifiedJob()); },
+    [] { return answer_of(CheckedCertificate()); },
     [] { return answer_of(LinkedJob()); },
     [] { return answer_of(ReplayedJob()); },
     [] { return answer_of(replay::FlowSchedule()); },

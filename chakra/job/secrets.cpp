@@ -9,6 +9,7 @@
 #include "chakra/filetype/filetype.h"
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
+#include "chakra/job/texts.h"
 
 namespace chakra::job {
 namespace {
@@ -16,46 +17,17 @@ namespace {
 namespace fs = std::filesystem;
 using recording::Secrets;
 
-// ---- traces --------------------------------------------------------------------------------------------------
+/// Adds the texts of a trace to secrets.
+class SecretSink : public TextSink {
+ public:
+  explicit SecretSink(Secrets& found) : found_(found) {}
+  void text(std::string_view member, std::string_view text) override { found_.add(member, text); }
+  void number(std::string_view member, std::string_view digits) override { found_.add_number(member, digits); }
+  void member(std::string_view name) override { found_.add_member(name); }
 
-void add_attr(const schema::AttrRecord& attr, Secrets& found) {
-  found.add_member(attr.name);
-  if (!attr.doc.empty()) found.add("doc_string", attr.doc);
-  int64_t number = 0;
-  if (attr.as_integer(number)) return found.add_number(attr.name, fmt::format("{}", number));
-  if (attr.field == schema::kString || attr.field == schema::kBytes) return found.add(attr.name, attr.bytes);
-  if (const auto list = schema::decode_list(attr))
-    for (const std::string_view text : list->texts) found.add(attr.name, text);
-}
-template <class Record>
-void add_rest(const Record& record, Secrets& found) {
-  for (const schema::AttrRecord& attr : record.attrs) add_attr(attr, found);
-  for (const schema::UnknownField& field : record.unknown) found.add("", field.bytes);
-}
-
-Result<void> read_trace(const io::RankFile& rank, Secrets& found) {
-  CHAKRA_ASSIGN(const io::RecordSourcePtr records, io::open_records(rank));
-  std::string_view message;
-  schema::MetadataRecord metadata;
-  schema::NodeRecord node;
-  for (bool first = true;; first = false) {
-    CHAKRA_ASSIGN(const bool more, records->next(message));
-    if (!more) return {};
-    if (first) {
-      CHAKRA_TRY(schema::decode(message, metadata));
-      found.add("version", metadata.version);
-      add_rest(metadata, found);
-      continue;
-    }
-    node.clear();
-    CHAKRA_TRY(schema::decode(message, node));
-    found.add("name", node.name);
-    found.add_number("start", fmt::format("{}", node.start_micros));
-    for (const schema::IoRecord* io : {&node.inputs, &node.outputs})
-      for (const std::string_view text : {io->values, io->shapes, io->types}) found.add("", text);
-    add_rest(node, found);
-  }
-}
+ private:
+  Secrets& found_;
+};
 
 // ---- files ---------------------------------------------------------------------------------------------------
 
@@ -77,7 +49,8 @@ Result<void> read_file(FoundSecrets::File& file, Secrets& found) {
   if (form || (named && named->name == "et")) {
     file.kind = form ? std::string(form->name) : "et";
     CHAKRA_ASSIGN(const std::vector<io::RankFile> ranks, io::find_ranks(file.path));
-    for (const io::RankFile& rank : ranks) CHAKRA_TRY(read_trace(rank, found));
+    SecretSink sink(found);
+    for (const io::RankFile& rank : ranks) CHAKRA_TRY(for_each_text(rank, sink));
     return {};
   }
   file.kind = "not read";
@@ -91,19 +64,6 @@ void add_file_name(const std::string& path, Secrets& found) {
   const size_t end = name.find('_');
   if (contains(name, ".pt.trace.json") && end != std::string::npos && end > 0)
     found.add("host", std::string_view(name).substr(0, end));
-}
-
-Result<void> list_below(const std::string& folder, int depth, std::vector<std::string>& files) {
-  constexpr int kDeepest = 32;  // links may lead round
-  CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(folder));
-  for (const std::string& name : names) {
-    const std::string path = (fs::path(folder) / name).string();
-    std::error_code ignored;
-    if (!is_directory(path)) files.push_back(path);
-    else if (!fs::is_symlink(path, ignored) && depth < kDeepest) CHAKRA_TRY(list_below(path, depth + 1, files));
-    else files.push_back(path);
-  }
-  return {};
 }
 
 void look_at(FoundSecrets& all, const std::string& path) {
@@ -132,13 +92,7 @@ void look_at(FoundSecrets& all, const std::string& path) {
 Result<FoundSecrets> find_secrets(const std::string& path) {
   FoundSecrets all;
   all.path = path;
-  std::vector<std::string> files{path};
-  if (is_directory(path)) {
-    files.clear();
-    CHAKRA_TRY(list_below(path, 0, files));
-  } else if (std::error_code ignored; !fs::exists(path, ignored)) {
-    return fail(Code::io, "base.file.open", "the file or folder does not exist", {path});
-  }
+  CHAKRA_ASSIGN(const std::vector<std::string> files, files_below(path));
   for (size_t i = 0; i < files.size(); ++i) {
     CHAKRA_TRY(keep_going(i, files.size()));
     look_at(all, files[i]);
@@ -177,6 +131,13 @@ constexpr std::array<view::Show, 5> kSecretsText{{
 
 }  // namespace
 
+int64_t count_of(const FoundSecrets& found) {
+  int64_t sum = 0;
+  for (size_t k = 0; k < recording::kSecretKinds.size(); ++k)
+    sum += found.secrets.of(static_cast<recording::Secret>(k)).count;
+  return sum;
+}
+
 view::Text text_of(const FoundSecrets&) { return {kSecretsText}; }
 
 answer::Answer answer_of(const FoundSecrets& all) {
@@ -186,12 +147,7 @@ answer::Answer answer_of(const FoundSecrets& all) {
                            [](const auto& f) { return f.secrets.texts(); }),
       column<FoundSecrets>("secrets", Unit::count,
                            "texts and numbers that may be secrets, by kind; a text may have several kinds",
-                           [](const auto& f) {
-                             int64_t sum = 0;
-                             for (size_t k = 0; k < recording::kSecretKinds.size(); ++k)
-                               sum += f.secrets.of(static_cast<recording::Secret>(k)).count;
-                             return sum;
-                           })};
+                           [](const auto& f) { return count_of(f); })};
   constexpr std::array kKinds{
       column<KindOfSecret>("kind", Unit::none, "kind of secret",
                            [](const auto& k) { return std::string(k.kind->key); }),

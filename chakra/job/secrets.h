@@ -31,6 +31,8 @@ struct FoundSecrets {
 /// packed or not. Findings: cli.doctor.not_read for files of other kinds, and errors of reading. Errors:
 /// base.file.open. Cost: all files are read.
 Result<FoundSecrets> find_secrets(const std::string& path);
+/// Return the sum over the kinds: a text may have several kinds.
+int64_t count_of(const FoundSecrets& found);
 view::Text text_of(const FoundSecrets& found);
 answer::Answer answer_of(const FoundSecrets& found);
 

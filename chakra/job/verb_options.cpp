@@ -2,6 +2,7 @@
 #include "chakra/io/io.h"
 #include "chakra/job/analyze.h"
 #include "chakra/job/calibrate.h"
+#include "chakra/job/certify.h"
 #include "chakra/job/check.h"
 #include "chakra/job/convert.h"
 #include "chakra/job/diff.h"
@@ -261,6 +262,27 @@ Options rows_of(ObfuscateOptions& o) {
            "FILE",
            {},
            "Default: DIR.names; with --reveal, JOB.names. Only the key opens the file."}};
+}
+
+Options rows_of(CertifyOptions& o) {
+  return {required({"original", &o.original, "The job; with --check, a certificate (JSON)", "ORIGINAL"}),
+          required({"shared", &o.shared, "The copy to share: a folder, or a job in any other form", "SHARED"}),
+          {"-o,--output",
+           &o.output,
+           "Certificate to write: FILE.json, FILE.html, or a name for both",
+           "FILE",
+           {},
+           "A certificate has no names, sizes or attributes of the original, and can be shared."},
+          each_time({"--among",
+                     &o.among,
+                     "Jobs, or a folder of jobs, among which the copy must not stand out",
+                     "JOB",
+                     {},
+                     "The attacks use these jobs as candidates. The original and the copy are left out."}),
+          {"--level", &o.level, "Level that the copy claims (default: by the mark of 'chakra obfuscate')", "N",
+           whole_number(0, 3), "1: names and ids; 2: also sizes; 3: also structure."},
+          {"--examples", &o.examples, "Show nodes of both jobs; never part of the certificate"},
+          {"--check", &o.check, "Compare a certificate with the copy, without the original"}};
 }
 
 Options rows_of(UnpackOptions& o) {

@@ -247,6 +247,9 @@ function lines(key, from, value, names) {
 
 const findings = data.answers.flatMap((answer) => answer.findings.map((finding) => ({ ...finding, verb: answer.verb })));
 const SECTIONS = [
+  ["Claims and attacks", ["claims", "places"], () => []],
+  ["Fidelity", ["fidelity"], () => []],
+  ["The copy", ["guesses", "files"], () => []],
   ["Time", ["time"], () => [heat("time", "what_runs", "share"), stacked("time", "what_runs", "time_ps")]],
   ["Critical path", ["critical_path", "critical_path_bounds", "critical_path_nodes", "critical_path_edges"],
     () => [stacked("critical_path_bounds", "bound", "time_ps")]],
@@ -286,6 +289,8 @@ function facts() {
       list.push([name, show(cell(paths, key, longest), paths.column[key]) + (key === "length_ps" ? `, rank ${cell(paths, "rank", longest)}` : ""),
         meaning(paths.column[key], cell(paths, key, longest))]);
   }
+  for (const answer of data.answers.filter((each) => each.verb === "certify"))
+    for (const value of answer.values) list.push([heading(value), show(value.value, value), meaning(value, value.value)]);
   for (const severity of ["error", "warning", "note"]) {
     const count = findings.filter((finding) => finding.severity === severity).length;
     if (count) list.push([severity[0].toUpperCase() + severity.slice(1) + "s", String(count), "findings with this severity, below"]);

@@ -157,18 +157,15 @@ std::string random_mark() {
 
 namespace {
 
-constexpr size_t kDigest = 16;  ///< bytes
-static_assert(kDigest >= crypto_generichash_BYTES_MIN);
-
 class Digest {
  public:
   Digest() {
     prepare();
-    crypto_generichash_init(&state_, nullptr, 0, kDigest);
+    crypto_generichash_init(&state_, nullptr, 0, crypto_generichash_BYTES);
   }
   void add(std::string_view text) { crypto_generichash_update(&state_, bytes_of(text), text.size()); }
   std::string finish() {
-    std::array<unsigned char, kDigest> bytes{};
+    std::array<unsigned char, crypto_generichash_BYTES> bytes{};
     crypto_generichash_final(&state_, bytes.data(), bytes.size());
     return hex_of(bytes.data(), bytes.size());
   }
@@ -186,13 +183,16 @@ std::string digest_of(std::string_view text) {
 }
 
 Result<std::string> digest_of_file(const std::string& path) {
-  CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail(Code::io, "base.file.open", std::strerror(errno), {path});
   Digest digest;
-  std::string piece(size_t{1} << 16, '\0');
-  for (size_t got = piece.size(); got == piece.size();) {
-    CHAKRA_ASSIGN(got, source.read(piece));
-    digest.add(std::string_view(piece).substr(0, got));
-  }
+  std::string piece(size_t{1} << 18, '\0');
+  ssize_t size = 0;
+  while ((size = ::read(fd, piece.data(), piece.size())) > 0)
+    digest.add(std::string_view(piece).substr(0, static_cast<size_t>(size)));
+  const int error = errno;
+  ::close(fd);
+  if (size < 0) return fail(Code::io, "base.file.read", std::strerror(error), {path});
   return digest.finish();
 }
 

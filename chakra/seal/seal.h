@@ -50,10 +50,10 @@ class Key {
 /// Return 20 random decimal digits.
 std::string random_mark();
 
-/// Return 32 hexadecimal digits: 128 bits of BLAKE2b. Different texts have equal digests with a probability of 2^-128 a
-/// pair. Cost: O(bytes).
+/// Return 64 hexadecimal digits: 256 bits of BLAKE2b. Cost: O(bytes).
 std::string digest_of(std::string_view text);
-/// Return the digest of the unpacked contents of a file. Cost: O(bytes), in little memory. Errors: as for ByteSource.
+/// Return the digest of the bytes of a file, as they are on the disk. Cost: O(bytes). Errors: base.file.open,
+/// base.file.read.
 Result<std::string> digest_of_file(const std::string& path);
 
 }  // namespace chakra::seal

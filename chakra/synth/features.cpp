@@ -21,27 +21,6 @@ constexpr double kLeastShare = 1e-3;  ///< smaller shares hardly count
 constexpr double kFarthest = 10;      ///< scaled: one feature of one job must not outweigh all others
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-size_t kind_of(const Trace& t, NodeId n) {
-  if (t.type[n] != NodeType::coll) return kCommKinds.size() - 1;
-  switch (t.comm(n) ? t.comm(n)->type : CommType::unknown) {
-    case CommType::all_reduce: return 0;
-    case CommType::reduce: return 1;
-    case CommType::all_gather: return 2;
-    case CommType::gather: return 3;
-    case CommType::scatter: return 4;
-    case CommType::broadcast: return 5;
-    case CommType::all_to_all: return 6;
-    case CommType::reduce_scatter:
-    case CommType::reduce_scatter_block: return 7;
-    case CommType::barrier: return 8;
-    case CommType::unknown: return 9;
-  }
-  return 9;
-}
-
-/// Communication that this rank starts: a receive is the other end of a send.
-bool counts(NodeType type) { return type == NodeType::coll || type == NodeType::send; }
-
 double log2_size(uint64_t bytes) { return std::log2(static_cast<double>(bytes) + 1); }
 
 /// Correlation of each value with the next one; NaN without a choice.
@@ -125,14 +104,9 @@ const std::vector<FeatureRow>& features() {
   return all;
 }
 
-void JobFeatures::add(const Trace& t, int64_t ranks, const std::map<std::string, Role>& roles) {
+void JobFeatures::add(const Trace& t, int64_t ranks, const trace::RolesByName& roles) {
   CHAKRA_ASSERT(ranks > 0);
   const auto weight = static_cast<double>(ranks);
-  std::map<StringId, Role> role_of;
-  for (const trace::ProcessGroup& group : t.groups)
-    if (const StringId name = t.strings.find(group.name); name != 0) role_of[name] = trace::role_of(group);
-  for (const auto& [group, role] : roles)
-    if (const StringId name = t.strings.find(group); name != 0) role_of[name] = role;
   std::vector<double> sizes;
   Spans comm, compute;
   for (const NodeId n : t.nodes()) {
@@ -141,19 +115,14 @@ void JobFeatures::add(const Trace& t, int64_t ranks, const std::map<std::string,
     const bool busy = t.has_start(n) && t.dur_ps[n] > 0 && (t.on_device(n) || trace::is_comm(type));
     if (busy)
       (trace::is_comm(type) ? comm : compute).emplace_back(t.start_ps[n], add_saturated(t.start_ps[n], t.dur_ps[n]));
-    if (!counts(type)) continue;
-    const trace::Comm* const c = t.comm(n);
-    const uint64_t bytes = c ? c->bytes : 0;
-    const size_t kind = kind_of(t, n);
-    counts_[kind] += weight;
-    bytes_[kind] += weight * static_cast<double>(bytes);
-    sizes.push_back(log2_size(bytes));
-    const auto role = c ? role_of.find(c->group) : role_of.end();
-    const Role found = role != role_of.end() ? role->second
-                       : c                   ? trace::role_named(t.strings[c->group])
-                                             : Role::unknown;
-    role_bytes_[static_cast<size_t>(found)] += weight * static_cast<double>(bytes);
-    if (const double most = c && c->type == CommType::all_to_all ? imbalance_of(c->in_split) : 0; most > 0)
+  }
+  for (const Communication& c : communications(t, roles)) {
+    counts_[c.kind] += weight;
+    bytes_[c.kind] += weight * static_cast<double>(c.bytes);
+    sizes.push_back(log2_size(c.bytes));
+    role_bytes_[static_cast<size_t>(c.role)] += weight * static_cast<double>(c.bytes);
+    const trace::Comm* const comm = t.comm(c.node);
+    if (const double most = comm && comm->type == CommType::all_to_all ? imbalance_of(comm->in_split) : 0; most > 0)
       imbalance_.add(std::log2(most), weight);
   }
   ranks_ += weight;

@@ -4,14 +4,14 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "chakra/base/base.h"
-#include "chakra/synth/attributes.h"  // IWYU pragma: export
+#include "chakra/synth/attributes.h"     // IWYU pragma: export
+#include "chakra/synth/communication.h"  // IWYU pragma: export
 #include "chakra/trace/roles.h"
 #include "chakra/trace/trace.h"
 
@@ -19,11 +19,6 @@ namespace chakra::synth {
 
 // ---- features ------------------------------------------------------------------------------------------------
 
-/// Kinds of communication: the collectives of trace::CommType (reduce_scatter_block counts as reduce_scatter, an
-/// unknown type as unknown), and sends, which stand for messages.
-inline constexpr std::array<std::string_view, 11> kCommKinds{"all_reduce", "reduce",    "all_gather", "gather",
-                                                             "scatter",    "broadcast", "all_to_all", "reduce_scatter",
-                                                             "barrier",    "unknown",   "messages"};
 inline constexpr size_t kDeciles = 9;
 
 /// A feature of a job. The values of a feature are comparable between jobs; `meaning` says how.
@@ -36,9 +31,9 @@ const std::vector<FeatureRow>& features();
 /// Sums up a job, trace by trace, for its features.
 class JobFeatures {
  public:
-  /// Add a trace that stands for `ranks` equal ranks. `roles`: the role of each group name that the trace uses; the
-  /// groups of the trace decide the others. Requires ranks > 0. Cost: O(nodes log nodes).
-  void add(const trace::Trace& trace, int64_t ranks, const std::map<std::string, trace::Role>& roles = {});
+  /// Add a trace that stands for `ranks` equal ranks. `roles`: as for communications(). Requires ranks > 0. Cost:
+  /// O(nodes log nodes).
+  void add(const trace::Trace& trace, int64_t ranks, const trace::RolesByName& roles = {});
   /// Return the values, in the order of features(). NaN: the job does not tell, such as the overlap of a job without
   /// times. Requires a trace.
   std::vector<double> finish() const;

@@ -785,6 +785,27 @@ def obfuscate(path: Text, *, key: Text, output: Text, new_key: bool = False, lev
     return Answer(_chakra.obfuscate(path_of(path), given(locals(), ("among",)), progress))
 
 
+def certify(original: Text, shared: Text, *, output: Text | None = None, among: Texts | None = None,
+        level: int | None = None, examples: bool = False, check: bool = False, progress: Progress = None) -> Answer:
+    """How to judge a shared copy of a job: `chakra certify`.
+
+    original: the job; with check, a certificate. shared: the copy.
+
+    Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+    the command.
+
+    output: Certificate to write: FILE.json, FILE.html, or a name for both. A certificate has no names, sizes or
+        attributes of the original, and can be shared.
+    among: Jobs, or a folder of jobs, among which the copy must not stand out. The attacks use these jobs as
+        candidates. The original and the copy are left out. You can give it several times.
+    level: Level that the copy claims (default: by the mark of 'chakra obfuscate'). 1: names and ids; 2: also sizes;
+        3: also structure. 0 to 3.
+    examples: Show nodes of both jobs; never part of the certificate.
+    check: Compare a certificate with the copy, without the original.
+    """
+    return Answer(_chakra.certify(path_of(original), path_of(shared), given(locals(), ("among",)), progress))
+
+
 def doctor(path: Text = "", *, repair: bool = False, secrets: bool = False, plugins: bool = False,
         progress: Progress = None) -> Answer:
     """What to diagnose: `chakra doctor`.

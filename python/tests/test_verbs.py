@@ -55,6 +55,7 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "unpack": (["unpack"], ["packed.chakra"], {"output": "unpacked"}),
     "select": (["select"], ["linked"], {"count": 1}),
     "sweep": (["sweep"], ["sweep.yml"], {"output": "swept"}),
+    "certify": (["certify"], ["linked", "hidden"], {}),
     "obfuscate": (["obfuscate"], ["linked"], {"key": "my.key", "output": "shared"}),
     "doctor": (["doctor"], ["linked"], {}),
 }
@@ -83,6 +84,8 @@ def by_python(verb, arguments, options):
             return function(chakra_et.open(arguments[0]), arguments[2], **options).to_json()
         if verb == "query":
             return function(chakra_et.open(arguments[0]), arguments[1], **options).to_json()
+        if verb == "certify":
+            return function(*arguments, **options).to_json()
         if verb in ("device", "network", "cases"):
             return function(**options).to_json()
         if verb == "blueprint":
