@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "chakra/pack/pack.h"
 #include "chakra/pack/stored.h"
+#include "chakra/pack/substitution.h"
 
 namespace chakra::pack {
 
@@ -19,6 +21,7 @@ struct RankReader::State {
   size_t group = 0;
   Columns columns = {};
   EntryOf entry_of = [this](uint64_t id) { return stored.entry(id); };
+  std::optional<Substitutions> substitutions = {};
   std::unique_ptr<ColumnReader> reader = {};
   uint64_t at = 0;  ///< in the file: the block that is read
 
@@ -34,7 +37,12 @@ struct RankReader::State {
         own.groups[group].size || group >= master.groups.size() ? own.groups[group] : master.groups[group];
     at = block.offset;
     CHAKRA_ASSIGN(columns, stored.columns(own, master, group, base));
-    auto created = ColumnReader::create(columns, entry_of);
+    if (!substitutions) {
+      auto parsed = Substitutions::parse(own.changes.values, entry_of);
+      if (!parsed) return named(std::move(parsed.error()));
+      substitutions = std::move(*parsed);
+    }
+    auto created = ColumnReader::create(columns, entry_of, *substitutions);
     if (!created) return named(std::move(created.error()));
     reader = std::move(*created);
     return {};
