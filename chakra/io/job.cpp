@@ -144,6 +144,36 @@ Result<trace::TraceSet> expand(const trace::ClassJob& job, const std::string& pa
   return set;
 }
 
+namespace {
+
+/// Ranks that do the same often have equal files, or are equal in a container: those are read once.
+class EqualFiles {
+ public:
+  /// Return the index of an earlier file that was read and is equal, if known.
+  Result<std::optional<size_t>> before(const std::vector<RankFile>& files, size_t i) {
+    const RankFile& file = files[i];
+    if (file.container) {
+      CHAKRA_ASSIGN(const pack::Container::RankInfo info, file.container->info(file.rank));
+      key_ = info.equal ? std::optional(static_cast<uint64_t>(info.master)) : std::nullopt;
+    } else {
+      key_ = file_size(file.path);
+    }
+    const auto found = key_ ? last_.find(*key_) : last_.end();
+    if (found == last_.end()) return std::nullopt;
+    const bool equal = file.container || (*key_ > 0 && same_contents(file.path, files[found->second].path));
+    return equal ? std::optional(found->second) : std::nullopt;
+  }
+  void was_read(size_t i) {
+    if (key_) last_[*key_] = i;
+  }
+
+ private:
+  std::optional<uint64_t> key_;  ///< of the last file: its size, or the master in the container
+  std::map<uint64_t, size_t> last_;
+};
+
+}  // namespace
+
 Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options) {
   if (is_class_job(path)) {
     CHAKRA_ASSIGN(const trace::ClassJob job, read_class_job(path, options));
@@ -151,15 +181,13 @@ Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& opt
   }
   CHAKRA_ASSIGN(const std::vector<RankFile> files, find_ranks(path));
   trace::TraceSet job;
-  std::map<uint64_t, size_t> last_of_size;  // ranks that do the same often have equal files: those are read once
-  std::map<size_t, size_t> last_of_nodes;   // or equal columns
+  EqualFiles equals;
+  std::map<size_t, size_t> last_of_nodes;  // ranks that do the same often have equal columns
   for (size_t i = 0; i < files.size(); ++i) {
     CHAKRA_TRY(keep_going(i, files.size()));
-    const uint64_t size = files[i].container ? 0 : file_size(files[i].path);
-    const auto alike = last_of_size.find(size);
-    if (size > 0 && alike != last_of_size.end() && !job.ranks[alike->second].says_rank &&
-        same_contents(files[i].path, files[alike->second].path)) {
-      job.ranks.push_back(job.ranks[alike->second]);
+    CHAKRA_ASSIGN(const std::optional<size_t> equal, equals.before(files, i));
+    if (equal && !job.ranks[*equal].says_rank) {
+      job.ranks.push_back(job.ranks[*equal]);
       job.ranks.back().file = files[i].path;
       job.ranks.back().rank = files[i].rank;
     } else {
@@ -168,7 +196,7 @@ Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& opt
         trace::share_equal(trace, job.ranks[like->second]);
       last_of_nodes[trace.size()] = i;
       job.ranks.push_back(std::move(trace));
-      last_of_size[size] = i;
+      equals.was_read(i);
     }
   }
   return job;

@@ -109,11 +109,25 @@ Result<RankReader> Container::open_rank(int64_t rank, int64_t first, int64_t cou
       new RankReader::State{shared_from_this(), *stored_, *own, *master, begin, last}));
 }
 
+namespace {
+
+/// Whether a rank has the metadata and nodes of its master.
+bool is_equal(const RankHeader& own, const RankHeader& master) {
+  const RankHeader::Changes& changes = own.changes;
+  if (own.alone()) return true;
+  return own.metadata.size == 0 && changes.numbers.empty() && changes.values.empty() && own.nodes == master.nodes &&
+         std::all_of(own.groups.begin(), own.groups.end(), [](const Block& block) { return block.size == 0; });
+}
+
+}  // namespace
+
 Result<Container::RankInfo> Container::info(int64_t rank) {
   CHAKRA_ASSIGN(const RankHeader* const header, stored_->header(rank));
   RankInfo info;
   info.nodes = static_cast<int64_t>(header->nodes);
   info.master = header->master;
+  CHAKRA_ASSIGN(const auto headers, stored_->headers_of(rank));
+  info.equal = is_equal(*headers.first, *headers.second);
   uint64_t bytes = header->metadata.size;
   for (const Block& block : header->groups) bytes += block.size;
   for (const DirectoryEntry& entry : stored_->directory.ranks)

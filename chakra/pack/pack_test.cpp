@@ -243,6 +243,27 @@ TEST(Container, AFurtherRankOfAProgramCostsAtMost64Bytes) {
   EXPECT_LE(cost_of_a_rank(exceptions), 1500);
 }
 
+TEST(Container, RepeatsARank) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("job");
+  auto packer = Packer::create(path, 64);
+  ASSERT_TRUE(packer);
+  add(*packer, 5, regular_trace(0));
+  add(*packer, 6, regular_trace(1, 7));  // a difference from rank 5
+  EXPECT_TRUE(packer->repeat_rank(2, 5, "memory").value());
+  EXPECT_FALSE(packer->repeat_rank(3, 6, "memory").value());
+  EXPECT_FALSE(packer->repeat_rank(3, 4, "memory").value());
+  EXPECT_EQ(tag_of(packer->repeat_rank(6, 5, "memory")), "io.container.rank_twice");
+  ASSERT_TRUE(packer->finish());
+  const auto container = Container::open(path);
+  ASSERT_TRUE(container);
+  EXPECT_EQ((*container)->ranks(), (std::vector<int64_t>{2, 5, 6}));
+  EXPECT_EQ(*all_of(*(*container)->open_rank(2)), regular_trace(0));
+  EXPECT_TRUE((*container)->info(2)->equal);
+  EXPECT_TRUE((*container)->info(5)->equal);
+  EXPECT_FALSE((*container)->info(6)->equal);
+}
+
 TEST(Container, AddedRanksOfAProgramCostTheSame) {
   TemporaryFolder folder;
   pack(folder.path("job"), {{0, program_of(0)}}, Packer::kGroupNodes);

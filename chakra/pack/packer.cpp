@@ -146,6 +146,21 @@ struct Packer::State {
     return {};
   }
 
+  Result<void> write_index(const RankHeader& header) {
+    std::string packed = packer.pack(encode(header, out.at(), version), {});
+    put_fixed(packed, checksum(packed), 4);
+    directory.ranks.push_back({header.rank, {out.at(), packed.size(), 0}});
+    return out.write(packed);
+  }
+
+  Result<void> check_new(int64_t rank, const std::string& source) const {
+    for (const DirectoryEntry& entry : directory.ranks)
+      if (entry.rank == rank)
+        return fail(Code::bad_input, "io.container.rank_twice",
+                    fmt::format("rank {} is already in the container", rank), {source});
+    return {};
+  }
+
   Result<void> write_rank(RankColumns rank) {
     const RankColumns* master = nullptr;
     size_t least = rank.bytes / 2;  // worth it below half
@@ -189,10 +204,7 @@ struct Packer::State {
       header.groups.push_back(block);
       if (g == 0) first = bytes;
     }
-    std::string packed = packer.pack(encode(header, out.at(), version), {});
-    put_fixed(packed, checksum(packed), 4);
-    directory.ranks.push_back({header.rank, {out.at(), packed.size(), 0}});
-    CHAKRA_TRY(out.write(packed));
+    CHAKRA_TRY(write_index(header));
     if (!master) remember(std::move(rank));
     return {};
   }
@@ -300,11 +312,24 @@ Result<void> Packer::end_rank(int64_t rank, const std::string& source) {
   State& s = *state_;
   if (s.columns.nodes() > 0) s.end_group();
   s.begun.header.rank = rank;
-  for (const DirectoryEntry& entry : s.directory.ranks)
-    if (entry.rank == rank)
-      return fail(Code::bad_input, "io.container.rank_twice", fmt::format("rank {} is already in the container", rank),
-                  {source});
+  CHAKRA_TRY(s.check_new(rank, source));
   return s.write_rank(std::exchange(s.begun, {}));
+}
+
+Result<bool> Packer::repeat_rank(int64_t rank, int64_t of, const std::string& source) {
+  State& s = *state_;
+  const auto master =
+      std::find_if(s.masters.begin(), s.masters.end(), [&](const RankColumns& m) { return m.header.rank == of; });
+  if (master == s.masters.end()) return false;
+  CHAKRA_TRY(s.check_new(rank, source));
+  RankHeader header;
+  header.rank = rank;
+  header.master = of;
+  header.nodes = master->header.nodes;
+  header.group_nodes = master->header.group_nodes;
+  header.groups.resize(master->header.groups.size());
+  CHAKRA_TRY(s.write_index(header));
+  return true;
 }
 
 Result<void> Packer::finish() {
