@@ -486,7 +486,7 @@ std::optional<Expected> forget_group(RandomJob& job, Prng& random) {
   job.groups.erase(group);
   return Expected{{"match.group.unknown"}, {members.begin(), members.end()}, {{group, 0}}, {}};
 }
-/// A member that is no rank of the job: a warning, because the traces may be a part of a job.
+/// A member outside the job: a warning, because the traces may be a part of a job.
 std::optional<Expected> add_member(RandomJob& job, Prng& random) {
   const auto s = pick(job, random, is_coll);
   if (!s) return std::nullopt;

@@ -9,9 +9,9 @@
 namespace chakra::pack {
 namespace {
 
-constexpr size_t kMostPairs = 64;              ///< of a column; with more, the column is stored
-constexpr size_t kMostText = size_t{1} << 24;  ///< of all replacements of a rank
-constexpr size_t kKindAt = 2, kFieldAt = 3;    ///< in the entry of a column: kind, stream, letter, byte, name
+constexpr size_t kMostPairs = 64;                  ///< of a column; with more, the column is stored
+constexpr size_t kMostReplaced = size_t{1} << 24;  ///< bytes of the texts of all replacements of a rank
+constexpr size_t kKindAt = 2, kFieldAt = 3;        ///< in the entry of a column: kind, stream, letter, byte, name
 
 enum class Values { others, texts, integers };
 
@@ -114,7 +114,7 @@ Result<void> read_value(ByteReader& in, Values values, const EntryOf& entry_of, 
   if (values == Values::texts && in.ok) {
     CHAKRA_ASSIGN(const std::string_view entry, entry_of(to.integer));
     const bool pattern = !entry.empty() && entry[0] == static_cast<char>(EntryKind::pattern);
-    if (entry.empty() || entry.size() > kMostText || (!pattern && entry[0] != static_cast<char>(EntryKind::text)))
+    if (entry.empty() || entry.size() > kMostReplaced || (!pattern && entry[0] != static_cast<char>(EntryKind::text)))
       return damaged();
     std::vector<uint64_t> numbers(pattern ? count_numbers(entry.substr(1)) : 0);
     for (uint64_t& number : numbers) number = in.varint();
@@ -179,7 +179,7 @@ Result<Substitutions> Substitutions::parse(std::string_view bytes, const EntryOf
       CHAKRA_TRY(read_value(in, values, entry_of, from, replacement));
       CHAKRA_TRY(read_value(in, values, entry_of, to, replacement));
       text_bytes += replacement.text.size();
-      if (!in.ok || text_bytes > kMostText) return damaged();
+      if (!in.ok || text_bytes > kMostReplaced) return damaged();
       replaced->values.emplace(std::move(from), std::move(replacement));
     }
     if (!in.ok || values == Values::others || entry[1] != '0' + kMain) return damaged();
