@@ -111,12 +111,13 @@ std::string_view ColumnReader::text(Column& column) {
     std::string& out = fresh();
     join_numbers(pattern, last, out);
     text = out;
+    text_bytes_ += text.size();
     if (&column == fixed_.name) recent_ = last;
   }
-  if (column.replaced)
-    if (const Replacement* const other = column.replaced->find(value_)) text = other->text;
-  text_bytes_ += text.size();
-  return text;
+  const Replacement* const other = column.replaced ? column.replaced->find(value_) : nullptr;
+  if (!other) return text;
+  text_bytes_ += other->text.size();
+  return other->text;
 }
 
 void ColumnReader::value(Column& column, AttrRecord& attr) {
