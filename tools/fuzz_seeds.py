@@ -201,12 +201,23 @@ def document_seed():
     return ('{"chakraTrace":"json/1","metadata":{},"nodes":[' + ",\n".join(nodes) + "]}").encode()
 
 
-def columns_seed():
-    """A dictionary and columns for three nodes (container_fuzz.cpp)."""
-    entries = [b"\x02\x48\x04\x00", b"\x01op\0.\0", b"\x030S\0", b"\x030I\0", b"\x030N\0", b"\x031N\0", b"\x030D\0", b"\x032D\0"]
-    columns = {2: b"\0\0\0", 3: b"\2\2\2", 4: b"\2\0\0", 5: b"\2\2\2\2\2\2", 6: b"\2\2\2", 7: b"\1\1\1"}
+def columns_seed(entries, columns, replaced=b""):
+    """A dictionary, columns and replaced values for three nodes (container_fuzz.cpp)."""
     pieces = [bytes([len(entries)])] + [bytes([len(entry)]) + entry for entry in entries] + [bytes([len(columns)])]
-    return b"".join(pieces + [bytes([column, len(data)]) + data for column, data in columns.items()])
+    pieces += [bytes([column, len(data)]) + data for column, data in columns.items()]
+    return b"".join(pieces) + bytes([len(replaced)]) + replaced
+
+
+def container_seeds():
+    """Names and dependencies; replaced texts and integers; metadata and differences."""
+    fixed = [b"\x01op\0.\0", b"\x030S\0", b"\x030I\0", b"\x030N\0", b"\x031N\0"]
+    first = {2: b"\0\0\0", 3: b"\2\2\2", 4: b"\2\0\0", 5: b"\2\2\2\2\2\2"}
+    attrs = [b"\x030A\x1dp", b"\x031A\x1dp", b"\x030A\x09s", b"\x01tp\0"]
+    metadata = b"\x0a\x050.0.4\x12\x05\x0a\x01r\x48\5\x12\x0e\x0a\x01g\xea\1\x08[1,2,30]"
+    return [columns_seed([b"\x02\x48\x04\x00", *fixed, b"\x030D\0", b"\x032D\0"], first | {6: b"\2\2\2", 7: b"\1\1\1"}),
+            columns_seed([b"\x02\x40\x07\x00\x01p\x1d\x00\x01s\x09\x00", *fixed, *attrs],
+                         first | {6: b"\x12\0\0", 7: b"\0\0\0", 8: b"\2\2\2"}, b"\6\1\x09\1\x09\5\x08\1\2\x40"),
+            bytes([len(metadata)]) + metadata + b"\1\4\2\2"]
 
 
 EVENTS = b"""issue,sys->id=0,tick=1000,node->id=1,node->name=COMP_NODE_a
@@ -351,7 +362,7 @@ CERTIFICATE = json.dumps({
 SEEDS = {
     "xla_fuzz": xla_seeds,
     "json_fuzz": lambda: [LINES, document_seed(), eg_seed()],
-    "container_fuzz": lambda: [columns_seed()],
+    "container_fuzz": container_seeds,
     "flight_fuzz": flight_seeds,
     "event_csv_fuzz": lambda: [EVENTS],
     "et_fuzz": lambda: [et.encode(TRACE), gzip.compress(et.encode(TRACE))],

@@ -91,6 +91,7 @@ std::vector<Fact> facts_of(const trace::TraceSet& job, const match::Matching& ma
 // `check.wait.early` (error): a wait that no dependency puts behind its request.
 // `check.wait.missing` (error): a request that no node waits for.
 // `check.wait.request` (error): a request's number that is used twice.
+// `check.wait.twice` (error): a request that two nodes wait for.
 /// A communication node may name the request that it starts (comm_request), another node the request that it waits
 /// for (comm_wait): docs/reference/formats/et.md.
 void waits_refer_back(const trace::TraceSet& job, const match::Matching& matching, Findings& findings) {
@@ -105,8 +106,7 @@ void waits_refer_back(const trace::TraceSet& job, const match::Matching& matchin
                           facts_of(job, matching, r, about)});
     };
     struct Request {
-      NodeId node;
-      bool awaited = false;
+      NodeId node, wait = trace::kNoNode;
     };
     absl::flat_hash_map<int64_t, Request> requests;
     std::vector<std::pair<NodeId, int64_t>> starts, waits;  // nodes and requests, in order
@@ -132,8 +132,12 @@ void waits_refer_back(const trace::TraceSet& job, const match::Matching& matchin
         add("check.wait.unknown", node, node, fmt::format("waits for request {}, which no node starts", number));
         continue;
       }
-      found->second.awaited = true;
-      pairs.emplace_back(found->second.node, node);
+      Request& request = found->second;
+      if (request.wait != trace::kNoNode)
+        add("check.wait.twice", request.node, node,
+            fmt::format("waits for request {}, for which node {} already waits", number, t.id[request.wait]));
+      else request.wait = node;
+      pairs.emplace_back(request.node, node);
     }
     const std::vector<bool> behind = joined(t, order.order, pairs, true);
     for (size_t i = 0; i < pairs.size(); ++i)
@@ -142,7 +146,7 @@ void waits_refer_back(const trace::TraceSet& job, const match::Matching& matchin
             fmt::format("waits for the request of node {}, but does not depend on that node", t.id[pairs[i].first]));
     size_t next_unknown = 0;
     for (const auto& [node, number] : starts) {
-      if (requests.at(number).awaited) continue;
+      if (requests.at(number).wait != trace::kNoNode) continue;
       if (next_unknown < unknown.size()) {  // the one was perhaps meant by the other
         Finding& finding = findings[unknown[next_unknown++]];
         finding.text += fmt::format("; no node waits for that of node {}", t.id[node]);

@@ -220,9 +220,9 @@ Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whol
 /// Open the metadata and some nodes of a rank of a container. Errors: those of pack::Container::open_rank.
 Result<RecordSourcePtr> open_rank(pack::Container& container, int64_t rank, int64_t first = 0,
                                   int64_t count = pack::Container::kAll);
-/// Add a rank to a container, by default the rank in the source, or 0. Return the number of nodes.
+/// Add a rank to a container, by default the rank in the source, or 0.
 /// Errors: io.job.rank (the source has another rank), those of copy_records and of pack::Packer.
-Result<int64_t> add_rank(pack::Packer& packer, std::optional<int64_t> rank, RecordSource& source);
+Result<Converted> add_rank(pack::Packer& packer, std::optional<int64_t> rank, RecordSource& source);
 /// Return the number of nodes of a file, by reading the whole file. Errors: as open_records.
 Result<int64_t> count_nodes(const RankFile& file, const FormatRow* form);
 

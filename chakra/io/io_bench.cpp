@@ -83,7 +83,7 @@ void BM_Pack(benchmark::State& state) {
     for (int64_t rank = 0; rank < 4; ++rank) {
       chakra::io::EtFile source(*chakra::ByteSource::from_memory(ranks[static_cast<size_t>(rank)]));
       const auto added = chakra::io::add_rank(*packer, rank, source);
-      if (!added || *added != kNodes) return state.SkipWithError("wrong answer");
+      if (!added || added->nodes != kNodes) return state.SkipWithError("wrong answer");
     }
     if (!packer->finish()) return state.SkipWithError("wrong answer");
   }

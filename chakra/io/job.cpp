@@ -155,17 +155,22 @@ Result<void> one_by_one(size_t count, const std::function<Result<void>(size_t)>&
 
 namespace {
 
-/// For each file, an earlier one with the same contents, or itself. Ranks that do the same often have equal files.
-std::vector<size_t> equal_files(const std::vector<RankFile>& files) {
+/// For each file, an earlier one with the same contents, or itself. Ranks that do the same often have equal files, or
+/// are equal in a container.
+Result<std::vector<size_t>> equal_files(const std::vector<RankFile>& files) {
   std::vector<size_t> equal(files.size());
   std::map<uint64_t, size_t> last_of_size;
+  std::map<int64_t, size_t> last_of_master;  // in the container
   for (size_t i = 0; i < files.size(); ++i) {
     equal[i] = i;
-    const uint64_t size = files[i].container ? 0 : file_size(files[i].path);
-    if (size == 0) continue;
-    const auto [last, added] = last_of_size.emplace(size, i);
-    if (!added && same_contents(files[i].path, files[last->second].path)) equal[i] = last->second;
-    else last->second = i;
+    if (files[i].container) {
+      CHAKRA_ASSIGN(const pack::Container::RankInfo info, files[i].container->info(files[i].rank));
+      if (info.equal) equal[i] = last_of_master.emplace(info.master, i).first->second;
+    } else if (const uint64_t size = file_size(files[i].path); size > 0) {
+      const auto [last, added] = last_of_size.emplace(size, i);
+      if (!added && same_contents(files[i].path, files[last->second].path)) equal[i] = last->second;
+      else last->second = i;
+    }
   }
   return equal;
 }
@@ -204,7 +209,7 @@ class RankReader {
 }  // namespace
 
 Result<trace::TraceSet> read_ranks(const std::vector<RankFile>& files, const ReadOptions& options, const Each& each) {
-  const std::vector<size_t> equal = equal_files(files);
+  CHAKRA_ASSIGN(const std::vector<size_t> equal, equal_files(files));
   std::vector<size_t> different;
   for (size_t i = 0; i < files.size(); ++i)
     if (equal[i] == i) different.push_back(i);

@@ -52,7 +52,7 @@ Result<RecordSourcePtr> open_rank(pack::Container& container, int64_t rank, int6
   return std::make_unique<PackedRank>(std::move(reader));
 }
 
-Result<int64_t> add_rank(pack::Packer& packer, std::optional<int64_t> rank, RecordSource& source) {
+Result<Converted> add_rank(pack::Packer& packer, std::optional<int64_t> rank, RecordSource& source) {
   PackSink sink(packer);
   CHAKRA_ASSIGN(const Converted copied, copy_records(source, sink));
   if (rank && copied.rank && *copied.rank != *rank)
@@ -60,7 +60,7 @@ Result<int64_t> add_rank(pack::Packer& packer, std::optional<int64_t> rank, Reco
                 fmt::format("the file name has rank {}, but the contents have rank {}", *rank, *copied.rank),
                 {source.place().file});
   CHAKRA_TRY(packer.end_rank(rank ? *rank : copied.rank.value_or(0), source.place().file));
-  return copied.nodes;
+  return copied;
 }
 
 }  // namespace chakra::io

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
@@ -17,6 +18,16 @@ using pack::Container;
 using pack::ContainerPtr;
 
 // ---- packing -----------------------------------------------------------------------------------------------
+
+namespace {
+
+/// A packed file whose contents hold no rank.
+struct Repeatable {
+  std::string path;
+  int64_t rank = 0, nodes = 0;
+};
+
+}  // namespace
 
 Result<PackedJob> pack_job(const PackOptions& o) {
   CHAKRA_TRY(options::check_call(o));
@@ -32,11 +43,19 @@ Result<PackedJob> pack_job(const PackOptions& o) {
   CHAKRA_ASSIGN(pack::Packer packer,
                 o.append ? pack::Packer::append(o.output) : pack::Packer::create(o.output, o.group_nodes));
   PackedJob packed{o.output, files.size(), 0, o.append};
+  std::map<uint64_t, Repeatable> by_size;  // equal files are read once
   for (const io::RankFile& file : files) {
+    const uint64_t size = file.container || !file.named ? 0 : file_size(file.path);
+    if (const auto alike = by_size.find(size); alike != by_size.end() && same_contents(file.path, alike->second.path)) {
+      CHAKRA_ASSIGN(const bool repeated, packer.repeat_rank(file.rank, alike->second.rank, file.path));
+      packed.nodes += repeated ? alike->second.nodes : 0;
+      if (repeated) continue;
+    }
     CHAKRA_ASSIGN(const io::RecordSourcePtr source, io::open_records(file));
-    CHAKRA_ASSIGN(const int64_t added,
+    CHAKRA_ASSIGN(const io::Converted added,
                   io::add_rank(packer, file.named ? std::optional(file.rank) : std::nullopt, *source));
-    packed.nodes += added;
+    packed.nodes += added.nodes;
+    if (size > 0 && !added.rank) by_size[size] = {file.path, file.rank, added.nodes};
   }
   CHAKRA_TRY(packer.finish());
   return packed;

@@ -37,6 +37,14 @@ bool may_differ(const Comm& a, const Comm& b) {
   return a.type == CommType::all_to_all && b.type == CommType::all_to_all && (uneven(a) || uneven(b));
 }
 
+/// Return whether both state the bytes of a side and differ. The members of these operations have equal sides.
+bool sides_differ(const Comm& a, const Comm& b) {
+  const bool equal_sides =
+      a.type == CommType::all_reduce || a.type == CommType::all_gather || a.type == CommType::reduce_scatter;
+  const auto differ = [](uint64_t x, uint64_t y) { return x != 0 && y != 0 && x != y; };
+  return equal_sides && a.type == b.type && (differ(a.in_bytes, b.in_bytes) || differ(a.out_bytes, b.out_bytes));
+}
+
 }  // namespace
 
 int64_t root_rank(const Comm& comm, const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of) {
@@ -56,11 +64,14 @@ std::string Agreement::describe(NodeRef at) const { return describe(at, at); }
 
 std::string Agreement::describe(NodeRef at, NodeRef beside) const {
   const Comm& c = comm(at);
-  return fmt::format(
-      "{} of {}{}{}{} in node {} of rank {}", trace::name(c.type), show_bytes_apart(c.bytes, comm(beside).bytes).first,
-      c.dtype ? fmt::format(" ({})", dtype(at)) : "", c.root != -1 ? fmt::format(" with root {}", c.root) : "",
-      c.sequence != -1 ? fmt::format(" with sequence number {}", c.sequence) : "", job_.ranks[at.rank].id[at.node],
-      job_.ranks[at.rank].rank);
+  const std::string sides =
+      sides_differ(c, comm(beside)) ? fmt::format(" ({} bytes in, {} out)", c.in_bytes, c.out_bytes) : std::string();
+  return fmt::format("{} of {}{}{}{}{} in node {} of rank {}", trace::name(c.type),
+                     show_bytes_apart(c.bytes, comm(beside).bytes).first, sides,
+                     c.dtype ? fmt::format(" ({})", dtype(at)) : "",
+                     c.root != -1 ? fmt::format(" with root {}", c.root) : "",
+                     c.sequence != -1 ? fmt::format(" with sequence number {}", c.sequence) : "",
+                     job_.ranks[at.rank].id[at.node], job_.ranks[at.rank].rank);
 }
 
 /// The same operation, wherever it runs.
@@ -90,7 +101,7 @@ struct Agreement::GroupView {
       return {"match.collective.number", "sequence number"};
     if (c.type != d.type && c.type != CommType::unknown && d.type != CommType::unknown)
       return {"match.collective.type", "operation"};
-    if (c.bytes != d.bytes && !may_differ(c, d)) return {"match.collective.bytes", "size"};
+    if ((c.bytes != d.bytes && !may_differ(c, d)) || sides_differ(c, d)) return {"match.collective.bytes", "size"};
     if (c.dtype != 0 && d.dtype != 0 && all.dtype(x) != all.dtype(y)) return {"match.collective.dtype", "element type"};
     if (c.root != -1 && d.root != -1 && root(c) != root(d)) return {"match.collective.root", "root"};
     return {};
@@ -237,14 +248,21 @@ bool Agreement::compare_size(const Group& group, uint32_t index, NodeRef member)
   const bool gathers = c.type == CommType::all_gather;
   if (!gathers && c.type != CommType::reduce_scatter) return true;
   const uint64_t all = gathers ? c.out_bytes : c.in_bytes, part = gathers ? c.in_bytes : c.out_bytes;
-  if (part == 0 || all <= part || all % part != 0 || all / part == group.ranks.size() || group.ranks.size() < 2)
-    return true;
-  if (group.assumed && all / part > group.ranks.size()) return true;  // not all ranks are here
-  find("match.group.size", Severity::error, member,
-       fmt::format("collective {} of group {} has the sizes of {} ranks ({} in, {} out), but the group has {}", index,
-                   quote(group.name), all / part, show_bytes(static_cast<double>(c.in_bytes)),
-                   show_bytes(static_cast<double>(c.out_bytes)), group.ranks.size()),
-       facts_of(group, index));
+  const size_t ranks = group.ranks.size();
+  if (part == 0 || all == 0 || ranks < 2 || (all % part == 0 && all / part == ranks)) return true;
+  if (group.assumed && all / part >= ranks) return true;  // not all ranks are here
+  const std::string sizes = fmt::format("{} in, {} out", show_bytes(static_cast<double>(c.in_bytes)),
+                                        show_bytes(static_cast<double>(c.out_bytes)));
+  if (all > part && all % part == 0)
+    find("match.group.size", Severity::error, member,
+         fmt::format("collective {} of group {} has the sizes of {} ranks ({}), but the group has {}", index,
+                     quote(group.name), all / part, sizes, ranks),
+         facts_of(group, index));
+  else
+    find("match.collective.bytes", Severity::error, member,
+         fmt::format("collective {} of group {} cannot have these sizes ({}) on {} ranks", index, quote(group.name),
+                     sizes, ranks),
+         facts_of(group, index));
   return false;
 }
 

@@ -129,7 +129,7 @@ bool decode(std::string_view bytes, Directory& directory) {
   return in.done();
 }
 
-std::string encode(const RankHeader& header, uint64_t offset) {
+std::string encode(const RankHeader& header, uint64_t offset, uint32_t version) {
   std::string out;
   uint64_t all = header.metadata.size;
   for (const Block& block : header.groups) all += block.size;
@@ -141,6 +141,11 @@ std::string encode(const RankHeader& header, uint64_t offset) {
   put_varint(out, header.columns.size());
   uint64_t last = 0;
   for (const uint64_t column : header.columns) put_varint(out, column - std::exchange(last, column));
+  if (version >= kVersionOfChanges)
+    for (const std::string* const changes : {&header.changes.values, &header.changes.numbers}) {
+      put_varint(out, changes->size());
+      out += *changes;
+    }
   const auto put = [&](const Block& block) {
     put_varint(out, block.size);
     if (block.size > 0) put_fixed(out, block.checksum, 4);
@@ -160,7 +165,7 @@ std::string encode(const RankHeader& header, uint64_t offset) {
   return out;
 }
 
-bool decode(std::string_view bytes, RankHeader& header) {
+bool decode(std::string_view bytes, RankHeader& header, uint32_t version) {
   ByteReader in(bytes);
   header.rank = unzigzag(in.varint());
   header.master =
@@ -169,6 +174,10 @@ bool decode(std::string_view bytes, RankHeader& header) {
   header.group_nodes = in.varint();
   uint64_t at = in.varint(), last = 0;
   for (uint64_t left = in.varint(); left > 0 && in.ok; --left) header.columns.push_back(last += in.varint());
+  if (version >= kVersionOfChanges)
+    for (std::string* const changes : {&header.changes.values, &header.changes.numbers})
+      *changes = in.bytes(in.varint());
+  if (header.alone() && !(header.changes.values.empty() && header.changes.numbers.empty())) return false;
   if (!in.ok || header.group_nodes == 0) return false;
   const auto block = [&](uint64_t size) {
     Block read{at, size, static_cast<uint32_t>(in.fixed(4))};

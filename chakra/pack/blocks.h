@@ -16,7 +16,8 @@
 namespace chakra::pack {
 
 inline constexpr std::string_view kMagic = filetype::kContainerMagic, kEndMagic = "CHAKRAJE";
-inline constexpr uint32_t kVersion = 1;
+/// Of new files. Files of version 1 are read and added to as such: their ranks have no RankHeader::changes.
+inline constexpr uint32_t kVersion = 2, kVersionOfChanges = 2;
 inline constexpr size_t kHeader = 16;   ///< magic, version, checksum
 inline constexpr size_t kTrailer = 40;  ///< directory: offset, size, checksum; size of the file; checksum; magic
 inline constexpr size_t kMostBlock = size_t{1} << 30;  ///< unpacked
@@ -58,8 +59,12 @@ struct RankHeader {
   int64_t rank = 0, master = 0;
   uint64_t nodes = 0, group_nodes = 1;
   std::vector<uint64_t> columns;  ///< the rank's columns; the others are the master's
-  Block metadata;                 ///< size 0: the master's
-  std::vector<Block> groups;      ///< size 0: the master's
+  struct Changes {
+    std::string values;       ///< replaced values of the master's columns, see substitution.h
+    std::string numbers;      ///< of the master's metadata, see metadata.h; empty: `metadata`
+  } changes;                  ///< since version 2
+  Block metadata;             ///< size 0: the master's
+  std::vector<Block> groups;  ///< size 0: the master's
   bool alone() const { return rank == master; }
 };
 
@@ -77,7 +82,7 @@ struct Directory {
 std::string encode(const Directory& directory);
 bool decode(std::string_view bytes, Directory& directory);
 /// Encode a header, which is at `offset`. The rank's blocks come directly before the header, the metadata first.
-std::string encode(const RankHeader& header, uint64_t offset);
-bool decode(std::string_view bytes, RankHeader& header);
+std::string encode(const RankHeader& header, uint64_t offset, uint32_t version);
+bool decode(std::string_view bytes, RankHeader& header, uint32_t version);
 
 }  // namespace chakra::pack

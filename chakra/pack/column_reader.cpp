@@ -1,7 +1,7 @@
 // Columns -> nodes.
-#include <charconv>
-
 #include "chakra/pack/column_keys.h"
+#include "chakra/pack/substitution.h"
+#include "chakra/pack/texts.h"
 
 namespace chakra::pack {
 namespace {
@@ -15,6 +15,7 @@ Error damaged(std::string text) { return fail(Code::bad_input, "io.container.dam
 
 struct ColumnReader::Column {
   std::array<ByteReader, 3> streams{ByteReader({}), ByteReader({}), ByteReader({})};
+  const Replacements* replaced = nullptr;  ///< null: the values stay as they are
   uint64_t last = 0, last_text = 0;
   absl::flat_hash_map<uint64_t, std::vector<uint64_t>> numbers;
 };
@@ -33,7 +34,8 @@ struct ColumnReader::Shape {
 ColumnReader::ColumnReader(const EntryOf& entry_of) : entry_of_(entry_of) {}
 ColumnReader::~ColumnReader() = default;
 
-Result<std::unique_ptr<ColumnReader>> ColumnReader::create(const Columns& columns, const EntryOf& entry_of) {
+Result<std::unique_ptr<ColumnReader>> ColumnReader::create(const Columns& columns, const EntryOf& entry_of,
+                                                           const Substitutions& substitutions) {
   std::unique_ptr<ColumnReader> reader(new ColumnReader(entry_of));
   for (const auto& [id, bytes] : columns) {
     CHAKRA_ASSIGN(const std::string_view entry, entry_of(id));
@@ -41,6 +43,7 @@ Result<std::unique_ptr<ColumnReader>> ColumnReader::create(const Columns& column
       return Failure(damaged("a column has an invalid name"));
     auto& column = reader->columns_[std::string(entry.substr(2))];
     if (!column) column = std::make_unique<Column>();
+    if (entry[1] == '0' + kMain) column->replaced = substitutions.of(id);
     column->streams[static_cast<size_t>(entry[1] - '0')] = ByteReader(bytes);
   }
   reader->fixed_ = fixed_columns<Column>([&](char kind, uint32_t field) { return reader->column(kind, field); });
@@ -72,6 +75,15 @@ uint64_t ColumnReader::delta(Column& column) {
   return column.last += static_cast<uint64_t>(unzigzag(column.streams[kMain].varint()));
 }
 
+/// The value that the rank has where its master has `value`.
+uint64_t ColumnReader::replaced(const Column& column, uint64_t value) {
+  if (!column.replaced) return value;
+  value_.clear();
+  put_varint(value_, schema::zigzag(static_cast<int64_t>(value)));
+  const Replacement* const other = column.replaced->find(value_);
+  return other ? other->integer : value;
+}
+
 std::string_view ColumnReader::text(Column& column) {
   const uint64_t id = column.last_text += static_cast<uint64_t>(unzigzag(column.streams[kMain].varint()));
   const std::string_view found = column.streams[kMain].ok ? entry(id) : std::string_view();
@@ -80,31 +92,32 @@ std::string_view ColumnReader::text(Column& column) {
   const std::string_view pattern = found.substr(1);
   text_bytes_ += pattern.size();
   if (text_bytes_ > kMostText && !error_) error_ = damaged("a node with more than 256 MiB of text");
-  if (error_ || kind == EntryKind::text) return pattern;
-  if (kind != EntryKind::pattern) {
-    error_ = damaged("invalid text entry");
-    return {};
+  if (kind != EntryKind::text && kind != EntryKind::pattern && !error_) error_ = damaged("invalid text entry");
+  if (error_) return {};
+  if (column.replaced) {
+    value_.clear();
+    put_varint(value_, id);
   }
-  const auto [known, first] = column.numbers.try_emplace(id);
-  std::vector<uint64_t>& last = known->second;
-  if (first) last = recent_;
-  std::string& out = fresh();
-  size_t slot = 0;
-  for (size_t at = 0;;) {
-    const size_t next = pattern.find('\0', at);
-    out.append(pattern, at, next == pattern.npos ? pattern.npos : next - at);
-    if (next == pattern.npos) break;
-    if (slot == last.size()) last.push_back(0);
-    last[slot] += static_cast<uint64_t>(unzigzag(column.streams[kNumbers].varint()));
-    char digits[24];
-    out.append(digits, std::to_chars(digits, digits + sizeof digits, last[slot]).ptr);
-    ++slot;
-    at = next + 1;
+  std::string_view text = pattern;
+  if (kind == EntryKind::pattern) {
+    const auto [known, first] = column.numbers.try_emplace(id);
+    std::vector<uint64_t>& last = known->second;
+    if (first) last = recent_;
+    last.resize(count_numbers(pattern));
+    for (uint64_t& number : last) {
+      number += static_cast<uint64_t>(unzigzag(column.streams[kNumbers].varint()));
+      if (column.replaced) put_varint(value_, number);
+    }
+    std::string& out = fresh();
+    join_numbers(pattern, last, out);
+    text = out;
+    text_bytes_ += text.size();
+    if (&column == fixed_.name) recent_ = last;
   }
-  last.resize(slot);
-  if (&column == fixed_.name) recent_ = last;
-  text_bytes_ += out.size();
-  return out;
+  const Replacement* const other = column.replaced ? column.replaced->find(value_) : nullptr;
+  if (!other) return text;
+  text_bytes_ += other->text.size();
+  return other->text;
 }
 
 void ColumnReader::value(Column& column, AttrRecord& attr) {
@@ -116,7 +129,7 @@ void ColumnReader::value(Column& column, AttrRecord& attr) {
       case Coding::text: attr.bytes = text(column); return;
       case Coding::real32:
       case Coding::real64: attr.natural = column.streams[kMain].fixed(fixed); return;
-      default: attr.natural = delta(column); attr.integer = static_cast<int64_t>(attr.natural);
+      default: attr.natural = replaced(column, delta(column)); attr.integer = static_cast<int64_t>(attr.natural);
     }
     return;
   }

@@ -1,10 +1,9 @@
 // Nodes -> columns.
 #include "chakra/pack/column_keys.h"
+#include "chakra/pack/texts.h"
 
 namespace chakra::pack {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The list in its usual form, which most have.
 void put_list(wire::Bytes& out, const schema::AttrList& list, uint32_t field) {
@@ -31,9 +30,15 @@ uint32_t Dictionary::add(EntryKind kind, std::string_view bytes) {
   return id;
 }
 
+std::optional<uint32_t> Dictionary::find(EntryKind kind, std::string_view bytes) const {
+  const auto found = ids_.find(std::string(1, static_cast<char>(kind)).append(bytes));
+  return found == ids_.end() ? std::nullopt : std::optional(found->second);
+}
+
 struct ColumnWriter::Column {
   std::string key;
   std::array<std::string, 3> streams;
+  std::string firsts;  ///< see Group
   std::array<std::optional<uint32_t>, 3> ids;
   uint64_t last = 0, last_text = 0;
   /// The numbers of the last text of each pattern, of the group that is said. The first of a pattern is told
@@ -70,34 +75,8 @@ ColumnWriter::Column& ColumnWriter::column(char kind, uint32_t field, std::strin
 
 /// Numbers in texts count up from node to node; without them few texts are left.
 void ColumnWriter::text(Column& column, std::string_view text) {
-  numbers_.clear();
-  pattern_.clear();
-  EntryKind kind = EntryKind::text;
-  if (text.find('\0') == text.npos) {
-    size_t literal = 0;
-    for (size_t i = 0; i < text.size();) {
-      if (!is_digit(text[i])) {
-        ++i;
-        continue;
-      }
-      size_t end = i + 1;
-      while (end < text.size() && is_digit(text[end])) ++end;
-      // What would not come out again as it was stays text: leading zeros, numbers beyond 18 digits.
-      if (end - i <= 18 && (text[i] != '0' || end - i == 1)) {
-        uint64_t number = 0;
-        for (size_t d = i; d < end; ++d) number = number * 10 + static_cast<uint64_t>(text[d] - '0');
-        numbers_.push_back(number);
-        pattern_.append(text, literal, i - literal);
-        pattern_ += '\0';
-        literal = end;
-      }
-      i = end;
-    }
-    if (!numbers_.empty()) {
-      kind = EntryKind::pattern;
-      pattern_.append(text, literal);
-    }
-  }
+  split_numbers(text, pattern_, numbers_);
+  const EntryKind kind = numbers_.empty() ? EntryKind::text : EntryKind::pattern;
   const uint32_t id = dictionary_.add(kind, kind == EntryKind::text ? text : pattern_);
   put_varint(column.streams[kMain], schema::zigzag(static_cast<int64_t>(id - std::exchange(column.last_text, id))));
   if (kind == EntryKind::text) return;
@@ -106,6 +85,7 @@ void ColumnWriter::text(Column& column, std::string_view text) {
     last.group = group_;
     last.values = recent_;
     last.values.resize(numbers_.size());
+    for (const uint64_t number : last.values) put_varint(column.firsts, number);
   }
   for (size_t i = 0; i < numbers_.size(); ++i)
     put_varint(column.streams[kNumbers],
@@ -218,21 +198,22 @@ Result<void> ColumnWriter::add(const NodeRecord& r) {
   return {};
 }
 
-Columns ColumnWriter::take() {
-  Columns columns;
+Group ColumnWriter::take() {
+  Group group;
   for (auto& [key, column] : columns_) {
     for (size_t s = 0; s < column->streams.size(); ++s) {
       if (column->streams[s].empty()) continue;
       if (!column->ids[s])
         column->ids[s] = dictionary_.add(EntryKind::column, std::string(1, static_cast<char>('0' + s)) + key);
-      columns.emplace(*column->ids[s], std::exchange(column->streams[s], {}));
+      group.columns.emplace(*column->ids[s], std::exchange(column->streams[s], {}));
     }
+    if (!column->firsts.empty()) group.firsts.emplace(*column->ids[kMain], std::exchange(column->firsts, {}));
     column->last = column->last_text = 0;
   }
   recent_.clear();
   ++group_;
   nodes_ = 0;
-  return columns;
+  return group;
 }
 
 }  // namespace chakra::pack

@@ -33,6 +33,8 @@ class Dictionary {
  public:
   /// Add an entry: bytes and kind together, the kind first.
   uint32_t add(EntryKind kind, std::string_view bytes);
+  /// Return the id of an entry, if it exists.
+  std::optional<uint32_t> find(EntryKind kind, std::string_view bytes) const;
   std::string_view operator[](uint32_t id) const { return texts_[id]; }
   uint32_t size() const { return static_cast<uint32_t>(texts_.size()); }
 
@@ -45,6 +47,12 @@ class Dictionary {
 
 /// The columns of one group of nodes, by the id of the column's entry in the dictionary.
 using Columns = std::map<uint32_t, std::string>;
+
+/// A group during writing. `firsts` is not stored: per column of texts, by the id of its stream 0, the numbers to which
+/// the first text of each pattern refers. With `firsts`, a column can be decoded without the column of names.
+struct Group {
+  Columns columns, firsts;
+};
 
 /// The columns that every group has; columns of attributes are found by name.
 template <class Column>
@@ -62,8 +70,8 @@ class ColumnWriter {
   /// Add a node. Errors: io.et.damaged (an invalid list).
   Result<void> add(const NodeRecord& record);
   int64_t nodes() const { return nodes_; }  ///< in the group
-  /// Return the group's columns; the next node begins another group.
-  Columns take();
+  /// Return the group; the next node begins another group.
+  Group take();
 
   struct Column;
   struct Shape;
@@ -88,11 +96,15 @@ class ColumnWriter {
 /// Returns the entry of an id: kind, then bytes. The bytes must stay in place.
 using EntryOf = std::function<Result<std::string_view>(uint64_t id)>;
 
+class Substitutions;
+struct Replacements;
+
 /// Reads the nodes of a group back. Damage in the columns is io.container.damaged without a place.
 class ColumnReader {
  public:
-  /// The columns must outlive the reader.
-  static Result<std::unique_ptr<ColumnReader>> create(const Columns& columns, const EntryOf& entry_of);
+  /// The columns, and the values to replace in them, must outlive the reader.
+  static Result<std::unique_ptr<ColumnReader>> create(const Columns& columns, const EntryOf& entry_of,
+                                                      const Substitutions& substitutions);
   ~ColumnReader();
   /// Read the next node; false after the last. The texts are valid until the following call.
   Result<bool> next(NodeRecord& record);
@@ -109,12 +121,14 @@ class ColumnReader {
   std::string& fresh();
   std::string_view entry(uint64_t id);
   uint64_t delta(Column& column);
+  uint64_t replaced(const Column& column, uint64_t value);
 
   const EntryOf& entry_of_;
   std::map<std::string, std::unique_ptr<Column>, std::less<>> columns_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<Shape>> shapes_;
   std::optional<Error> error_;
   std::deque<std::string> pool_;
+  std::string value_;
   std::vector<uint64_t> recent_;
   size_t used_ = 0, text_bytes_ = 0;
   FixedColumns<Column> fixed_;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "chakra/pack/pack.h"
 #include "chakra/pack/stored.h"
+#include "chakra/pack/substitution.h"
 
 namespace chakra::pack {
 
@@ -19,6 +21,7 @@ struct RankReader::State {
   size_t group = 0;
   Columns columns = {};
   EntryOf entry_of = [this](uint64_t id) { return stored.entry(id); };
+  std::optional<Substitutions> substitutions = {};
   std::unique_ptr<ColumnReader> reader = {};
   uint64_t at = 0;  ///< in the file: the block that is read
 
@@ -34,7 +37,12 @@ struct RankReader::State {
         own.groups[group].size || group >= master.groups.size() ? own.groups[group] : master.groups[group];
     at = block.offset;
     CHAKRA_ASSIGN(columns, stored.columns(own, master, group, base));
-    auto created = ColumnReader::create(columns, entry_of);
+    if (!substitutions) {
+      auto parsed = Substitutions::parse(own.changes.values, entry_of);
+      if (!parsed) return named(std::move(parsed.error()));
+      substitutions = std::move(*parsed);
+    }
+    auto created = ColumnReader::create(columns, entry_of, *substitutions);
     if (!created) return named(std::move(created.error()));
     reader = std::move(*created);
     return {};
@@ -101,11 +109,25 @@ Result<RankReader> Container::open_rank(int64_t rank, int64_t first, int64_t cou
       new RankReader::State{shared_from_this(), *stored_, *own, *master, begin, last}));
 }
 
+namespace {
+
+/// Whether a rank has the metadata and nodes of its master.
+bool is_equal(const RankHeader& own, const RankHeader& master) {
+  const RankHeader::Changes& changes = own.changes;
+  if (own.alone()) return true;
+  return own.metadata.size == 0 && changes.numbers.empty() && changes.values.empty() && own.nodes == master.nodes &&
+         std::all_of(own.groups.begin(), own.groups.end(), [](const Block& block) { return block.size == 0; });
+}
+
+}  // namespace
+
 Result<Container::RankInfo> Container::info(int64_t rank) {
   CHAKRA_ASSIGN(const RankHeader* const header, stored_->header(rank));
   RankInfo info;
   info.nodes = static_cast<int64_t>(header->nodes);
   info.master = header->master;
+  CHAKRA_ASSIGN(const auto headers, stored_->headers_of(rank));
+  info.equal = is_equal(*headers.first, *headers.second);
   uint64_t bytes = header->metadata.size;
   for (const Block& block : header->groups) bytes += block.size;
   for (const DirectoryEntry& entry : stored_->directory.ranks)

@@ -6,13 +6,15 @@
 #include <cstdint>
 
 #include "chakra/pack/columns.h"
+#include "chakra/pack/metadata.h"
 #include "chakra/pack/pack.h"
+#include "chakra/pack/substitution.h"
 
 namespace {
 
 using namespace chakra;
 
-/// Size-prefixed pieces: first the dictionary's, then the columns'.
+/// Size-prefixed pieces: first the dictionary's, then the columns', then the replaced values.
 void read_columns(std::string_view bytes) {
   pack::ByteReader in(bytes);
   std::vector<std::string> entries;
@@ -26,7 +28,9 @@ void read_columns(std::string_view bytes) {
     if (id >= entries.size()) return fail(Code::bad_input, "io.container.damaged", "no such entry", {"fuzz"});
     return std::string_view(entries[id]);
   };
-  auto reader = pack::ColumnReader::create(columns, entry_of);
+  const auto substitutions = pack::Substitutions::parse(in.bytes(in.varint()), entry_of);
+  if (!substitutions) return;
+  auto reader = pack::ColumnReader::create(columns, entry_of, *substitutions);
   if (!reader) return;
   schema::NodeRecord record;
   for (int nodes = 0; nodes < 1000; ++nodes) {
@@ -40,9 +44,20 @@ void read_columns(std::string_view bytes) {
 
 }  // namespace
 
+/// The master's metadata, then the differences.
+void read_differences(std::string_view bytes) {
+  pack::ByteReader in(bytes);
+  const std::string_view master = in.bytes(in.fixed(1));
+  const auto own = pack::with_differences(master, in.bytes(static_cast<uint64_t>(in.end - in.at)));
+  if (!own) return;
+  const auto differences = pack::number_differences(*own, master);
+  if (differences && pack::with_differences(master, *differences) != own) __builtin_trap();
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   read_columns(bytes);
+  read_differences(bytes);
   static const std::string path = "/tmp/chakra-container-fuzz-" + std::to_string(::getpid());
   if (!write_file(path, bytes)) return 0;
   if (auto container = pack::Container::open(path)) (void)(*container)->verify();

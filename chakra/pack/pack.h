@@ -59,6 +59,7 @@ class Container : public std::enable_shared_from_this<Container> {
     int64_t nodes = 0;
     int64_t bytes = 0;   ///< of the rank's blocks and directory entry
     int64_t master = 0;  ///< the rank that this rank is stored as a difference from; itself if stored alone
+    bool equal = false;  ///< the rank has the metadata and nodes of its master, or is the master
   };
   Result<RankInfo> info(int64_t rank);
   int64_t size() const;     ///< of the file, bytes
@@ -94,6 +95,9 @@ class Packer {
   Result<void> node(const schema::NodeRecord& record);
   /// Write the rank, which was read from `source`. Errors: io.container.rank_twice, base.file.write.
   Result<void> end_rank(int64_t rank, const std::string& source);
+  /// Add a rank with the metadata and nodes of the earlier rank `of`. Return false, and add no rank, if `of` is not
+  /// among the latest ranks that stand alone. Errors: as end_rank(). Cost: O(nodes / group_nodes).
+  Result<bool> repeat_rank(int64_t rank, int64_t of, const std::string& source);
   /// Errors: base.file.write.
   Result<void> finish();
 

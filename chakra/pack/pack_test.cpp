@@ -33,12 +33,41 @@ Result<Messages> all_of(RankReader reader) {
 
 using Job = std::map<int64_t, Messages>;
 
+/// Rename some values of a message as rank `rank` of one program would: equal values become equal values.
+template <class Message>
+std::string renamed(const std::string& bytes, int64_t rank, uint64_t salt) {
+  Message message;
+  const google::protobuf::LogSilencer quiet;
+  if (!message.ParseFromString(bytes)) return bytes;
+  for (auto& attr : *message.mutable_attr()) {
+    const uint64_t place = std::hash<std::string>()(attr.name()) ^ salt;
+    if (place % 3 != 0) continue;
+    if (attr.has_string_val()) attr.mutable_string_val()->append(fmt::format(".{}", rank % 3));
+    if (attr.has_int64_val() && attr.int64_val() < 1000) attr.set_int64_val(attr.int64_val() + rank);
+    if (attr.has_uint32_val() && place % 2 == 0) attr.set_uint32_val(attr.uint32_val() / 2 + 1);  // of two values, one
+  }
+  return message.SerializeAsString();
+}
+
+Messages renamed(Messages messages, int64_t rank, uint64_t salt) {
+  messages[0] = renamed<ChakraProtoMsg::GlobalMetadata>(messages[0], rank, salt);
+  for (size_t i = 1; i < messages.size(); ++i) messages[i] = renamed<ChakraProtoMsg::Node>(messages[i], rank, salt);
+  return messages;
+}
+
 /// Ranks that are like one another, but for what `random` changes.
 Job random_job(Prng& random, uint64_t most_ranks, uint64_t most_nodes) {
   Job job;
   Messages last = random_trace(random, most_nodes);
+  const bool one_program = random.chance(0.5);
+  const uint64_t salt = random.next();
   for (uint64_t r = 1 + random.below(most_ranks); r > 0; --r) {
     if (random.chance(0.2)) last = random_trace(random, most_nodes);
+    const auto rank = static_cast<int64_t>(random.below(1000));
+    if (one_program) {
+      job[rank] = renamed(last, rank, salt);
+      continue;
+    }
     for (uint64_t change = random.below(4); change > 0 && last.size() > 1; --change) {
       ChakraProtoMsg::Node node;
       const google::protobuf::LogSilencer quiet;
@@ -50,7 +79,7 @@ Job random_job(Prng& random, uint64_t most_ranks, uint64_t most_nodes) {
         default: last.pop_back();
       }
     }
-    job[static_cast<int64_t>(random.below(1000))] = last;
+    job[rank] = last;
   }
   return job;
 }
@@ -152,6 +181,146 @@ TEST(Container, ARankThatDiffersInOneAttributeCostsLittle) {
   EXPECT_EQ(*read, job[77]);
 }
 
+/// A step of training on 8 x 8 ranks: groups, peers and places differ from rank to rank.
+/// The node with index `exception` is in another group than the other nodes.
+Messages program_of(int64_t rank, int exception = -1) {
+  ChakraProtoMsg::GlobalMetadata metadata;
+  std::string ranks_of_groups[2];
+  for (int64_t i = 0; i < 8; ++i) {
+    ranks_of_groups[0] += fmt::format("{}{}", i ? "," : "", rank / 8 * 8 + i);
+    ranks_of_groups[1] += fmt::format("{}{}", i ? "," : "", i * 8 + rank % 8);
+  }
+  const auto attr = [](auto& message, const char* name) {
+    auto* const added = message.add_attr();
+    added->set_name(name);
+    return added;
+  };
+  attr(metadata, "rank")->set_int64_val(rank);
+  attr(metadata, "process_groups")
+      ->set_string_val(fmt::format(R"([{{"pg_name":"tp{}","ranks":[{}]}},{{"pg_name":"dp{}","ranks":[{}]}}])", rank / 8,
+                                   ranks_of_groups[0], rank % 8, ranks_of_groups[1]));
+  Messages messages{metadata.SerializeAsString()};
+  Prng random(7);
+  for (int n = 0; n < 3000; ++n) {
+    ChakraProtoMsg::Node node;
+    node.set_id(static_cast<uint64_t>(n) + 1);
+    node.set_name(fmt::format("layer{}.op{}", n / 20, n % 20));
+    node.set_duration_micros(random.below(100'000));
+    if (n % 3 == 0) attr(node, "pg_name")->set_string_val(n == exception ? "tp9" : fmt::format("tp{}", rank / 8));
+    if (n % 20 == 5) attr(node, "pg_name")->set_string_val(fmt::format("dp{}", rank % 8));
+    if (n % 50 == 7) attr(node, "comm_dst")->set_int64_val((rank + n % 4 * 8) % 64);
+    messages.push_back(node.SerializeAsString());
+  }
+  return messages;
+}
+
+/// Pack the ranks of `job` one by one; return the bytes that ranks 1 and later cost on average, and read them all.
+double cost_of_a_rank(const Job& job) {
+  TemporaryFolder folder;
+  pack(folder.path("one"), {*job.begin()}, Packer::kGroupNodes);
+  pack(folder.path("all"), job, Packer::kGroupNodes);
+  const auto container = Container::open(folder.path("all"));
+  EXPECT_TRUE(container);
+  for (const auto& [rank, messages] : job) {
+    const auto read = all_of(*(*container)->open_rank(rank));
+    EXPECT_TRUE(read) << read.error().message();
+    EXPECT_EQ(*read, messages) << rank;
+  }
+  return static_cast<double>(std::filesystem::file_size(folder.path("all")) -
+                             std::filesystem::file_size(folder.path("one"))) /
+         static_cast<double>(job.size() - 1);
+}
+
+TEST(Container, AFurtherRankOfAProgramCostsAtMost64Bytes) {
+  Job equal, program, exceptions;
+  for (int64_t rank = 0; rank < 64; ++rank) {
+    equal[rank] = regular_trace(0);
+    program[rank] = program_of(rank);
+    exceptions[rank] = program_of(rank, static_cast<int>(rank * 6));
+  }
+  EXPECT_LE(cost_of_a_rank(equal), 32);
+  EXPECT_LE(cost_of_a_rank(program), 64);
+  EXPECT_LE(cost_of_a_rank(exceptions), 1500);
+}
+
+TEST(Container, RepeatsARank) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("job");
+  auto packer = Packer::create(path, 64);
+  ASSERT_TRUE(packer);
+  add(*packer, 5, regular_trace(0));
+  add(*packer, 6, regular_trace(1, 7));  // a difference from rank 5
+  EXPECT_TRUE(packer->repeat_rank(2, 5, "memory").value());
+  EXPECT_FALSE(packer->repeat_rank(3, 6, "memory").value());
+  EXPECT_FALSE(packer->repeat_rank(3, 4, "memory").value());
+  EXPECT_EQ(tag_of(packer->repeat_rank(6, 5, "memory")), "io.container.rank_twice");
+  ASSERT_TRUE(packer->finish());
+  const auto container = Container::open(path);
+  ASSERT_TRUE(container);
+  EXPECT_EQ((*container)->ranks(), (std::vector<int64_t>{2, 5, 6}));
+  EXPECT_EQ(*all_of(*(*container)->open_rank(2)), regular_trace(0));
+  EXPECT_TRUE((*container)->info(2)->equal);
+  EXPECT_TRUE((*container)->info(5)->equal);
+  EXPECT_FALSE((*container)->info(6)->equal);
+}
+
+TEST(Container, AddedRanksOfAProgramCostTheSame) {
+  TemporaryFolder folder;
+  pack(folder.path("job"), {{0, program_of(0)}}, Packer::kGroupNodes);
+  const auto before = std::filesystem::file_size(folder.path("job"));
+  auto packer = Packer::append(folder.path("job"));
+  ASSERT_TRUE(packer);
+  for (int64_t rank = 1; rank < 64; ++rank) add(*packer, rank, program_of(rank));
+  ASSERT_TRUE(packer->finish());
+  EXPECT_LE(std::filesystem::file_size(folder.path("job")) - before, 64u * 63u + 500u);  // with another directory
+  const auto read = all_of(*(*Container::open(folder.path("job")))->open_rank(42));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, program_of(42));
+}
+
+/// Two ranks of two nodes, in groups tp0 and tp1, by the packer of version 1.
+std::string container_of_version_1() {
+  constexpr std::string_view kHex =
+      "4348414b52414a420100000020567f8b000a05302e302e3412080a0472616e6b480000020101010102010202028001080001"
+      "01020228020400000004000000028001100a0501010101010101010112c636c2371a3173422b0ab25816000a05302e302e34"
+      "12080a0472616e6b48010001020002010280015c010712c5b5a9c50305b4026d3a690ea40128b52ffd000065030082851418"
+      "607903613214f5bf984c113745011f47628c1109609952a61b49ee8512e871a4c2bd8ce44e7838864532b11907dba78e726d"
+      "d64a8b3dfce935ab0cd8c03f6b9bffd8142cd044e31f59cd3d5aa1b02dc50e09000004c4058151027f2973557631015bd5b6"
+      "4c84d2030002007820002a1701880176a6a0dff9000ffe000000000000001200000000000000c5b9701a3801000000000000"
+      "fe85d0a44348414b52414a45";
+  std::string bytes;
+  for (size_t i = 0; i < kHex.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(std::string(kHex.substr(i, 2)), nullptr, 16));
+  return bytes;
+}
+
+TEST(Container, OpensAndExtendsVersion1) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("job");
+  const std::string before = container_of_version_1();
+  folder.write("job", before);
+  auto packer = Packer::append(path);
+  ASSERT_TRUE(packer) << packer.error().message();
+  add(*packer, 2, program_of(2));
+  add(*packer, 3, program_of(3));
+  ASSERT_TRUE(packer->finish());
+  ASSERT_TRUE(must_read(path).starts_with(before));
+  const auto container = Container::open(path);
+  ASSERT_TRUE(container) << container.error().message();
+  EXPECT_EQ((*container)->ranks(), (std::vector<int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(*all_of(*(*container)->open_rank(3)), program_of(3));
+  for (const int64_t rank : {0, 1}) {
+    const auto read = all_of(*(*container)->open_rank(rank));
+    ASSERT_TRUE(read) << read.error().message();
+    ASSERT_EQ(read->size(), 3u);
+    ChakraProtoMsg::Node node;
+    ASSERT_TRUE(node.ParseFromString((*read)[2]));
+    EXPECT_EQ(node.name(), "layer0.all_reduce");
+    ASSERT_EQ(node.attr_size(), 2);
+    EXPECT_EQ(node.attr(1).string_val(), fmt::format("tp{}", rank));
+  }
+}
+
 TEST(Container, EveryChangedByteIsFoundAndNamed) {
   TemporaryFolder folder;
   Prng random(6);
@@ -161,6 +330,11 @@ TEST(Container, EveryChangedByteIsFoundAndNamed) {
   for (int64_t rank = 0; rank < 3; ++rank) {
     messages[5 + static_cast<size_t>(rank)] = messages[12];
     job[rank] = messages;
+  }
+  for (int64_t rank = 3; rank < 6; ++rank) {
+    Messages program = program_of(rank);
+    program.resize(20);
+    job[rank] = program;
   }
   pack(folder.path("job"), job, 8);
   const std::string bytes = must_read(folder.path("job"));

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "chakra/pack/file_lock.h"
+#include "chakra/pack/metadata.h"
 #include "chakra/pack/pack.h"
 #include "chakra/pack/stored.h"
+#include "chakra/pack/substitution.h"
 
 namespace chakra::pack {
 namespace {
@@ -22,7 +24,7 @@ constexpr size_t kLarge = size_t{4} << 20;  ///< bytes of columns
 struct RankColumns {
   RankHeader header;
   std::string metadata;
-  std::vector<Columns> groups;
+  std::vector<Group> groups;
   size_t bytes = 0;
 };
 
@@ -62,6 +64,7 @@ class Output {
 
 struct Packer::State {
   Output out;
+  uint32_t version = kVersion;
   uint64_t group_nodes = kGroupNodes;
   Directory directory;
   Dictionary dictionary;
@@ -75,8 +78,8 @@ struct Packer::State {
   explicit State(Output output) : out(std::move(output)) {}
 
   void end_group() {
-    const Columns& taken = begun.groups.emplace_back(columns.take());
-    for (const auto& [id, bytes] : taken) begun.bytes += bytes.size();
+    const Group& taken = begun.groups.emplace_back(columns.take());
+    for (const auto& [id, bytes] : taken.columns) begun.bytes += bytes.size();
   }
 
   Result<Block> write_block(std::string_view bytes, std::string_view before, int level = kBest) {
@@ -117,18 +120,45 @@ struct Packer::State {
     };
     static const Columns none;
     for (size_t g = 0; g < rank.groups.size(); ++g) {
-      const Columns& other = g < master.groups.size() ? master.groups[g] : none;
-      compare(rank.groups[g], other);
-      compare(other, rank.groups[g]);
+      const Columns& other = g < master.groups.size() ? master.groups[g].columns : none;
+      compare(rank.groups[g].columns, other);
+      compare(other, rank.groups[g].columns);
     }
     std::vector<uint64_t> own;
     for (const auto& [id, yes] : differ) own.push_back(id);
     bytes = 0;
-    for (const Columns& group : rank.groups)
+    for (const Group& group : rank.groups)
       for (const uint64_t id : own)
-        if (const auto found = group.find(static_cast<uint32_t>(id)); found != group.end())
+        if (const auto found = group.columns.find(static_cast<uint32_t>(id)); found != group.columns.end())
           bytes += found->second.size();
     return own;
+  }
+
+  Result<void> write_metadata(RankColumns& rank, const RankColumns* master) {
+    if (master && master->metadata == rank.metadata) return {};
+    if (master && version >= kVersionOfChanges)
+      if (auto numbers = number_differences(rank.metadata, master->metadata)) {
+        rank.header.changes.numbers = std::move(*numbers);
+        return {};
+      }
+    CHAKRA_ASSIGN(rank.header.metadata,
+                  write_block(rank.metadata, master ? std::string_view(master->metadata) : std::string_view()));
+    return {};
+  }
+
+  Result<void> write_index(const RankHeader& header) {
+    std::string packed = packer.pack(encode(header, out.at(), version), {});
+    put_fixed(packed, checksum(packed), 4);
+    directory.ranks.push_back({header.rank, {out.at(), packed.size(), 0}});
+    return out.write(packed);
+  }
+
+  Result<void> check_new(int64_t rank, const std::string& source) const {
+    for (const DirectoryEntry& entry : directory.ranks)
+      if (entry.rank == rank)
+        return fail(Code::bad_input, "io.container.rank_twice",
+                    fmt::format("rank {} is already in the container", rank), {source});
+    return {};
   }
 
   Result<void> write_rank(RankColumns rank) {
@@ -148,24 +178,23 @@ struct Packer::State {
     header.master = master ? master->header.rank : header.rank;
     if (!master) {
       std::map<uint32_t, bool> all;
-      for (const Columns& group : rank.groups)
-        for (const auto& [id, bytes] : group) all[id] = true;
+      for (const Group& group : rank.groups)
+        for (const auto& [id, bytes] : group.columns) all[id] = true;
       header.columns.clear();
       for (const auto& [id, yes] : all) header.columns.push_back(id);
     }
+    if (master && version >= kVersionOfChanges)
+      header.changes.values = encode(substitute(rank.groups, master->groups, dictionary, header.columns));
     CHAKRA_TRY(write_pages(false));
-    if (!master || master->metadata != rank.metadata) {
-      CHAKRA_ASSIGN(header.metadata,
-                    write_block(rank.metadata, master ? std::string_view(master->metadata) : std::string_view()));
-    }
+    CHAKRA_TRY(write_metadata(rank, master));
     static const Columns none;
     std::string first;
     for (size_t g = 0; g < rank.groups.size(); ++g) {
-      const std::string bytes = joined(header.columns, rank.groups[g]);
+      const std::string bytes = joined(header.columns, rank.groups[g].columns);
       std::string before = first;
       if (master) {
         const bool there = g < master->groups.size();
-        before = joined(header.columns, there ? master->groups[g] : none);
+        before = joined(header.columns, there ? master->groups[g].columns : none);
         if (there && before == bytes) {
           header.groups.emplace_back();
           continue;
@@ -175,12 +204,32 @@ struct Packer::State {
       header.groups.push_back(block);
       if (g == 0) first = bytes;
     }
-    std::string packed = packer.pack(encode(header, out.at()), {});
-    put_fixed(packed, checksum(packed), 4);
-    directory.ranks.push_back({header.rank, {out.at(), packed.size(), 0}});
-    CHAKRA_TRY(out.write(packed));
+    CHAKRA_TRY(write_index(header));
     if (!master) remember(std::move(rank));
     return {};
+  }
+
+  /// Return the groups of a rank that stands alone. They are made again from its nodes, for `Group::firsts`; none if
+  /// the stored columns differ from these.
+  Result<std::optional<RankColumns>> read_master(Container& container, const RankHeader& header) {
+    Stored& stored = container.stored();
+    RankColumns rank;
+    rank.header = header;
+    CHAKRA_ASSIGN(rank.metadata, stored.metadata(header, header));
+    CHAKRA_ASSIGN(RankReader reader, container.open_rank(header.rank));
+    std::string base;
+    schema::NodeRecord record;
+    for (size_t g = 0; g < header.groups.size(); ++g) {
+      for (uint64_t n = g * header.group_nodes; n < std::min(header.nodes, (g + 1) * header.group_nodes); ++n) {
+        CHAKRA_TRY(reader.next(record));
+        CHAKRA_TRY(columns.add(record));
+      }
+      CHAKRA_ASSIGN(const Columns as_stored, stored.columns(header, header, g, base));
+      const Group& group = rank.groups.emplace_back(columns.take());
+      if (group.columns != as_stored) return std::nullopt;
+      for (const auto& [id, bytes] : group.columns) rank.bytes += bytes.size();
+    }
+    return std::optional(std::move(rank));
   }
 
   void remember(RankColumns rank) {
@@ -218,27 +267,23 @@ Result<Packer> Packer::append(const std::string& path) {
   CHAKRA_ASSIGN(Output out, Output::append(old.file));
   auto state = std::make_unique<State>(std::move(out));
   state->lock = std::move(lock);
+  state->version = old.version;
   for (uint64_t id = 0; id < old.directory.entries; ++id) {
     CHAKRA_ASSIGN(const std::string_view entry, old.entry(id));
     if (entry.empty() || state->dictionary.add(static_cast<EntryKind>(entry[0]), entry.substr(1)) != id)
       return old.file.damaged("the dictionary has a duplicate or an empty entry", 0);
   }
   state->written_entries = old.directory.entries;
-  // The last masters, to compare with.
+  std::vector<const RankHeader*> masters;
   for (const DirectoryEntry& entry : old.directory.ranks) {
     CHAKRA_ASSIGN(const RankHeader* const header, old.header(entry.rank));
     state->group_nodes = header->group_nodes;
-    if (!header->alone()) continue;
-    RankColumns rank;
-    rank.header = *header;
-    CHAKRA_ASSIGN(rank.metadata, old.metadata(*header, *header));
-    std::string base;
-    for (size_t g = 0; g < header->groups.size(); ++g) {
-      CHAKRA_ASSIGN(Columns columns, old.columns(*header, *header, g, base));
-      for (const auto& [id, bytes] : columns) rank.bytes += bytes.size();
-      rank.groups.push_back(std::move(columns));
-    }
-    state->remember(std::move(rank));
+    if (header->alone()) masters.push_back(header);
+  }
+  if (masters.size() > kMostMasters) masters.erase(masters.begin(), masters.end() - kMostMasters);
+  for (const RankHeader* const header : masters) {
+    CHAKRA_ASSIGN(std::optional<RankColumns> master, state->read_master(*container, *header));
+    if (master) state->remember(std::move(*master));
   }
   for (Page& page : old.directory.pages) {
     page.bytes.clear();
@@ -267,11 +312,24 @@ Result<void> Packer::end_rank(int64_t rank, const std::string& source) {
   State& s = *state_;
   if (s.columns.nodes() > 0) s.end_group();
   s.begun.header.rank = rank;
-  for (const DirectoryEntry& entry : s.directory.ranks)
-    if (entry.rank == rank)
-      return fail(Code::bad_input, "io.container.rank_twice", fmt::format("rank {} is already in the container", rank),
-                  {source});
+  CHAKRA_TRY(s.check_new(rank, source));
   return s.write_rank(std::exchange(s.begun, {}));
+}
+
+Result<bool> Packer::repeat_rank(int64_t rank, int64_t of, const std::string& source) {
+  State& s = *state_;
+  const auto master =
+      std::find_if(s.masters.begin(), s.masters.end(), [&](const RankColumns& m) { return m.header.rank == of; });
+  if (master == s.masters.end()) return false;
+  CHAKRA_TRY(s.check_new(rank, source));
+  RankHeader header;
+  header.rank = rank;
+  header.master = of;
+  header.nodes = master->header.nodes;
+  header.group_nodes = master->header.group_nodes;
+  header.groups.resize(master->header.groups.size());
+  CHAKRA_TRY(s.write_index(header));
+  return true;
 }
 
 Result<void> Packer::finish() {

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+
+#include "chakra/pack/metadata.h"
 
 namespace chakra::pack {
 
@@ -72,10 +75,10 @@ Result<void> Stored::check_header() {
   if (!header.starts_with(kMagic))
     return fail(Code::bad_input, "io.container.not_one", "the file is not a container of a job", {file.path(), 0});
   ByteReader head(std::string_view(header).substr(kMagic.size()));
-  const auto version = static_cast<uint32_t>(head.fixed(4));
+  version = static_cast<uint32_t>(head.fixed(4));
   if (head.fixed(4) != checksum(std::string_view(header).substr(0, kHeader - 4)))
     return file.damaged("the header is damaged", 0);
-  if (version != kVersion)
+  if (version == 0 || version > kVersion)
     return fail(Code::bad_input, "io.container.version", fmt::format("unknown version {}", version), {file.path(), 8});
   return {};
 }
@@ -125,7 +128,7 @@ Result<const RankHeader*> Stored::header(int64_t rank) {
   const std::string_view packed = std::string_view(stored).substr(0, stored.size() - 4);
   if (ByteReader(std::string_view(stored).substr(packed.size())).fixed(4) != checksum(packed))
     return file.damaged(what + " is damaged: its checksum is wrong", entry->header.offset);
-  if (!unpack(packed, {}, bytes, file.most_unpacked()) || !decode(bytes, header) || header.rank != rank)
+  if (!unpack(packed, {}, bytes, file.most_unpacked()) || !decode(bytes, header, version) || header.rank != rank)
     return file.damaged(what + " makes no sense", entry->header.offset);
   return &headers.emplace(rank, std::move(header)).first->second;
 }
@@ -166,6 +169,13 @@ Result<std::string> Stored::metadata(const RankHeader& own, const RankHeader& ma
   std::string before;
   if (!own.alone()) {
     CHAKRA_ASSIGN(before, file.block(master.metadata, {}, fmt::format("the metadata of rank {}", master.rank)));
+    if (!own.changes.numbers.empty()) {
+      std::optional<std::string> message = with_differences(before, own.changes.numbers);
+      if (!message)
+        return file.damaged(fmt::format("the metadata of rank {} do not fit those of rank {}", own.rank, master.rank),
+                            master.metadata.offset);
+      return std::move(*message);
+    }
     if (own.metadata.size == 0) return before;
   }
   return file.block(own.metadata, before, fmt::format("the metadata of rank {}", own.rank));

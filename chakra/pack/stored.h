@@ -40,6 +40,7 @@ class StoredFile {
 /// The contents of the file.
 struct Stored {
   StoredFile file;
+  uint32_t version = kVersion;
   Directory directory = {};
   std::map<int64_t, RankHeader> headers = {};  ///< read so far
 

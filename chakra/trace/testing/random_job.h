@@ -19,7 +19,7 @@ struct JobNode {
   int lane = -1;               ///< a stream; -1: none
   Picoseconds dur = 0;
   CommType comm = CommType::unknown;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0, in_bytes = 0, out_bytes = 0;
   std::string dtype, group;
   int64_t sequence = -1, root = -1;
   std::vector<uint64_t> in_split, out_split;
@@ -90,6 +90,8 @@ struct RandomJob {
         Comm& c = b.comm(n);
         c.type = node.comm;
         c.bytes = node.bytes;
+        c.in_bytes = node.in_bytes;
+        c.out_bytes = node.out_bytes;
         c.dtype = t.strings.intern(node.dtype);
         c.group = t.strings.intern(node.group);
         c.sequence = node.sequence;
