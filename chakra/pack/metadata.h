@@ -7,9 +7,9 @@
 
 namespace chakra::pack {
 
-/// Return the differences of `own` from `master`, both messages; none if more than numbers differs.
+/// Return the differences between two messages; std::nullopt if the messages differ in more than numbers.
 std::optional<std::string> number_differences(std::string_view own, std::string_view master);
-/// Return the message that has these differences from `master`; none if they do not fit.
+/// Return the message with these differences from `master`; std::nullopt if the differences do not fit the master.
 std::optional<std::string> with_differences(std::string_view master, std::string_view differences);
 
 }  // namespace chakra::pack
