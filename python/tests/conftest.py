@@ -59,7 +59,8 @@ def place(tmp_path_factory):
     with open("net2.yml", "w") as out:
         out.write("topology: [Switch]\nnpus_count: [2]\nbandwidth: [10]\nlatency: [1000]\n")
     with open("system.json", "w") as out:
-        json.dump({"roofline-enabled": 1, "peak-perf": 100, "local-mem-bw": 1000}, out)
+        json.dump({"roofline-enabled": 1, "peak-perf": 100, "local-mem-bw": 1000, "preferred-dataset-splits": 1,
+                   "all-reduce-implementation": ["ring"]}, out)
     with open("memory.json", "w") as out:
         json.dump({"memory-type": "NO_MEMORY_EXPANSION"}, out)
     with open("groups.json", "w") as out:

@@ -21,6 +21,7 @@ TEXTS = {"to": "dot",
     "kv_tier": "disk", "timeline": "timeline.json", "svg": "sizes.svg", "nodes": "0:2", "npu_frequency": "1GHz", "dims": [2],
     "time_unit": "us", "default_simulated_run_time": "7us", "judge": ["collectives.csv"], "where": ["ranks=4"], "operation": "all_reduce", "contexts": [64],
     "set": ["hosts=3"], "key": "my.key", "names": "shared.names", "named": "types", "param": ["a=b"],
+    "among": ["linked"],
 }
 COMPAT = {"compat": "astra-sim", "system": "system.json"}
 NEEDS = {  # what an option goes together with
@@ -28,7 +29,7 @@ NEEDS = {  # what an option goes together with
     "backend": COMPAT, "memory": COMPAT, "compat": {"system": "system.json"}, "packet_bytes": {"congestion": "packet"},
     "stack": {"device": "H100-SXM"}, "from_device": {"device": "H100-SXM"}, "repeat": {"jitter": ["compute=normal:0.1"]},
     "seed": {"jitter": ["compute=normal:0.1"]}, "checkpoint_behind": {"checkpoint_tier": "disk"}, "sample_bytes": {"data_tier": "disk"},
-    "kv_tier_share": {"kv_tier": "disk"},
+    "kv_tier_share": {"kv_tier": "disk"}, "among": {"level": 2}, "width": {"level": 2},
 }
 NUMBERS = {"npus": [4], "layers": 16, "explain": 0, "hidden": 1024, "heads": 8, "micro_batches": 8, "max_error": 50.0,
            "packet_bytes": 65536}
