@@ -250,6 +250,10 @@ CHAKRA_API Result<Answer> certify(const std::string& original, const std::string
 /// Choose the jobs that represent a fleet. Errors: as for `chakra select`.
 CHAKRA_API Result<Answer> select(const std::vector<std::string>& paths, const SelectOptions& options = {},
                                  Control control = {});
+/// Generate and simulate all points of a space of options, on all cores. `file` describes the space; the folder
+/// `options.output` keeps finished points for later calls. A point that fails is a row of the answer. Errors: as for
+/// `chakra sweep`.
+CHAKRA_API Result<Answer> sweep(const std::string& file, const SweepOptions& options, Control control = {});
 /// Draw like Job::view(), also the CSV of issue and callback lines of a simulator.
 CHAKRA_API Result<Answer> view(const std::string& path, const std::string& output, const ViewOptions& options = {},
                                Control control = {});

@@ -698,6 +698,14 @@ struct SelectOptions {
   std::string svg = {};
 };
 
+/// Where the results of a sweep go: `chakra sweep`.
+struct SweepOptions {
+  /// Folder for the results of points. A later sweep into this folder takes the results of equal points from there.
+  std::string output = {};
+  /// Draw the first two objectives, with the Pareto front
+  std::string svg = {};
+};
+
 /// How to judge a shared copy of a job: `chakra certify`.
 struct CertifyOptions {
   /// Certificate to write: FILE.json, FILE.html, or a name for both. A certificate has no names, sizes or attributes of
@@ -804,6 +812,7 @@ CHAKRA_API Result<void> set(ConvertOptions& options, std::string_view name, cons
 CHAKRA_API Result<void> set(PackOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(UnpackOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(SelectOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(SweepOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(CertifyOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(ObfuscateOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(DoctorOptions& options, std::string_view name, const std::string& text);

@@ -128,6 +128,7 @@ void add_jobs(nb::module_& m) {
   m.def("obfuscate", of_path(&obfuscate));
   m.def("certify", &certify_copy);
   m.def("select", of_path(&select));
+  m.def("sweep", of_path(&sweep));
   m.def("unpack", of_path(&unpack));
   m.def("doctor", of_path(&doctor));
   m.def("list", [](std::string_view kind) { return value(list(kind)); });

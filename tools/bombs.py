@@ -157,6 +157,19 @@ def yaml_bombs(seed, n):
                               b"2]\nbandwidth: [" + b"1," * (n // 40) + b"1]\nlatency: [" + b"1," * (n // 40) + b"1]\n")
 
 
+def sweep_bombs(seed, n):
+    numbers = b"[" + b", ".join(b"%d" % i for i in range(1, min(n // 6, 1000))) + b"]"
+    huge = b"generate: {" + b", ".join(key + b": " + numbers for key in (b"dp", b"micro-batches", b"sequence", b"seed", b"hidden")) + b"}\n"
+    yield "combinations", huge
+    yield "a rare sample", huge + b"sample: 1000\nconstraints: [dp == 1, micro_batches == 1, sequence == 1]\n"
+    yield "constraints", seed + b"constraints: [" + b"layers > 0, " * (n // 12) + b"layers > 0]\n"
+    yield "a long constraint", seed + b"constraints: layers" + b"+layers" * (n // 7) + b" > 0\n"
+    yield "parentheses", seed + b"constraints: " + b"(" * (n // 2) + b"1" + b")" * (n // 2) + b"\n"
+    yield "points", b"generate: {}\npoints: [" + b"{layers: 8}, " * (n // 13) + b"{layers: 9}]\n"
+    yield "values", b"generate: {layers: [" + b", ".join(b"%d" % i for i in range(1, n // 8)) + b"], preset: tiny}\nconstraints: layers < 1\n"
+    yield "objectives", seed + b"objectives: [" + b"mfu, " * (n // 5) + b"mfu]\n"
+
+
 def xml_bombs(seed, n):
     doctype = b'<!DOCTYPE a [<!ENTITY x0 "ha">' + b"".join(
         b'<!ENTITY x%d "%s">' % (i, b"&x%d;" % (i - 1) * 10) for i in range(1, 30)) + b"]>"
@@ -318,6 +331,8 @@ KINDS = {
                ["sim {t} --network {net} --groups {f}", "check {t} --groups {f}", "analyze {t} --groups {f}"]),
     "device": ("own.yml", lambda world: DEVICE, [yaml_bombs], ["sim {t} --network {net} --device {f}"]),
     "rules": ("rules.txt", seed_of("selection_fuzz"), [], ["sim {t} --network {net} --collectives {f}"]),
+    "sweep": ("s.yml", lambda world: b"generate:\n  preset: tiny\n  layers: [8, 16]\nrequire_fit: false\n", [yaml_bombs, sweep_bombs],
+              ["sweep {f} -o {o}"]),
     "certificate": ("c.json", seed_of("certificate_fuzz"), [json_bombs], ["certify --check {f} {t}"]),
     "csv": ("events.csv", seed_of("event_csv_fuzz"), [], ["view {f} -o {o}.json"]),
     "msccl": ("a.xml", lambda world: fuzz_seeds.msccl("allreduce", 2), [xml_bombs], ["import {f} -o {o}", "import {f} --from msccl -o {o}"]),

@@ -28,6 +28,7 @@ VERBS = {
     "diff": "JOB JOB", "info": "JOB", "convert": "JOB -o OUT", "pack": "JOB -o OUT", "unpack": "job.chakra -o OUT", "gen step": "--preset tiny -o OUT",
     "gen serve": "--model llama3-8b -o OUT", "gen network": "clos -o OUT", "gen cases": "-o OUT", "link": f"{TRACES} -o OUT", "doctor": "JOB",
     "select": "JOB JOB -k 1", "query": "JOB select/**/*from/**/nodes/**/limit/**/3", "list": "", "obfuscate": "JOB --key key -o OUT",
+    "sweep": "sweep.yml -o OUT",
     "certify": "JOB JOB -o OUT",
 }
 LONG = ("--warmup-iter", "--num-iter", "--scale-compute", "--expand", "--timeout")  # what is asked for may take hours
@@ -93,6 +94,8 @@ def main():
             file.write("chakra-key-1\n" + "7" * 64 + "\n")
         with open("net.yml", "w", encoding="utf-8") as file:
             file.write("topology: [Ring, Switch]\nnpus_count: [8, 8]\nbandwidth: [50, 25]\nlatency: [500, 1000]\n")
+        with open("sweep.yml", "w", encoding="utf-8") as file:
+            file.write("generate: {preset: tiny, layers: [8, 16]}\nsimulate: {network: net.yml}\nobjectives: [makespan_ps, memory_bytes]\n")
         for command in (f"link {TRACES} -o linked", "gen step --preset tiny -o tiny", "pack linked -o job.chakra"):
             subprocess.run([trial.chakra, *command.split()], check=True, capture_output=True)
         known = {verb: trial.accepted(verb) for verb in VERBS}

@@ -336,6 +336,13 @@ SQL = [
 ]
 
 
+SWEEP = b"""generate: {tp: [1, 2, 4], micro-batches: [1, 2]}
+simulate: {network: net.yml}
+points: [{delay: a=1us}, {delay: ~}]
+constraints: ["tp * micro_batches <= 4 and not tp == 3", "1 < max(tp, 2) // 1 % 7 <= 8 or network == 'x'"]
+objectives: [makespan_ps, memory_bytes]
+require_fit: false
+"""
 CERTIFICATE = json.dumps({
     "certificate": 1, "level": 1, "doubtful_texts": 0,
     "guesses": [{"attribute": name, "value": 2} for name in ("width", "layers", "stages", "experts")],
@@ -367,6 +374,7 @@ SEEDS = {
     "certificate_fuzz": lambda: [CERTIFICATE],
     "names_fuzz": lambda: [b"chakra-names-1\nmark\n" + b"".join(len(text).to_bytes(4, "little") + text for text in (b"label.1", b"mine", b"label.2", b""))],
     "secrets_fuzz": lambda: [cut("host", "nodes", 2), cut("device", "traceEvents", 10), SECRETS],
+    "sweep_fuzz": lambda: [SWEEP, b"job: [a, b]\nsimulate: {network: [n.yml, ~], delay: [[a=1us, b=1us], c=2us]}\nsample: 2\nseed: 3\nobjective: makespan_ps"],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }
 

@@ -19,7 +19,7 @@ import tempfile
 
 import case
 
-VERBS = ("sim", "check", "info", "whatif", "diff", "analyze", "link", "replay", "gen", "calibrate", "convert", "pack", "unpack", "select", "obfuscate",
+VERBS = ("sim", "check", "info", "whatif", "diff", "analyze", "link", "replay", "gen", "calibrate", "convert", "pack", "unpack", "select", "sweep", "obfuscate",
          "certify", "query", "import", "doctor", "view", "report")
 ELSEWHERE = ("--all", "--astra-output", "--workload-configuration", "--help", "-h", "--flows")  # what prints something else
 TIMES = [(1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns"), (1, "ps")]

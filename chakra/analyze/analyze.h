@@ -241,7 +241,7 @@ struct Job {
   LaunchScope scope = LaunchScope::all;
   bool details = true;  ///< false: tables of `detail` that have one row for each operation may remain empty
   std::shared_ptr<DeviceWorks> devices;  ///< cache of `device_work`, shared by tables
-  std::shared_ptr<std::map<std::string_view, std::vector<result::NamedTable>>> made = {};  ///< by the diagnosis
+  std::shared_ptr<std::map<std::string_view, std::vector<result::NamedTable>>> made = {};  ///< tables by analysis
 };
 /// Prepare the analyses. Errors: as for schedule_of.
 Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings);
@@ -254,9 +254,12 @@ struct AnalysisRow {
   Result<std::vector<NamedTable>> (*run)(const Job& job, Findings& findings);
 };
 extern const std::span<const AnalysisRow> kAnalyses;
-/// Run the analyses of kDiagnosisSources, keep their tables in the job for run_analysis(), and read their numbers.
+inline constexpr std::string_view kDiagnosis = "diagnosis";  ///< the analysis that reads the tables of others
+/// Run the analyses of kDiagnosisSources, unless the job has their tables, keep their tables in the job, and read their
+/// numbers.
 Result<DiagnosisNumbers> diagnosis_numbers(const Job& job, Findings& findings);
-/// Run an analysis, or move the tables that the diagnosis has made out of the job.
+/// Run an analysis, or move its tables out of the job. AnalysisRow::run may be called by several threads, but for the
+/// diagnosis.
 Result<std::vector<NamedTable>> run_analysis(const Job& job, const AnalysisRow& row, Findings& findings);
 /// Return all tables of the analyses, in order, without rows.
 std::vector<NamedTable> empty_tables();

@@ -178,7 +178,9 @@ std::vector<NodeId> wholes(const Trace& t) {
 
 const DeviceWork& device_work(const Job& job, size_t rank) {
   DeviceWorks& works = *job.devices;
-  if (works.scope != job.scope || works.ranks.empty()) works = {job.scope, {}};
+  const std::lock_guard lock(works.mutex);
+  if (works.scope != job.scope) works.ranks.clear();
+  works.scope = job.scope;
   works.ranks.resize(job.traces.ranks.size());
   std::optional<DeviceWork>& work = works.ranks[rank];
   if (!work) work = Collector(job.traces.ranks[rank], job.schedules[rank]).run(job.scope);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,8 +54,9 @@ struct DeviceWork {
   int64_t left_out = 0;                     ///< operations outside Job::scope
   Picoseconds left_out_time = 0;
 };
-/// Cache by rank, for one scope.
+/// Cache by rank, for one scope. Several analyses can ask at once.
 struct DeviceWorks {
+  std::mutex mutex;
   LaunchScope scope = LaunchScope::all;
   std::vector<std::optional<DeviceWork>> ranks;
 };

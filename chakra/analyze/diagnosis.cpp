@@ -55,22 +55,22 @@ Diagnoses diagnose(const DiagnosisNumbers& numbers) {
 }
 
 Result<std::vector<NamedTable>> run_analysis(const Job& job, const AnalysisRow& row, Findings& findings) {
-  if (job.made)
-    if (const auto made = job.made->find(row.name); made != job.made->end()) {
-      std::vector<NamedTable> tables = std::move(made->second);
-      job.made->erase(made);
-      return tables;
-    }
-  return row.run(job, findings);
+  const auto made = job.made->find(row.name);
+  if (made == job.made->end()) return row.run(job, findings);
+  std::vector<NamedTable> tables = std::move(made->second);
+  job.made->erase(made);
+  return tables;
 }
 
 Result<DiagnosisNumbers> diagnosis_numbers(const Job& job, Findings& findings) {
   std::vector<NamedTable> sources;
   for (const AnalysisRow& row : kAnalyses) {
     if (std::find(kDiagnosisSources.begin(), kDiagnosisSources.end(), row.name) == kDiagnosisSources.end()) continue;
-    CHAKRA_ASSIGN(std::vector<NamedTable> some, row.run(job, findings));
-    if (job.made) (*job.made)[row.name] = some;
-    std::move(some.begin(), some.end(), std::back_inserter(sources));
+    if (!job.made->contains(row.name)) {
+      CHAKRA_ASSIGN((*job.made)[row.name], row.run(job, findings));
+    }
+    const std::vector<NamedTable>& some = job.made->at(row.name);
+    sources.insert(sources.end(), some.begin(), some.end());
   }
   return numbers_of(sources);
 }

@@ -377,7 +377,7 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
 }  // namespace
 
 constexpr AnalysisRow kAnalysisRows[] = {
-    {"diagnosis", "problems that cost time, with evidence (measured traces)", diagnosis},
+    {kDiagnosis, "problems that cost time, with evidence (measured traces)", diagnosis},
     {"critical_path", "the chain of nodes that ends last, and its bottlenecks", critical_paths},
     {"time", "overlap, exposed communication, and causes of idle time", times},
     {"bytes", "traffic by type, group and size", bytes},

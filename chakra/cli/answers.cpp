@@ -1,5 +1,6 @@
 // Answers on the terminal.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -58,6 +59,16 @@ Result<int> show(const Globals& globals, const Result<Answer>& answer) {
 Result<int> show(const Globals& globals, const Result<Job>& job) {
   if (!job) return Failure(job.error());
   return show(globals, job->made());
+}
+
+void ProgressLine::show(double share, std::string_view of) {
+  static const bool is_terminal = isatty(STDERR_FILENO) != 0;
+  const auto now = Clock::now();
+  const double passed = std::chrono::duration<double>(now - begun_).count();
+  if (!is_terminal || passed < 1 || now - last_ < std::chrono::milliseconds(250)) return;
+  last_ = now;
+  print_error(fmt::format("\r{:.0f} % of the {} done, {:.0f} s left  ", 100 * share, of,
+                          share > 0 ? passed / share - passed : 0.0));
 }
 
 options::Option csv_option(std::string& csv, std::string help, std::string_view value) {

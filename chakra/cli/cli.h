@@ -2,6 +2,7 @@
 // the command line.
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <functional>
@@ -119,6 +120,18 @@ Result<int> show(const Globals& globals, const Answer& answer);
 /// Likewise, for the result of a verb.
 Result<int> show(const Globals& globals, const Result<Answer>& answer);
 Result<int> show(const Globals& globals, const Result<Job>& job);  ///< what made the job
+
+/// A line on a terminal about a long call: the completed share and the remaining time, after the first second.
+class ProgressLine {
+ public:
+  /// `of`: the parts of the work, such as "nodes". Without a terminal at standard error: no effect.
+  void show(double share, std::string_view of);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begun_ = Clock::now(), last_ = begun_;
+};
+
 /// A command such as "chakra sim" or "chakra gen step": the words, and the syntax.
 struct Command {
   std::vector<std::string> words;

@@ -81,6 +81,10 @@ constexpr CommandRow kCommandRows[] = {
      "chakra select fleet/ -k 12\n"
      "chakra select jobs/a jobs/b.chakra more/ -k 2 --svg fleet.svg --json chosen.json",
      select_syntax, true, true},
+    {"sweep", "Simulate a job for many options: best points, Pareto front, effects",
+     "chakra sweep sweep.yml -o swept                               # again: only unfinished points run\n"
+     "chakra sweep sweep.yml -o swept --csv swept --svg front.svg",
+     sweep_syntax, true, true},
     {"obfuscate", "Hide the names and ids of a job, to share the job",
      "chakra obfuscate job --key my.key --new-key -o shared\n"
      "chakra obfuscate shared --key my.key --reveal -o mine",

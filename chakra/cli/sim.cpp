@@ -1,9 +1,6 @@
 // chakra sim
 #include <fmt/core.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <chrono>
 #include <ctime>
 
 #include "chakra/cli/cli.h"
@@ -74,27 +71,17 @@ void stop(int signal) {
   std::raise(signal);
 }
 
-/// From the beginning of the run on, Ctrl-C ends the run. On a terminal, and only past a second: how far the run is and
-/// how long it may still take.
+/// From the beginning of the run on, Ctrl-C ends the run.
 struct Watch {
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point begun = Clock::now(), last = begun;
-  bool has_begun = false, terminal = isatty(STDERR_FILENO) != 0;
+  ProgressLine line = {};
+  bool has_begun = false;
 
   static bool at(void* user, double share) {
     Watch& watch = *static_cast<Watch*>(user);
     if (!watch.has_begun) std::signal(SIGINT, stop);
     watch.has_begun = true;
-    if (watch.terminal) watch.show(share);
+    watch.line.show(share, "nodes");
     return true;
-  }
-  void show(double share) {
-    const auto now = Clock::now();
-    const double passed = std::chrono::duration<double>(now - begun).count();
-    if (passed < 1 || now - last < std::chrono::milliseconds(250)) return;
-    last = now;
-    print_error(fmt::format("\r{:.0f} % of the nodes done, {:.0f} s left  ", 100 * share,
-                            share > 0 ? passed / share - passed : 0.0));
   }
 };
 

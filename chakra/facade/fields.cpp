@@ -402,6 +402,14 @@ Options fields_of(SelectOptions& o) {
 }
 Options rows_of(SelectOptions& o, const Arguments& more) { return bound<job::SelectOptions>(fields_of(o), more); }
 
+Options fields_of(SweepOptions& o) {
+  return {
+      {"--output", &o.output, {}},
+      {"--svg", &o.svg, {}},
+  };
+}
+Options rows_of(SweepOptions& o, const Arguments& more) { return bound<job::SweepOptions>(fields_of(o), more); }
+
 Options fields_of(CertifyOptions& o) {
   return {
       {"--output", &o.output, {}},     {"--among", &o.among, {}}, {"--level", &o.level, {}},
@@ -480,6 +488,7 @@ Result<void> set(ConvertOptions& o, Name name, Text text) { return set_checked<j
 Result<void> set(PackOptions& o, Name name, Text text) { return set_checked<job::PackOptions>(o, name, text); }
 Result<void> set(UnpackOptions& o, Name name, Text text) { return set_checked<job::UnpackOptions>(o, name, text); }
 Result<void> set(SelectOptions& o, Name name, Text text) { return set_checked<job::SelectOptions>(o, name, text); }
+Result<void> set(SweepOptions& o, Name name, Text text) { return set_checked<job::SweepOptions>(o, name, text); }
 Result<void> set(CertifyOptions& o, Name name, Text text) { return set_checked<job::CertifyOptions>(o, name, text); }
 Result<void> set(ObfuscateOptions& o, Name name, Text text) {
   return set_checked<job::ObfuscateOptions>(o, name, text);

@@ -168,6 +168,24 @@ Result<Answer> select(const std::vector<std::string>& paths, const SelectOptions
   });
 }
 
+Result<Answer> sweep(const std::string& file, const SweepOptions& options, Control control) {
+  return watched(control, [&]() -> Result<Answer> {
+    job::SweepOptions call;
+    call.file = file;
+    CHAKRA_TRY(take(options, call));
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs, job::files_of_sweep(file));
+    const std::string journal = call.output.empty() ? "" : job::journal_of(call.output);
+    CHAKRA_TRY(keep_apart(inputs, {journal, options.svg}, control, [] { return job::answer_of(job::Sweep()); }));
+    CHAKRA_ASSIGN(const job::Sweep made, job::run_sweep(call));
+    CHAKRA_TRY(keep_going());
+    answer::Answer answer = answer_of(made);
+    job::Outputs files;
+    if (!options.svg.empty()) CHAKRA_TRY(job::add_text(files, options.svg, view::to_scatter(job::picture_of(made))));
+    CHAKRA_TRY(commit(answer, control, std::move(files)));
+    return AnswerMaker::make(std::move(answer), job::sweep_text(made), {}, made.names);
+  });
+}
+
 Result<Answer> view(const std::string& path, const std::string& output, const ViewOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
     job::ViewOptions call;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "chakra/base/progress.h"
 #include "chakra/io/io.h"
+#include "chakra/job/cores.h"
 #include "chakra/job/no_effect.h"
 
 namespace chakra::job {
@@ -28,6 +28,33 @@ std::vector<const analyze::AnalysisRow*> chosen(const std::vector<std::string>& 
   return rows;
 }
 
+/// Fill Job::made with the tables of the analyses and of those that a diagnosis reads. Findings: first those of what a
+/// diagnosis reads.
+Result<void> run_side_by_side(const analyze::Job& job, const std::vector<const analyze::AnalysisRow*>& rows,
+                              Findings& findings) {
+  const auto is_diagnosis = [](const analyze::AnalysisRow* row) { return row->name == analyze::kDiagnosis; };
+  const bool diagnoses = std::any_of(rows.begin(), rows.end(), is_diagnosis);
+  std::vector<const analyze::AnalysisRow*> run;
+  for (const bool source : {true, false})
+    for (const analyze::AnalysisRow& row : analyze::kAnalyses) {
+      const bool chosen = std::find(rows.begin(), rows.end(), &row) != rows.end() && !is_diagnosis(&row);
+      const bool read = diagnoses && std::find(analyze::kDiagnosisSources.begin(), analyze::kDiagnosisSources.end(),
+                                               row.name) != analyze::kDiagnosisSources.end();
+      if (source ? read : chosen && !read) run.push_back(&row);
+    }
+  std::vector<std::vector<analyze::NamedTable>> tables(run.size());
+  std::vector<Findings> found(run.size());
+  CHAKRA_TRY(each_in_parallel(run.size(), [&](size_t i) -> Result<void> {
+    CHAKRA_ASSIGN(tables[i], run[i]->run(job, found[i]));
+    return {};
+  }));
+  for (size_t i = 0; i < run.size(); ++i) {
+    (*job.made)[run[i]->name] = std::move(tables[i]);
+    std::move(found[i].begin(), found[i].end(), std::back_inserter(findings));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
@@ -45,9 +72,9 @@ Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
   CHAKRA_ASSIGN(analyze::Job job, analyze::prepare(traces, groups, analyzed.findings));
   job.scope = o.scope;
   job.details = o.details;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    CHAKRA_TRY(keep_going(i + 1, rows.size() + 1));  // before them all: the traces were read and matched
-    CHAKRA_ASSIGN(std::vector<analyze::NamedTable> some, analyze::run_analysis(job, *rows[i], analyzed.findings));
+  CHAKRA_TRY(run_side_by_side(job, rows, analyzed.findings));
+  for (const analyze::AnalysisRow* const row : rows) {
+    CHAKRA_ASSIGN(std::vector<analyze::NamedTable> some, analyze::run_analysis(job, *row, analyzed.findings));
     std::move(some.begin(), some.end(), std::back_inserter(analyzed.tables));
   }
   analyze::join_ranks(analyzed.findings);

@@ -15,6 +15,7 @@ struct GenerateOptions {
   std::string output;       ///< the folder of the job; empty: do not write files
   std::string name;         ///< kind of job, such as "step"; files of ranks are <name>.<rank>.et
   bool all_ranks = false;   ///< a file for each rank, instead of classes
+  bool used = false;        ///< the caller uses the job without files: options that change the job have an effect
   std::string report = {};  ///< a file that the caller writes; must not be a file of the job. "" and "-": no file
 };
 

@@ -35,7 +35,7 @@ constexpr const char* kNoJob = "without -o no job is written";
 
 template <class Facts>
 std::string why_job(const Facts& f) {
-  return f.asked.files.output.empty() ? kNoJob : "";
+  return f.asked.files.output.empty() && !f.asked.files.used ? kNoJob : "";
 }
 template <class Facts>
 std::string why_memory(const Facts& f) {

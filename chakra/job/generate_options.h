@@ -51,6 +51,9 @@ struct GenerateStepOptions {
   GenerateOptions files;  ///< its name is "step"
 };
 options::Options rows_of(GenerateStepOptions& options);
+/// Return the options with the values that missing options take from the preset and the generator: options that make
+/// equal jobs become equal, except for schedule, device and stack. Errors: as for generate_step().
+Result<GenerateStepOptions> settled(const GenerateStepOptions& options);
 /// Resolve the options, and make the job with the other generate_step(). Errors: also cli.usage; as for
 /// model::find_or_read_model and model::changed.
 Result<StepJob> generate_step(const GenerateStepOptions& options, Findings& findings);
@@ -70,6 +73,7 @@ struct GenerateServeOptions {
   GenerateOptions files;  ///< the name is "serve"
 };
 options::Options rows_of(GenerateServeOptions& options);
+Result<GenerateServeOptions> settled(const GenerateServeOptions& options);  ///< likewise
 Result<ServeJob> generate_serve(const GenerateServeOptions& options, Findings& findings);
 
 }  // namespace chakra::job

@@ -74,6 +74,13 @@ Result<gen::StepOptions> settled_step(const GenerateStepOptions& o, const std::v
   return step;
 }
 
+/// The way back from options of a generator.
+template <class From>
+DeviceRates rates_of(const From& from, std::optional<double> memory_gib) {
+  return {from.peak_flop_per_s / 1e12, from.fp8_flop_per_s / 1e12, from.memory_bytes_per_s / 1e9, from.efficiency,
+          memory_gib};
+}
+
 /// Checks what is asked, and passes on what both generators take as it is.
 template <class Call, class Asked>
 Result<Call> begin_call(const Asked& o) {
@@ -96,9 +103,27 @@ Result<StepJob> generate_step(const GenerateStepOptions& o, Findings& findings) 
   return generate_step(call, findings);
 }
 
-Result<ServeJob> generate_serve(const GenerateServeOptions& o, Findings& findings) {
-  CHAKRA_ASSIGN(ServeJobOptions call, begin_call<ServeJobOptions>(o));
-  gen::ServeOptions& serve = call.serve;
+Result<GenerateStepOptions> settled(const GenerateStepOptions& o) {
+  Findings ignored;
+  CHAKRA_ASSIGN(const gen::StepOptions step, settled_step(o, given(o), ignored));
+  GenerateStepOptions all = o;
+  for (size_t i = 0; i < all.numbers.size(); ++i) all.numbers[i] = step.*gen::kNumbers[i].value;
+  for (size_t i = 0; i < all.switches.size(); ++i) all.switches[i] = step.*gen::kSwitches[i].value;
+  all.context = step.context;
+  all.recompute = step.recompute;
+  all.host_waits = step.host_waits;
+  all.expert_skew = step.expert_skew;
+  all.optimizer = gen::kOptimizers[step.optimizer].name;
+  all.order = step.order;
+  all.type = step.bytes_per_element == 4 ? StepType::fp32 : step.fp16 ? StepType::fp16 : StepType::bf16;
+  all.rates = rates_of(step, o.rates.memory_gib);
+  return all;
+}
+
+namespace {
+
+Result<gen::ServeOptions> settled_serve(const GenerateServeOptions& o, Findings& findings) {
+  gen::ServeOptions serve;
   serve.model = model::default_model();
   if (!o.model.empty()) {
     CHAKRA_ASSIGN(serve.model, model::find_or_read_model(o.model, findings));
@@ -114,6 +139,26 @@ Result<ServeJob> generate_serve(const GenerateServeOptions& o, Findings& finding
   if (o.kv_tier_share) serve.kv_tier_share = *o.kv_tier_share;
   serve.fp8 = o.fp8;
   settle_rates(o.rates, serve);
+  return serve;
+}
+
+}  // namespace
+
+Result<GenerateServeOptions> settled(const GenerateServeOptions& o) {
+  Findings ignored;
+  CHAKRA_ASSIGN(gen::ServeOptions serve, settled_serve(o, ignored));
+  GenerateServeOptions all = o;
+  for (size_t i = 0; i < all.numbers.size(); ++i) all.numbers[i] = gen::kServeNumbers[i].value(serve);
+  for (size_t i = 0; i < all.switches.size(); ++i) all.switches[i] = serve.*gen::kServeSwitches[i].value;
+  all.contexts = serve.contexts;
+  all.kv_tier_share = serve.kv_tier_share;
+  all.rates = rates_of(serve, o.rates.memory_gib);
+  return all;
+}
+
+Result<ServeJob> generate_serve(const GenerateServeOptions& o, Findings& findings) {
+  CHAKRA_ASSIGN(ServeJobOptions call, begin_call<ServeJobOptions>(o));
+  CHAKRA_ASSIGN(call.serve, settled_serve(o, findings));
   return generate_serve(call, findings);
 }
 

@@ -35,5 +35,6 @@
 #include "chakra/job/select.h"            // IWYU pragma: export
 #include "chakra/job/simulate.h"          // IWYU pragma: export
 #include "chakra/job/summarize.h"         // IWYU pragma: export
+#include "chakra/job/sweep.h"             // IWYU pragma: export
 #include "chakra/job/view.h"              // IWYU pragma: export
 #include "chakra/job/what_if.h"           // IWYU pragma: export

@@ -35,6 +35,7 @@
 #include "chakra/job/select.h"
 #include "chakra/job/simulate.h"
 #include "chakra/job/summarize.h"
+#include "chakra/job/sweep.h"
 #include "chakra/job/view.h"
 #include "chakra/job/what_if.h"
 #include "chakra/link/link.h"
@@ -293,6 +294,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(QueriedJob()); },
     [] { return answer_of(ReportedJob()); },
     [] { return answer_of(SelectedJobs()); },
+    [] { return answer_of(Sweep()); },
     [] { return answer_of(CertifiedJob()); },
     [] { return answer_of(CheckedCertificate()); },
     [] { return answer_of(LinkedJob()); },

@@ -31,4 +31,26 @@ Result<trace::TraceSet> read_job(const std::string& path, const LoadedPtr& loade
   return std::get<trace::TraceSet>(loaded->job);
 }
 
+Result<net::Fabric> Networks::load(const std::string& path, Findings& findings) {
+  std::shared_ptr<const Network> network;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = networks_.find(path); found != networks_.end()) network = found->second;
+  }
+  if (!network) {
+    Network read;
+    CHAKRA_ASSIGN(read.fabric, net::load_fabric(path, &read.findings));
+    network = std::make_shared<const Network>(std::move(read));
+    const uint64_t bytes = file_size(path);
+    const std::lock_guard lock(mutex_);
+    if (bytes_ + bytes <= kMostBytes && networks_.emplace(path, network).second) bytes_ += bytes;
+  }
+  findings.insert(findings.end(), network->findings.begin(), network->findings.end());
+  return network->fabric;
+}
+
+Result<net::Fabric> load_network(const std::string& path, const NetworksPtr& networks, Findings& findings) {
+  return networks ? networks->load(path, findings) : net::load_fabric(path, &findings);
+}
+
 }  // namespace chakra::job

@@ -1,13 +1,16 @@
 // A job in memory, for several calls that should read the job once: member `loaded` of the options. If `loaded` is
-// null, a call reads `path`.
+// null, a call reads `path`. Likewise networks in memory: member `networks`.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <variant>
 
 #include "chakra/base/base.h"
 #include "chakra/io/io.h"
+#include "chakra/net/net.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::job {
@@ -28,5 +31,26 @@ bool is_class_job(const std::string& path, const LoadedPtr& loaded);
 Result<trace::ClassJob> read_class_job(const std::string& path, const LoadedPtr& loaded);
 /// Read a job; a job by classes is expanded. Errors: as for io::read_job.
 Result<trace::TraceSet> read_job(const std::string& path, const LoadedPtr& loaded, io::ReadOptions options = {});
+
+/// Networks by path, each read once; copies share the graph and its routes. Thread safe. Files must not change.
+class Networks {
+ public:
+  static constexpr uint64_t kMostBytes = uint64_t{16} << 20;  ///< of files to keep; further networks are read each time
+
+  /// Errors and findings: as for net::load_fabric.
+  Result<net::Fabric> load(const std::string& path, Findings& findings);
+
+ private:
+  struct Network {
+    net::Fabric fabric;
+    Findings findings;
+  };
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const Network>> networks_;
+  uint64_t bytes_ = 0;
+};
+using NetworksPtr = std::shared_ptr<Networks>;
+/// Return the network from `networks`, or read the file if `networks` is null.
+Result<net::Fabric> load_network(const std::string& path, const NetworksPtr& networks, Findings& findings);
 
 }  // namespace chakra::job

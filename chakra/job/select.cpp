@@ -239,6 +239,8 @@ view::Text text_of(const SelectedJobs&) {
 view::Scatter picture_of(const SelectedJobs& is) {
   view::Scatter figure;
   figure.title = fmt::format("{} of {} jobs", is.selection.chosen.size(), is.jobs.size());
+  figure.note =
+      "a point is a job; orange: chosen, the area is the weight; distances are those of the two widest directions";
   for (const SelectedJobs::Job& job : is.jobs) figure.points.push_back({job.path, job.place[0], job.place[1]});
   for (size_t c = 0; c < is.selection.chosen.size(); ++c)
     figure.points[is.selection.chosen[c]].weight = is.selection.weights[c];

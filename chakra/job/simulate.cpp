@@ -97,7 +97,7 @@ Result<void> set_routing(const SimulateOptions& o, net::Fabric& fabric, Findings
 /// The network, the system and all else that is said beside the job.
 Result<void> read_system(const SimulateOptions& o, sim::SimInput& input, Findings& findings) {
   if (!o.network.empty()) {
-    CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &findings));
+    CHAKRA_ASSIGN(input.fabric, load_network(o.network, o.networks, findings));
     CHAKRA_TRY(set_routing(o, input.fabric, findings));
   }
   if (o.compat() && !input.fabric.fits.empty())

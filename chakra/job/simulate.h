@@ -51,6 +51,7 @@ struct SimulateOptions {
   std::string timeline;       ///< a file that the caller writes: fill SimReport::timeline
   bool astra_output = false;  ///< in the compatible mode: the text is astra_text_of()
   LoadedPtr loaded = {};      ///< read instead of `path`
+  NetworksPtr networks = {};  ///< have `network`
 
   bool compat() const { return rules == Rules::astra_sim; }
 };

@@ -22,6 +22,7 @@ SimulateOptions unchanged(const WhatIfOptions& o) {
   options.groups = o.groups;
   options.ranks = o.ranks;
   options.loaded = o.loaded;
+  options.networks = o.networks;
   return options;
 }
 
@@ -59,7 +60,7 @@ Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
 // file, with an unknown error
 Result<void> change_network(const WhatIfOptions& o, sim::SimInput& input, WhatIf& out) {
   if (o.network.empty()) return {};
-  CHAKRA_ASSIGN(input.fabric, net::load_fabric(o.network, &out.findings));
+  CHAKRA_ASSIGN(input.fabric, load_network(o.network, o.networks, out.findings));
   out.network = input.fabric.describe();
   if (input.transfers)
     out.findings.push_back({"whatif.network.unchecked", Severity::warning, -1, -1,

@@ -29,8 +29,9 @@ struct WhatIfOptions {
   std::vector<std::string> jitter;
   int64_t repeats = 100;
   uint64_t seed = 1;
-  bool sensitivity = false;  ///< also for a changed job
-  LoadedPtr loaded = {};     ///< read instead of `path`
+  bool sensitivity = false;   ///< also for a changed job
+  LoadedPtr loaded = {};      ///< read instead of `path`
+  NetworksPtr networks = {};  ///< have the networks
 };
 options::Options rows_of(WhatIfOptions& options);
 

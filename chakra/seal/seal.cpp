@@ -148,30 +148,52 @@ Result<std::string> Key::open(std::string_view sealed, const std::string& file) 
   return plain;
 }
 
-Result<std::string> digest_of_file(const std::string& path) {
-  prepare();
-  constexpr size_t kPiece = size_t{1} << 18;
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fail(Code::io, "base.file.open", std::strerror(errno), {path});
-  crypto_generichash_state state;
-  crypto_generichash_init(&state, nullptr, 0, crypto_generichash_BYTES);
-  std::string piece(kPiece, '\0');
-  ssize_t size = 0;
-  while ((size = ::read(fd, piece.data(), piece.size())) > 0)
-    crypto_generichash_update(&state, bytes_of(piece), static_cast<size_t>(size));
-  const int error = errno;
-  ::close(fd);
-  if (size < 0) return fail(Code::io, "base.file.read", std::strerror(error), {path});
-  std::array<unsigned char, crypto_generichash_BYTES> hash{};
-  crypto_generichash_final(&state, hash.data(), hash.size());
-  return hex_of(hash.data(), hash.size());
-}
-
 std::string random_mark() {
   prepare();
   uint64_t number = 0;
   randombytes_buf(&number, sizeof number);
   return fmt::format("{:020}", number);
+}
+
+namespace {
+
+class Digest {
+ public:
+  Digest() {
+    prepare();
+    crypto_generichash_init(&state_, nullptr, 0, crypto_generichash_BYTES);
+  }
+  void add(std::string_view text) { crypto_generichash_update(&state_, bytes_of(text), text.size()); }
+  std::string finish() {
+    std::array<unsigned char, crypto_generichash_BYTES> bytes{};
+    crypto_generichash_final(&state_, bytes.data(), bytes.size());
+    return hex_of(bytes.data(), bytes.size());
+  }
+
+ private:
+  crypto_generichash_state state_;
+};
+
+}  // namespace
+
+std::string digest_of(std::string_view text) {
+  Digest digest;
+  digest.add(text);
+  return digest.finish();
+}
+
+Result<std::string> digest_of_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail(Code::io, "base.file.open", std::strerror(errno), {path});
+  Digest digest;
+  std::string piece(size_t{1} << 18, '\0');
+  ssize_t size = 0;
+  while ((size = ::read(fd, piece.data(), piece.size())) > 0)
+    digest.add(std::string_view(piece).substr(0, static_cast<size_t>(size)));
+  const int error = errno;
+  ::close(fd);
+  if (size < 0) return fail(Code::io, "base.file.read", std::strerror(error), {path});
+  return digest.finish();
 }
 
 }  // namespace chakra::seal

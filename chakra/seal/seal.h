@@ -47,11 +47,13 @@ class Key {
   Bytes secret_, tokens_{}, sealing_{};
 };
 
-/// Return the digest of the bytes of a file, as they are on the disk: BLAKE2b, 64 hexadecimal digits. Cost: O(bytes).
-/// Errors: base.file.open, base.file.read.
-Result<std::string> digest_of_file(const std::string& path);
-
 /// Return 20 random decimal digits.
 std::string random_mark();
+
+/// Return 64 hexadecimal digits: 256 bits of BLAKE2b. Cost: O(bytes).
+std::string digest_of(std::string_view text);
+/// Return the digest of the bytes of a file, as they are on the disk. Cost: O(bytes). Errors: base.file.open,
+/// base.file.read.
+Result<std::string> digest_of_file(const std::string& path);
 
 }  // namespace chakra::seal

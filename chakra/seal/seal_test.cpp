@@ -105,6 +105,18 @@ TEST(Sealed, OpensWithItsKeyOnly) {
   EXPECT_EQ(tag_of(a.open("chakra-sealed-1\nshort", "f")), "seal.form");
 }
 
+TEST(Digests, AreThoseOfOtherPrograms) {  // hashlib.blake2b(..., digest_size=32)
+  EXPECT_EQ(digest_of(""), "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8");
+  EXPECT_EQ(digest_of("abc"), "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
+  std::string large;
+  for (int i = 0; i < 200'000; ++i) large += static_cast<char>(i % 251);
+  const testing::TemporaryFolder folder;
+  for (const std::string& text : {std::string(), std::string("abc"), large})
+    EXPECT_EQ(*digest_of_file(folder.write("file", text)), digest_of(text));
+  EXPECT_EQ(digest_of(large), "04bb8ecaae05b9024a76314d4e774b4bda8ad4c662e5dc008764fc6c37284653");
+  EXPECT_EQ(tag_of(digest_of_file(folder.path("none"))), "base.file.open");
+}
+
 TEST(Marks, Differ) { EXPECT_NE(random_mark(), random_mark()); }
 
 }  // namespace

@@ -127,10 +127,12 @@ struct Scatter {
     double weight = 0;  ///< of a marked point: the area of its circle
     bool marked = false;
   };
-  std::string title;
+  std::string title, note;
+  std::string x, y;        ///< names of the axes, which then have ends with numbers; "": places have no meaning
+  bool same_scale = true;  ///< a distance has the same length in both directions; else the points fill the figure
   std::vector<Point> points;
 };
-/// Return a figure (SVG), in which a distance has the same length in both directions.
+/// Return a figure (SVG).
 std::string to_scatter(const Scatter& figure);
 
 /// Return a line per finding.

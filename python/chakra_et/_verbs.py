@@ -744,6 +744,21 @@ def select(path: Sequence[Text] | Text, *, count: int = 12,
     return Answer(_chakra.select(paths(path), given(locals()), progress))
 
 
+def sweep(path: Text, *, output: Text, svg: Text | None = None, progress: Progress = None) -> Answer:
+    """Where the results of a sweep go: `chakra sweep`.
+
+    path: the file that describes the space of options.
+
+    Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+    the command.
+
+    output: Folder for the results of points. A later sweep into this folder takes the results of equal points from
+        there.
+    svg: Draw the first two objectives, with the Pareto front.
+    """
+    return Answer(_chakra.sweep(path_of(path), given(locals()), progress))
+
+
 def obfuscate(path: Text, *, key: Text, output: Text, new_key: bool = False, level: int = 1,
         among: Texts | None = None, width: int | None = None, reveal: bool = False, names: Text | None = None,
         progress: Progress = None) -> Answer:

@@ -70,6 +70,9 @@ def place(tmp_path_factory):
     with open("work.txt", "w") as out:
         out.write("MICRO\n2\nconv1 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 1024 10\nconv2 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 2048 10\n")
     command("gen", "step", "--preset", "tiny", "-o", "tiny")
+    with open("sweep.yml", "w") as out:
+        out.write("generate: {preset: tiny, layers: [2, 4]}\nsimulate: {network: net.yml}\nobjectives: [makespan_ps, memory_bytes]\n")
+    command("sweep", "sweep.yml", "-o", "swept")  # the tests continue this sweep
     command("link", RECORDED, "-o", "linked")
     command("obfuscate", "linked", "--key", "my.key", "-o", "hidden")
     return folder

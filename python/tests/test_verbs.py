@@ -54,6 +54,7 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "pack": (["pack"], ["linked"], {"output": "packed.chakra", "stats": True}),
     "unpack": (["unpack"], ["packed.chakra"], {"output": "unpacked"}),
     "select": (["select"], ["linked"], {"count": 1}),
+    "sweep": (["sweep"], ["sweep.yml"], {"output": "swept"}),
     "certify": (["certify"], ["linked", "hidden"], {}),
     "obfuscate": (["obfuscate"], ["linked"], {"key": "my.key", "output": "shared"}),
     "doctor": (["doctor"], ["linked"], {}),
@@ -91,7 +92,7 @@ def by_python(verb, arguments, options):
             return function(blueprint=arguments[0], **options).to_json()
         if verb == "import_workload":
             return function(arguments[0], **options).made.to_json()
-        if verb in ("convert", "pack", "unpack", "doctor", "select", "obfuscate"):
+        if verb in ("convert", "pack", "unpack", "doctor", "select", "sweep", "obfuscate"):
             return function(arguments[0], **options).to_json()
         return function(*map(chakra_et.open, arguments), **options).to_json()
     except chakra_et.Error as error:

@@ -1,0 +1,131 @@
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "chakra/job/sweep_parts.h"
+
+namespace chakra::job {
+namespace {
+
+constexpr std::array<std::string_view, 3> kSeverities{"note", "warning", "error"};
+
+void append_key(std::string& to, std::string_view key) {
+  if (to.back() != '{') to += ',';
+  append_json_string(to, key);
+  to += ':';
+}
+
+void append_text(std::string& to, std::string_view key, std::string_view text) {
+  append_key(to, key);
+  append_json_string(to, text);
+}
+
+bool read_value(const Spec& spec, const MetricRow& row, answer::Cell& cell) {
+  if (row.type == answer::Type::whole) {
+    const Result<int64_t> value = spec.integer();
+    if (value) cell = *value;
+    return value.has_value();
+  }
+  if (row.type == answer::Type::real) {
+    const Result<double> value = spec.number();
+    if (value) cell = *value;
+    return value.has_value();
+  }
+  if (spec.kind != Spec::Kind::scalar) return false;
+  cell = spec.scalar;
+  return true;
+}
+
+/// The text of a field; nullopt: there is none.
+std::optional<std::string> text_at(const Spec& spec, std::string_view key) {
+  const Spec* const field = spec.find(key);
+  if (!field || field->kind != Spec::Kind::scalar) return std::nullopt;
+  return field->scalar;
+}
+
+bool read_findings(const Spec& list, Findings& findings) {
+  for (const Spec& item : list.items) {
+    const auto tag = text_at(item, "tag"), severity = text_at(item, "severity"), text = text_at(item, "text");
+    if (!tag || !severity || !text) return false;
+    const auto* const row = std::find(kSeverities.begin(), kSeverities.end(), *severity);
+    if (row == kSeverities.end()) return false;
+    findings.push_back({*tag, static_cast<Severity>(row - kSeverities.begin()), -1, -1, *text});
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string journal_of(const std::string& output) { return (std::filesystem::path(output) / "points.jsonl").string(); }
+
+std::string Journal::line_of(const std::string& key, const Outcome& outcome) {
+  std::string line = "{";
+  append_text(line, "key", key);
+  if (outcome.failed()) {
+    append_text(line, "failure", outcome.tag);
+    append_text(line, "text", outcome.text);
+  }
+  append_key(line, "values");
+  line += '{';
+  for (size_t m = 0; m < kMetrics.size(); ++m) {
+    const answer::Cell& cell = outcome.values[m];
+    if (const auto* const whole = std::get_if<int64_t>(&cell)) {
+      append_key(line, kMetrics[m].name);
+      line += fmt::format("{}", *whole);
+    } else if (const auto* const real = std::get_if<double>(&cell)) {
+      append_key(line, kMetrics[m].name);
+      line += fmt::format("{}", *real);  // the shortest text that becomes the same number
+    } else if (const auto* const text = std::get_if<std::string>(&cell)) {
+      append_text(line, kMetrics[m].name, *text);
+    }
+  }
+  line += "},\"findings\":[";
+  for (const Finding& finding : outcome.findings) {
+    line += line.back() == '[' ? "{" : ",{";
+    append_text(line, "tag", finding.tag);
+    append_text(line, "severity", name(finding.severity));
+    append_text(line, "text", finding.text);
+    line += '}';
+  }
+  return line + "]}";
+}
+
+std::optional<std::pair<std::string, Outcome>> Journal::parse(std::string_view line) {
+  const Result<Spec> spec = parse_spec(line, "");
+  if (!spec) return std::nullopt;
+  const std::optional<std::string> key = text_at(*spec, "key");
+  const Spec *const values = spec->find("values"), *const findings = spec->find("findings");
+  if (!key || !values || !findings) return std::nullopt;
+  Outcome outcome;
+  outcome.tag = text_at(*spec, "failure").value_or("");
+  outcome.text = text_at(*spec, "text").value_or("");
+  for (const SpecField& field : values->fields) {
+    const MetricRow* const row = find_row(kMetrics, field.key);
+    if (!row || !read_value(field.value, *row, outcome.values[static_cast<size_t>(row - kMetrics.data())]))
+      return std::nullopt;
+  }
+  if (!read_findings(*findings, outcome.findings)) return std::nullopt;
+  return std::pair(*key, std::move(outcome));
+}
+
+Result<Journal> Journal::open(const std::string& folder, size_t& damaged) {
+  CHAKRA_TRY(make_directories(folder));
+  std::string lines;
+  CHAKRA_ASSIGN(AppendFile file, AppendFile::open(journal_of(folder), lines));
+  Journal journal(std::move(file));
+  for (std::string_view rest = lines; !rest.empty();) {
+    const size_t end = rest.find('\n');
+    if (auto one = parse(rest.substr(0, end))) journal.finished_.insert_or_assign(one->first, std::move(one->second));
+    else ++damaged;
+    rest.remove_prefix(end + 1);
+  }
+  return journal;
+}
+
+std::optional<Outcome> Journal::take(const std::string& key) {
+  auto found = finished_.extract(key);
+  if (found.empty()) return std::nullopt;
+  return std::move(found.mapped());
+}
+
+}  // namespace chakra::job
