@@ -40,9 +40,11 @@ constexpr std::array<ClaimRow, 9> kClaims{{
     {"nearest", 2, "A reader cannot compute a size of a communication from the size in the copy",
      "Take the nearest size of the same kind among all known jobs, for each distinct size",
      "Sizes of the jobs of --among alone, at least 5 jobs. Sizes of one job depend on each other"},
-    {"extraction", 2, "No long sequence of the original is in the copy",
+    {"extraction", 3, "No long sequence of the original is in the copy",
      "Find the longest run of equal kinds, roles and sizes of communications",
-     "Exact runs alone, compared with the 99th percentile of runs in common with the jobs of --among"},
+     "Exact runs alone, compared with the 99th percentile of runs in common with the jobs of --among. Level 2 keeps "
+     "the "
+     "structure, and shows the sizes of a width that can be that of the job"},
     {"model", 3, "A reader cannot find the job among candidates",
      "Rank the jobs of --among and the original by their distance to the copy, by features and by multisets",
      "One try with two distances: a better distance can exist. Fewer than 20 candidates prove little"},

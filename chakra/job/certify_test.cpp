@@ -235,6 +235,10 @@ TEST_F(Certify, ChecksACopyWithoutTheOriginal) {
   EXPECT_EQ(tag_of_check(certificate, hidden_), "job.certify.changed");
   fs::remove(folder_.path("hidden/more.txt"));
   const std::string trace = must_read(folder_.path("hidden/trace.2.et"));
+  std::string flipped = trace;
+  flipped.back() ^= 1;
+  folder_.write("hidden/trace.2.et", flipped);
+  EXPECT_EQ(tag_of_check(certificate, hidden_), "job.certify.changed");
   folder_.write("hidden/trace.2.et", trace + trace);
   EXPECT_EQ(tag_of_check(certificate, hidden_), "job.certify.changed");
   fs::remove(folder_.path("hidden/trace.2.et"));

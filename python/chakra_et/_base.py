@@ -181,7 +181,7 @@ def _text_of(name, value):
     raise TypeError(f"{name}: {type(value).__name__} is not text, a number or a truth value")
 
 
-ARGUMENTS = ("self", "progress", "models", "other", "path", "recordings", "sql")  # arguments of verbs that are not options
+ARGUMENTS = ("self", "progress", "models", "other", "path", "original", "shared", "recordings", "sql")  # arguments of verbs that are not options
 
 
 def paths(recordings) -> list:

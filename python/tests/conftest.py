@@ -76,4 +76,5 @@ def place(tmp_path_factory):
     command("sweep", "sweep.yml", "-o", "swept")  # the tests continue this sweep
     command("link", RECORDED, "-o", "linked")
     command("obfuscate", "linked", "--key", "my.key", "-o", "hidden")
+    command("certify", "linked", "hidden", "-o", "certificate.json")
     return folder
