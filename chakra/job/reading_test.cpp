@@ -67,6 +67,14 @@ TEST_F(Reading, ReadsEqualFilesOnceAndSharesEqualColumns) {
   }
 }
 
+TEST_F(Reading, OfAContainerIsTheSameForAnyNumberOfCores) {
+  const std::string path = folder_.path("job.chakra");
+  ASSERT_TRUE(pack_job({.paths = {folder_.path("job")}, .output = path, .group_nodes = 16}));
+  const std::string expected = bytes_with(1, path);
+  EXPECT_GT(expected.size(), 10'000U);
+  for (int round = 0; round < 20; ++round) EXPECT_EQ(bytes_with(16, path), expected);
+}
+
 TEST_F(Reading, ReportsTheErrorOfTheLowestRank) {
   const auto files = io::find_ranks(folder_.path("job"));
   ASSERT_TRUE(files);

@@ -94,7 +94,7 @@ Result<ContainerPtr> Container::open(const std::string& path) {
 
 Result<ContainerPtr> Container::open_beginning(const std::string& path, uint64_t bytes) {
   CHAKRA_ASSIGN(StoredFile file, StoredFile::open(path, bytes));
-  auto stored = std::make_unique<Stored>(Stored{std::move(file)});
+  std::unique_ptr<Stored> stored(new Stored{std::move(file)});
   CHAKRA_TRY(stored->load_directory());
   return ContainerPtr(new Container(std::move(stored)));
 }
@@ -130,8 +130,7 @@ Result<Container::RankInfo> Container::info(int64_t rank) {
   info.equal = is_equal(*headers.first, *headers.second);
   uint64_t bytes = header->metadata.size;
   for (const Block& block : header->groups) bytes += block.size;
-  for (const DirectoryEntry& entry : stored_->directory.ranks)
-    if (entry.rank == rank) bytes += entry.header.size;
+  bytes += stored_->entry_of(rank)->header.size;
   info.bytes = static_cast<int64_t>(bytes);
   return info;
 }

@@ -26,7 +26,10 @@ Result<StoredFile> StoredFile::open(const std::string& path, uint64_t bytes) {
 }
 
 StoredFile::StoredFile(StoredFile&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_), touched_(other.touched_) {}
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      size_(other.size_),
+      touched_(other.touched_.load()) {}
 StoredFile::~StoredFile() {
   if (fd_ >= 0) ::close(fd_);
 }
@@ -110,14 +113,21 @@ Result<void> Stored::load_directory() {
   CHAKRA_ASSIGN(const Block block, read_trailer());
   CHAKRA_ASSIGN(const std::string bytes, file.block(block, {}, "the directory"));
   if (!decode(bytes, directory)) return file.damaged("the directory makes no sense", block.offset);
+  has_page = std::vector<std::atomic<bool>>(directory.pages.size());
   return {};
 }
 
-Result<const RankHeader*> Stored::header(int64_t rank) {
-  if (const auto found = headers.find(rank); found != headers.end()) return &found->second;
+const DirectoryEntry* Stored::entry_of(int64_t rank) const {
   const auto entry = std::lower_bound(directory.ranks.begin(), directory.ranks.end(), rank,
                                       [](const DirectoryEntry& e, int64_t r) { return e.rank < r; });
-  if (entry == directory.ranks.end() || entry->rank != rank)
+  return entry == directory.ranks.end() || entry->rank != rank ? nullptr : &*entry;
+}
+
+Result<const RankHeader*> Stored::header(int64_t rank) {
+  const std::lock_guard lock(mutex);
+  if (const auto found = headers.find(rank); found != headers.end()) return &found->second;
+  const DirectoryEntry* const entry = entry_of(rank);
+  if (!entry)
     return fail(Code::bad_input, "io.container.rank", fmt::format("the container does not hold rank {}", rank),
                 {file.path()});
   const std::string what = fmt::format("the index of rank {}", rank);
@@ -145,22 +155,27 @@ Result<std::pair<const RankHeader*, const RankHeader*>> Stored::headers_of(int64
   return std::pair(own, master);
 }
 
+Result<void> Stored::read_page(Page& page) {
+  CHAKRA_ASSIGN(page.bytes, file.block(page.block, {}, fmt::format("the dictionary from entry {} on", page.first)));
+  ByteReader in(page.bytes);
+  while (in.ok && !in.done()) page.entries.push_back(in.bytes(in.varint()));
+  const uint64_t next = &page == &directory.pages.back() ? directory.entries : (&page + 1)->first;
+  if (in.ok && page.entries.size() == next - page.first) return {};
+  page.entries.clear();
+  return file.damaged("the dictionary makes no sense", page.block.offset);
+}
+
 Result<std::string_view> Stored::entry(uint64_t id) {
   auto page = std::upper_bound(directory.pages.begin(), directory.pages.end(), id,
                                [](uint64_t i, const Page& p) { return i < p.first; });
   if (page == directory.pages.begin() || id >= directory.entries)
     return file.damaged("an entry that the dictionary does not have", 0);
   --page;
-  if (page->entries.empty()) {
-    CHAKRA_ASSIGN(page->bytes,
-                  file.block(page->block, {}, fmt::format("the dictionary from entry {} on", page->first)));
-    ByteReader in(page->bytes);
-    while (in.ok && !in.done()) page->entries.push_back(in.bytes(in.varint()));
-    const uint64_t next = &*page == &directory.pages.back() ? directory.entries : (page + 1)->first;
-    if (!in.ok || page->entries.size() != next - page->first) {
-      page->entries.clear();
-      return file.damaged("the dictionary makes no sense", page->block.offset);
-    }
+  std::atomic<bool>& has = has_page[static_cast<size_t>(page - directory.pages.begin())];
+  if (!has.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(mutex);
+    if (!has) CHAKRA_TRY(read_page(*page));
+    has.store(true, std::memory_order_release);
   }
   return page->entries[id - page->first];
 }

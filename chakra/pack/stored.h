@@ -1,10 +1,13 @@
 // A container in a file: reads and checks blocks, the index of a rank, the columns of a group.
 #pragma once
 
+#include <atomic>
 #include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "chakra/pack/blocks.h"
 #include "chakra/pack/columns.h"
@@ -34,18 +37,21 @@ class StoredFile {
   std::string path_;
   int fd_;
   uint64_t size_ = 0;
-  int64_t touched_ = 0;
+  std::atomic<int64_t> touched_ = 0;
 };
 
-/// The contents of the file.
+/// The contents of the file. Several threads can read ranks at once.
 struct Stored {
   StoredFile file;
   uint32_t version = kVersion;
   Directory directory = {};
-  std::map<int64_t, RankHeader> headers = {};  ///< read so far
+  std::mutex mutex = {};                         ///< of the following, and of the pages of the directory
+  std::map<int64_t, RankHeader> headers = {};    ///< read so far; they stay where they are
+  std::vector<std::atomic<bool>> has_page = {};  ///< by page of the directory: the page is read and does not change
 
   /// Errors: io.container.not_one, io.container.version, io.container.truncated, io.container.damaged.
   Result<void> load_directory();
+  const DirectoryEntry* entry_of(int64_t rank) const;  ///< null: the container does not hold the rank
   /// Errors: io.container.rank, io.container.damaged.
   Result<const RankHeader*> header(int64_t rank);
   /// Return the headers of a rank and of its master, which is stored alone.
@@ -59,6 +65,7 @@ struct Stored {
  private:
   Result<void> check_header();
   Result<Block> read_trailer();
+  Result<void> read_page(Page& page);
   Result<Columns> columns_of_master(const RankHeader& master, size_t group, std::string& base);
   Result<Columns> split(const RankHeader& header, size_t group, std::string_view bytes) const;
 };
