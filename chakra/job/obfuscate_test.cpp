@@ -155,19 +155,24 @@ TEST_F(Obfuscate, LeavesNoneOf200Secrets) {
   const std::string before = bytes_of_folder(folder_.path("in"));
   for (const std::string& secret : secrets.all()) EXPECT_NE(before.find(secret), std::string::npos) << secret;
 
-  const auto made = obfuscate_job(options(folder_.path("in"), folder_.path("out")));
-  ASSERT_TRUE(made) << made.error().message();
-  EXPECT_EQ(made->other_files.size(), 1U);
-  std::string after = bytes_of_folder(folder_.path("out")) + must_read(folder_.path("out.names"));
-  for (const std::string& secret : secrets.all()) EXPECT_EQ(after.find(secret), std::string::npos) << secret;
-  EXPECT_EQ(after.find("Nebula"), std::string::npos);
-  EXPECT_EQ(after.find("secret"), std::string::npos);
+  for (const int64_t level : {1, 2}) {
+    const std::string out = folder_.path(fmt::format("out{}", level));
+    ObfuscateOptions o = options(folder_.path("in"), out);
+    o.level = level;
+    const auto made = obfuscate_job(o);
+    ASSERT_TRUE(made) << made.error().message();
+    EXPECT_EQ(made->other_files.size(), 1U);
+    const std::string after = bytes_of_folder(out) + must_read(out + ".names");
+    for (const std::string& secret : secrets.all()) EXPECT_EQ(after.find(secret), std::string::npos) << secret;
+    EXPECT_EQ(after.find("Nebula"), std::string::npos);
+    EXPECT_EQ(after.find("secret"), std::string::npos);
 
-  const auto job = io::read_job(folder_.path("out"), {.texts = true});
-  ASSERT_TRUE(job) << job.error().message();
-  ASSERT_EQ(job->ranks.size(), 2U);
-  EXPECT_EQ(job->ranks[0].size(), 5U);
-  EXPECT_EQ(job->ranks[0].id[4], 5U);
+    const auto job = io::read_job(out, {.texts = true});
+    ASSERT_TRUE(job) << job.error().message();
+    ASSERT_EQ(job->ranks.size(), 2U);
+    EXPECT_EQ(job->ranks[0].size(), 5U);
+    EXPECT_EQ(job->ranks[0].id[4], 5U);
+  }
 }
 
 TEST_F(Obfuscate, KeepsNamesAndWordsOfTheList) {
