@@ -7,7 +7,7 @@
 namespace chakra::job {
 namespace {
 
-constexpr std::array<std::string_view, 3> kSeverities{"note", "warning", "error"};
+constexpr std::array kSeverities{Severity::note, Severity::warning, Severity::error};
 
 void append_key(std::string& to, std::string_view key) {
   if (to.back() != '{') to += ',';
@@ -47,9 +47,10 @@ bool read_findings(const Spec& list, Findings& findings) {
   for (const Spec& item : list.items) {
     const auto tag = text_at(item, "tag"), severity = text_at(item, "severity"), text = text_at(item, "text");
     if (!tag || !severity || !text) return false;
-    const auto* const row = std::find(kSeverities.begin(), kSeverities.end(), *severity);
-    if (row == kSeverities.end()) return false;
-    findings.push_back({*tag, static_cast<Severity>(row - kSeverities.begin()), -1, -1, *text});
+    const auto* const known =
+        std::find_if(kSeverities.begin(), kSeverities.end(), [&](Severity each) { return name(each) == *severity; });
+    if (known == kSeverities.end()) return false;
+    findings.push_back({*tag, *known, -1, -1, *text});
   }
   return true;
 }
