@@ -7,6 +7,7 @@
 namespace chakra::job {
 namespace {
 
+constexpr std::string_view kStem = "points";
 constexpr std::array kSeverities{Severity::note, Severity::warning, Severity::error};
 
 void append_key(std::string& to, std::string_view key) {
@@ -57,7 +58,9 @@ bool read_findings(const Spec& list, Findings& findings) {
 
 }  // namespace
 
-std::string journal_of(const std::string& output) { return (std::filesystem::path(output) / "points.jsonl").string(); }
+std::string journal_of(const std::string& output, const fleet::Shard& shard) {
+  return (std::filesystem::path(output) / fleet::journal_name(kStem, shard)).string();
+}
 
 std::string Journal::line_of(const std::string& key, const Outcome& outcome) {
   std::string line = "{";
@@ -109,15 +112,23 @@ std::optional<std::pair<std::string, Outcome>> Journal::parse(std::string_view l
   return std::pair(*key, std::move(outcome));
 }
 
-Result<Journal> Journal::open(const std::string& folder, size_t& damaged) {
+Result<Journal> Journal::open(const std::string& folder, const fleet::Shard& shard, size_t& damaged) {
   CHAKRA_TRY(make_directories(folder));
   std::string lines;
-  CHAKRA_ASSIGN(AppendFile file, AppendFile::open(journal_of(folder), lines));
+  CHAKRA_ASSIGN(AppendFile file, AppendFile::open(journal_of(folder, shard), lines));
   Journal journal(std::move(file));
+  const auto take = [&](std::string_view line) {
+    if (auto one = parse(line)) journal.finished_.insert_or_assign(one->first, std::move(one->second));
+    else ++damaged;
+  };
+  CHAKRA_ASSIGN(const std::vector<std::string> others, fleet::other_journals(folder, kStem, shard));
+  for (const std::string& other : others) {
+    CHAKRA_ASSIGN(const std::vector<std::string> of_other, fleet::lines_of_journal(other));
+    std::for_each(of_other.begin(), of_other.end(), take);
+  }
   for (std::string_view rest = lines; !rest.empty();) {
     const size_t end = rest.find('\n');
-    if (auto one = parse(rest.substr(0, end))) journal.finished_.insert_or_assign(one->first, std::move(one->second));
-    else ++damaged;
+    take(rest.substr(0, end));
     rest.remove_prefix(end + 1);
   }
   return journal;
