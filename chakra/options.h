@@ -47,9 +47,9 @@ struct LinkOptions {
   std::optional<int64_t> cycle = {};
   /// Skip damaged records, and keep the intact records of truncated files. The report lists each lost record.
   bool salvage = false;
-  /// Exit with 1 if the self-check error exceeds P percent in either direction. The self-check simulates the linked graph
-  /// with recorded transfers, and compares the total with the measured time. The result is written in either case. 0 to
-  /// 1e+06.
+  /// Exit with 1 if the self-check error exceeds P percent in either direction. The self-check simulates the linked
+  /// graph with recorded transfers, and compares the total with the measured time. The result is written in either
+  /// case. 0 to 1e+06.
   std::optional<double> max_error = {};
   /// Explain each edge of this node, instead of printing the report. 0 or more.
   std::optional<int64_t> explain = {};
@@ -157,20 +157,20 @@ struct StepOptions {
   bool checkpoint_behind = false;
   /// Storage tier from which each rank restores its state at the start
   std::string restart_tier = {};
-  /// Device to compute on: a name of 'chakra list devices', or a file. Nodes get the durations that 'chakra sim --device'
-  /// computes.
+  /// Device to compute on: a name of 'chakra list devices', or a file. Nodes get the durations that 'chakra sim
+  /// --device' computes.
   std::string device = {};
-  /// Software stack: a name of 'chakra list stacks', or a file (default: kernels). The stack determines memory use, host
-  /// times and, with --device, the durations of attention and elementwise kernels.
+  /// Software stack: a name of 'chakra list stacks', or a file (default: kernels). The stack determines memory use,
+  /// host times and, with --device, the durations of attention and elementwise kernels.
   std::string stack = {};
-  /// When the host synchronizes with the device. messages: after messages from other stages. passes: also after the last
-  /// computation of each forward and backward pass. parts: after the last computation of each part of a pass. The host is
-  /// modelled only if the device file has host-us.
+  /// When the host synchronizes with the device. messages: after messages from other stages. passes: also after the
+  /// last computation of each forward and backward pass. parts: after the last computation of each part of a pass. The
+  /// host is modelled only if the device file has host-us.
   std::optional<HostWaits> host_waits = {};
   /// Peak rate of the device in TFLOP/s. 0 or more.
   std::optional<double> device_peak_tflops = {};
-  /// Peak rate for matrix multiplications with 8-bit inputs, in TFLOP/s. Default: twice the rate of --device-peak-tflops.
-  /// 0 or more.
+  /// Peak rate for matrix multiplications with 8-bit inputs, in TFLOP/s. Default: twice the rate of
+  /// --device-peak-tflops. 0 or more.
   std::optional<double> device_fp8_tflops = {};
   /// Memory bandwidth of the device in GB/s (10^9 bytes per second). 0 or more.
   std::optional<double> device_mem_gb_per_s = {};
@@ -253,16 +253,16 @@ struct ServeOptions {
   std::optional<double> kv_tier_share = {};
   /// Store layer weights in 8 bits, and multiply with 8-bit inputs. All other data keep --bytes-per-element.
   bool fp8 = false;
-  /// Device to compute on: a name of 'chakra list devices', or a file. Nodes get the durations that 'chakra sim --device'
-  /// computes.
+  /// Device to compute on: a name of 'chakra list devices', or a file. Nodes get the durations that 'chakra sim
+  /// --device' computes.
   std::string device = {};
-  /// Software stack: a name of 'chakra list stacks', or a file (default: kernels). The stack determines memory use, host
-  /// times and, with --device, the durations of attention and elementwise kernels.
+  /// Software stack: a name of 'chakra list stacks', or a file (default: kernels). The stack determines memory use,
+  /// host times and, with --device, the durations of attention and elementwise kernels.
   std::string stack = {};
   /// Peak rate of the device in TFLOP/s. 0 or more.
   std::optional<double> device_peak_tflops = {};
-  /// Peak rate for matrix multiplications with 8-bit inputs, in TFLOP/s. Default: twice the rate of --device-peak-tflops.
-  /// 0 or more.
+  /// Peak rate for matrix multiplications with 8-bit inputs, in TFLOP/s. Default: twice the rate of
+  /// --device-peak-tflops. 0 or more.
   std::optional<double> device_fp8_tflops = {};
   /// Memory bandwidth of the device in GB/s (10^9 bytes per second). 0 or more.
   std::optional<double> device_mem_gb_per_s = {};
@@ -296,8 +296,8 @@ struct BlueprintOptions {
   std::string blueprint = {};
   /// InfraGraph file to write
   std::string output = {};
-  /// Parameter, or bandwidth or latency of a link. Keys are the parameters of the blueprint, and bandwidth.LINK (GB/s of
-  /// 10^9 bytes) and latency.LINK (ns) for all links of that name. You can give it several times.
+  /// Parameter, or bandwidth or latency of a link. Keys are the parameters of the blueprint, and bandwidth.LINK (GB/s
+  /// of 10^9 bytes) and latency.LINK (ns) for all links of that name. You can give it several times.
   std::vector<std::string> set = {};
 };
 
@@ -342,8 +342,8 @@ struct CheckOptions {
 
 /// The system that a job runs on: `chakra sim`.
 struct SimulateOptions {
-  /// The network (YAML): topology, npus_count, bandwidth, latency, .... Bandwidth is in GB/s of 2^30 bytes and latency in
-  /// ns; docs/reference/formats has all keys.
+  /// The network (YAML): topology, npus_count, bandwidth, latency, .... Bandwidth is in GB/s of 2^30 bytes and latency
+  /// in ns; docs/reference/formats has all keys.
   std::string network = {};
   /// System of a rank (JSON): roofline-enabled, peak-perf, local-mem-bw, ...
   std::string system = {};
@@ -382,9 +382,9 @@ struct SimulateOptions {
   /// Duration of communication once all ranks have arrived (default: simulated). simulated: by the network model.
   /// recorded: as measured, for a recorded job.
   std::optional<Transfers> transfers = {};
-  /// Delay nodes whose name matches PATTERN by TIME (ps, ns, us, ms, s). In PATTERN, * stands for any text and ? for any
-  /// character. Without RANK:, nodes of all ranks are delayed. The result shows the effect on the total. A recorded job
-  /// keeps its recorded transfers without --transfers simulated. You can give it several times.
+  /// Delay nodes whose name matches PATTERN by TIME (ps, ns, us, ms, s). In PATTERN, * stands for any text and ? for
+  /// any character. Without RANK:, nodes of all ranks are delayed. The result shows the effect on the total. A recorded
+  /// job keeps its recorded transfers without --transfers simulated. You can give it several times.
   std::vector<std::string> delay = {};
   /// Start all ranks of a recorded job at the same time
   bool align_starts = false;
@@ -396,12 +396,12 @@ struct SimulateOptions {
   std::string stack = {};
   /// Device of the recording; overrides the device named in the traces
   std::string from_device = {};
-  /// Scale device work that the recording lacks, or keep its time. Scaling applies to another device and to the speed of
-  /// a rank.
+  /// Scale device work that the recording lacks, or keep its time. Scaling applies to another device and to the speed
+  /// of a rank.
   Unrecorded unrecorded = Unrecorded::scale;
-  /// Exit with 1 if the self-check error exceeds P percent in either direction. The self-check simulates the linked graph
-  /// with recorded transfers, and compares the total with the measured time. The result is written in either case. 0 to
-  /// 1e+06.
+  /// Exit with 1 if the self-check error exceeds P percent in either direction. The self-check simulates the linked
+  /// graph with recorded transfers, and compares the total with the measured time. The result is written in either
+  /// case. 0 to 1e+06.
   std::optional<double> max_error = {};
   /// With --compat: print ASTRA-sim's output lines
   bool astra_output = false;
@@ -427,28 +427,28 @@ struct WhatIfOptions {
   std::string stack = {};
   /// Device of the recording; overrides the device named in the traces
   std::string from_device = {};
-  /// Scale device work that the recording lacks, or keep its time. Scaling applies to another device and to the speed of
-  /// a rank.
+  /// Scale device work that the recording lacks, or keep its time. Scaling applies to another device and to the speed
+  /// of a rank.
   Unrecorded unrecorded = Unrecorded::scale;
-  /// N tensor-parallel ranks; generated jobs only. Regenerates the job with N and otherwise the same options; the number
-  /// of ranks changes. Expert-tensor parallelism follows --tp unless the job was generated with --etp.
+  /// N tensor-parallel ranks; generated jobs only. Regenerates the job with N and otherwise the same options; the
+  /// number of ranks changes. Expert-tensor parallelism follows --tp unless the job was generated with --etp.
   std::vector<std::string> tp = {};
   /// N pipeline stages; generated jobs only. Regenerates the job with N and otherwise the same options; the number of
   /// ranks and the layers per stage change.
   std::vector<std::string> pp = {};
-  /// N data-parallel replicas; PATTERN names the groups (default: role dp). Each replica keeps its batch. A generated job
-  /// is regenerated with N: placement and optimizer shards change. In other jobs, each rank keeps its work, even with a
-  /// sharded optimizer; the total size of gathered data stays; recorded transfers of these groups scale with (n-1)/n for
-  /// n members.
+  /// N data-parallel replicas; PATTERN names the groups (default: role dp). Each replica keeps its batch. A generated
+  /// job is regenerated with N: placement and optimizer shards change. In other jobs, each rank keeps its work, even
+  /// with a sharded optimizer; the total size of gathered data stays; recorded transfers of these groups scale with
+  /// (n-1)/n for n members.
   std::vector<std::string> dp = {};
   /// N micro-batches of unchanged size per step; generated jobs only. Passes follow the job's schedule. An additional
-  /// micro-batch takes as long as one in the middle. Work done once per step (gradient reductions, optimizer) stays. The
-  /// number of samples grows with N; to split the samples of M micro-batches into N, add --batch M/N as a number.
+  /// micro-batch takes as long as one in the middle. Work done once per step (gradient reductions, optimizer) stays.
+  /// The number of samples grows with N; to split the samples of M micro-batches into N, add --batch M/N as a number.
   std::vector<std::string> micro_batches = {};
   /// Multiply the batch by X; PATTERN names groups that move parameters. Without PATTERN, the roles of groups decide.
   /// Computation, copies, messages, and collectives of groups that exchange activations scale with X. The optimizer
-  /// (recognized by its name or its callers), collectives of other roles and host time stay. In generated jobs, the bytes
-  /// of weight matrices stay.
+  /// (recognized by its name or its callers), collectives of other roles and host time stay. In generated jobs, the
+  /// bytes of weight matrices stay.
   std::vector<std::string> batch = {};
   /// Multiply the rate of the link between A and B by X, in both directions. Collective algorithms are selected for the
   /// network with the slow link.
@@ -458,21 +458,21 @@ struct WhatIfOptions {
   std::vector<std::string> fail_link = {};
   /// Allow or forbid communication during computation of a rank. A generated job is regenerated with that value of gen
   /// step --overlap, which is for collectives. In other jobs, off: computation that starts before all members arrive
-  /// finishes before the transfer; other computation starts after the transfer. on: nodes that follow communication only
-  /// by the order of a stream or thread do not wait for its result; the predicted time is a lower bound.
+  /// finishes before the transfer; other computation starts after the transfer. on: nodes that follow communication
+  /// only by the order of a stream or thread do not wait for its result; the predicted time is a lower bound.
   std::vector<std::string> overlap = {};
   /// Multiply the time of nodes of a kind by X. Only durations of this kind change: host time and launches stay, and
   /// waiting times follow.
   std::vector<std::string> scale = {};
   /// Multiply the time of nodes whose name matches PATTERN by X. In PATTERN, * stands for any text and ? for any
-  /// character. Otherwise as --scale. For an operation of the CPU, only self time scales, without the operations that it
-  /// calls.
+  /// character. Otherwise as --scale. For an operation of the CPU, only self time scales, without the operations that
+  /// it calls.
   std::vector<std::string> scale_node = {};
   /// Remove nodes of a kind, and the waits between ranks there. Dependents of a removed node wait for its dependencies
   /// instead. The calls that launched the node stay.
   std::vector<std::string> remove = {};
-  /// Compute X times as fast on this rank (0.5: half as fast). Applies to computation only. Lags, communication and, on a
-  /// rank with a device, host time stay.
+  /// Compute X times as fast on this rank (0.5: half as fast). Applies to computation only. Lags, communication and, on
+  /// a rank with a device, host time stay.
   std::vector<std::string> speed = {};
   /// Randomize the time of each node of a kind (chakra list distributions). The time of each node is multiplied by a
   /// random factor. The answer has quantiles of the total over the runs. You can give it several times.
@@ -600,8 +600,8 @@ struct RunOptions {
   std::string steps = {};
   /// Only nodes of this name and their callees
   std::string subgraph = {};
-  /// Communicate only with these operations: all_reduce, send, .... Separate names with commas. The name 'none' disables
-  /// communication, so that a rank needs no partners.
+  /// Communicate only with these operations: all_reduce, send, .... Separate names with commas. The name 'none'
+  /// disables communication, so that a rank needs no partners.
   std::vector<std::string> allow_ops = {};
   /// Communicate only in these process groups. Separate names with commas.
   std::vector<std::string> only_groups = {};
@@ -635,8 +635,8 @@ struct DiffOptions {
   std::optional<double> threshold = {};
   /// Smallest share of the total time, in percent, that --threshold considers. 0 to 100.
   double least_share = 1;
-  /// Exit with 1 if a step of B is more than P percent longer, such as 3%. If the lengths of steps vary, the limit is at
-  /// least twice their spread. The result also has the change of the diagnosis (docs/explanation/diagnosis.md). 0 to
+  /// Exit with 1 if a step of B is more than P percent longer, such as 3%. If the lengths of steps vary, the limit is
+  /// at least twice their spread. The result also has the change of the diagnosis (docs/explanation/diagnosis.md). 0 to
   /// 1e+06.
   std::optional<double> fail_over = {};
   /// Print the change of the step and of the diagnosis as Markdown
@@ -702,8 +702,8 @@ struct SelectOptions {
 struct SweepOptions {
   /// Folder for the results of points. A later sweep into this folder takes the results of equal points from there.
   std::string output = {};
-  /// Do part I of N of the work; the other parts run elsewhere. All parts share the output folder. Without this option, a
-  /// call does all the work that is left.
+  /// Do part I of N of the work; the other parts run elsewhere. All parts share the output folder. Without this option,
+  /// a call does all the work that is left.
   std::string shard = {};
   /// Draw the first two objectives, with the Pareto front
   std::string svg = {};
@@ -713,17 +713,20 @@ struct SweepOptions {
 struct FleetLinkOptions {
   /// Folder for the results, which all processes share. A later call with the same arguments continues the work.
   std::string output = {};
-  /// Do part I of N of the work; the other parts run elsewhere. All parts share the output folder. Without this option, a
-  /// call does all the work that is left.
+  /// Do part I of N of the work; the other parts run elsewhere. All parts share the output folder. Without this option,
+  /// a call does all the work that is left.
   std::string shard = {};
-  /// Seconds to wait for tasks of other shards without progress. Without waiting, a call ends when all other tasks of its
-  /// shard are finished. 0 to 1000000.
+  /// Seconds to wait for tasks of other shards without progress. Without waiting, a call ends when all other tasks of
+  /// its shard are finished. 0 to 1000000.
   int64_t wait = 0;
+  /// Memory for tasks that run together (default: 80 % of the free memory). The estimates are rules of thumb: the
+  /// unpacked bytes of the input files, times 4 for analyses.
+  std::string memory = {};
   /// Write the work list only. The work list names the jobs, and the ranks of large ones. A new work list takes new and
   /// changed files; finished tasks of unchanged jobs stay finished.
   bool plan = false;
-  /// Run failed tasks again. Without this option, a later call runs tasks again that could not read or write a file, and
-  /// no other failed tasks.
+  /// Run failed tasks again. Without this option, a later call runs tasks again that could not read or write a file,
+  /// and no other failed tasks.
   bool again = false;
   /// Link only the ProfilerSteps A to B, inclusive
   std::string steps = {};
@@ -738,8 +741,8 @@ struct FleetLinkOptions {
   std::optional<int64_t> cycle = {};
   /// Skip damaged records, and keep the intact records of truncated files. The report lists each lost record.
   bool salvage = false;
-  /// Link the ranks of jobs with more ranks than this as tasks. Jobs with dumps of a flight recorder and profiles of XLA
-  /// are one task. 1 to 1073741824.
+  /// Link the ranks of jobs with more ranks than this as tasks. Jobs with dumps of a flight recorder and profiles of
+  /// XLA are one task. 1 to 1073741824.
   int64_t split = 64;
 };
 
@@ -747,17 +750,20 @@ struct FleetLinkOptions {
 struct FleetAnalyzeOptions {
   /// Folder for the results, which all processes share. A later call with the same arguments continues the work.
   std::string output = {};
-  /// Do part I of N of the work; the other parts run elsewhere. All parts share the output folder. Without this option, a
-  /// call does all the work that is left.
+  /// Do part I of N of the work; the other parts run elsewhere. All parts share the output folder. Without this option,
+  /// a call does all the work that is left.
   std::string shard = {};
-  /// Seconds to wait for tasks of other shards without progress. Without waiting, a call ends when all other tasks of its
-  /// shard are finished. 0 to 1000000.
+  /// Seconds to wait for tasks of other shards without progress. Without waiting, a call ends when all other tasks of
+  /// its shard are finished. 0 to 1000000.
   int64_t wait = 0;
+  /// Memory for tasks that run together (default: 80 % of the free memory). The estimates are rules of thumb: the
+  /// unpacked bytes of the input files, times 4 for analyses.
+  std::string memory = {};
   /// Write the work list only. The work list names the jobs, and the ranks of large ones. A new work list takes new and
   /// changed files; finished tasks of unchanged jobs stay finished.
   bool plan = false;
-  /// Run failed tasks again. Without this option, a later call runs tasks again that could not read or write a file, and
-  /// no other failed tasks.
+  /// Run failed tasks again. Without this option, a later call runs tasks again that could not read or write a file,
+  /// and no other failed tasks.
   bool again = false;
   /// Run only these analyses (chakra list analyses). Separate several names with commas.
   /// {diagnosis,critical_path,time,bytes,imbalance,memory,stragglers,kernels,operators,launches,queues,bandwidth,work,idle,copies,shapes,modules,sequences,steps}.
@@ -792,7 +798,8 @@ struct CertifyOptions {
 
 /// How to hide the names and ids of a job: `chakra obfuscate`.
 struct ObfuscateOptions {
-  /// File of the key. Equal names have equal hidden names in all jobs that are hidden with this key. Keep the key secret.
+  /// File of the key. Equal names have equal hidden names in all jobs that are hidden with this key. Keep the key
+  /// secret.
   std::string key = {};
   /// Folder for the job, without other files
   std::string output = {};
@@ -801,9 +808,9 @@ struct ObfuscateOptions {
   /// What to hide. 1: names and ids; 2: also sizes and shapes. At level 2 a simulation takes a similar time, not the
   /// same. 'chakra certify' measures the difference. 1 to 2.
   int64_t level = 1;
-  /// Jobs, or a folder of jobs, among which the job must not stand out, for --level 2. A size becomes that of a cell, and
-  /// each cell holds sizes of at least 5 of these jobs, with 4 different values. Default: cells of widths of published
-  /// models. You can give it several times.
+  /// Jobs, or a folder of jobs, among which the job must not stand out, for --level 2. A size becomes that of a cell,
+  /// and each cell holds sizes of at least 5 of these jobs, with 4 different values. Default: cells of widths of
+  /// published models. You can give it several times.
   std::vector<std::string> among = {};
   /// Width of the model, for --level 2. Default: estimated from shapes and sizes. 1 to 1000000.
   int64_t width = 0;
@@ -815,7 +822,8 @@ struct ObfuscateOptions {
 
 /// What to diagnose: `chakra doctor`.
 struct DoctorOptions {
-  /// Truncate a damaged container after its last index. The container keeps all data from before the interrupted append.
+  /// Truncate a damaged container after its last index. The container keeps all data from before the interrupted
+  /// append.
   bool repair = false;
   /// List names, paths, hosts and other texts of the files that may be secrets. All texts count that are not PyTorch's
   /// own names. The exit code is 0.
@@ -848,8 +856,8 @@ struct CalibrateNetworkOptions {
   std::vector<std::string> where = {};
   /// Collective of the logs, if they do not name it
   std::string operation = {};
-  /// Size of the network to write: ranks, or GPUs,NODES. Default: the measured sizes. You can give it several times. 1 to
-  /// 16777216.
+  /// Size of the network to write: ranks, or GPUs,NODES. Default: the measured sizes. You can give it several times. 1
+  /// to 16777216.
   std::vector<int64_t> npus = {};
 };
 

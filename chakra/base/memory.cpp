@@ -28,12 +28,23 @@ uint64_t number_in(const char* path, std::string_view word = {}) {
                                                                                          : kUnknown;
 }
 
+/// The folder of the control group of this process (version 2).
+std::string control_group() {
+  constexpr std::string_view kVersion2 = "0::";
+  const Result<std::string> text = read_file("/proc/self/cgroup", size_t{1} << 20);
+  const size_t at = text ? text->find(kVersion2) : std::string::npos;
+  if (at == std::string::npos) return "/sys/fs/cgroup";
+  return "/sys/fs/cgroup" + text->substr(at + kVersion2.size(), text->find('\n', at) - at - kVersion2.size());
+}
+
 }  // namespace
 
 uint64_t available_memory() {
   const uint64_t free = number_in("/proc/meminfo", "MemAvailable:");
   uint64_t least = free == kUnknown ? kUnknown : free * kKibibyte;
-  const uint64_t most = number_in("/sys/fs/cgroup/memory.max"), used = number_in("/sys/fs/cgroup/memory.current");
+  const std::string group = control_group();
+  const uint64_t most = number_in((group + "/memory.max").c_str());
+  const uint64_t used = number_in((group + "/memory.current").c_str());
   if (most != kUnknown && used != kUnknown) least = std::min(least, most - std::min(most, used));
   const uint64_t pages = number_in("/proc/self/statm");
   rlimit limit{};

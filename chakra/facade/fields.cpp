@@ -29,15 +29,9 @@ constexpr std::array<std::string_view, 2> kMethod{"medoids", "facility"};
 
 Options fields_of(LinkOptions& o) {
   return {
-      {"--output", &o.output, {}},
-      {"--rank", &o.rank, {}},
-      {"--steps", &o.steps, {}},
-      {"--fit-steps", &o.fit_steps, {}},
-      {"--iteration", &o.iteration, {}},
-      {"--cycle", &o.cycle, {}},
-      {"--salvage", &o.salvage, {}},
-      {"--max-error", &o.max_error, {}},
-      {"--explain", &o.explain, {}},
+      {"--output", &o.output, {}},       {"--rank", &o.rank, {}},           {"--steps", &o.steps, {}},
+      {"--fit-steps", &o.fit_steps, {}}, {"--iteration", &o.iteration, {}}, {"--cycle", &o.cycle, {}},
+      {"--salvage", &o.salvage, {}},     {"--max-error", &o.max_error, {}}, {"--explain", &o.explain, {}},
   };
 }
 Options rows_of(LinkOptions& o, const Arguments& more) { return bound<job::LinkJobOptions>(fields_of(o), more); }
@@ -357,11 +351,8 @@ Options rows_of(RunOptions& o, const Arguments& more) { return bound<job::Replay
 
 Options fields_of(DiffOptions& o) {
   return {
-      {"--threshold", &o.threshold, {}},
-      {"--least-share", &o.least_share, {}},
-      {"--fail-over", &o.fail_over, {}},
-      {"--markdown", &o.markdown, {}},
-      {"--timing", &o.timing, {}},
+      {"--threshold", &o.threshold, {}}, {"--least-share", &o.least_share, {}}, {"--fail-over", &o.fail_over, {}},
+      {"--markdown", &o.markdown, {}},   {"--timing", &o.timing, {}},
   };
 }
 Options rows_of(DiffOptions& o, const Arguments& more) { return bound<job::DiffOptions>(fields_of(o), more); }
@@ -422,62 +413,47 @@ Options rows_of(SweepOptions& o, const Arguments& more) { return bound<job::Swee
 
 Options fields_of(FleetLinkOptions& o) {
   return {
-      {"--output", &o.output, {}},
-      {"--shard", &o.shard, {}},
-      {"--wait", &o.wait, {}},
-      {"--plan", &o.plan, {}},
-      {"--again", &o.again, {}},
-      {"--steps", &o.steps, {}},
-      {"--fit-steps", &o.fit_steps, {}},
-      {"--iteration", &o.iteration, {}},
-      {"--cycle", &o.cycle, {}},
-      {"--salvage", &o.salvage, {}},
-      {"--split", &o.split, {}},
+      {"--output", &o.output, {}}, {"--shard", &o.shard, {}},         {"--wait", &o.wait, {}},
+      {"--memory", &o.memory, {}}, {"--plan", &o.plan, {}},           {"--again", &o.again, {}},
+      {"--steps", &o.steps, {}},   {"--fit-steps", &o.fit_steps, {}}, {"--iteration", &o.iteration, {}},
+      {"--cycle", &o.cycle, {}},   {"--salvage", &o.salvage, {}},     {"--split", &o.split, {}},
   };
 }
 Options rows_of(FleetLinkOptions& o, const Arguments& more) { return bound<job::FleetLinkOptions>(fields_of(o), more); }
 
 Options fields_of(FleetAnalyzeOptions& o) {
   return {
-      {"--output", &o.output, {}},
-      {"--shard", &o.shard, {}},
-      {"--wait", &o.wait, {}},
-      {"--plan", &o.plan, {}},
-      {"--again", &o.again, {}},
-      {"--only", &o.only, {}},
-      {"--launched", choice(o.launched, kLaunched), {}},
+      {"--output", &o.output, {}}, {"--shard", &o.shard, {}},
+      {"--wait", &o.wait, {}},     {"--memory", &o.memory, {}},
+      {"--plan", &o.plan, {}},     {"--again", &o.again, {}},
+      {"--only", &o.only, {}},     {"--launched", choice(o.launched, kLaunched), {}},
   };
 }
-Options rows_of(FleetAnalyzeOptions& o, const Arguments& more) { return bound<job::FleetAnalyzeOptions>(fields_of(o), more); }
+Options rows_of(FleetAnalyzeOptions& o, const Arguments& more) {
+  return bound<job::FleetAnalyzeOptions>(fields_of(o), more);
+}
 
 Options fields_of(FleetMergeOptions& o) {
   return {
       {"--output", &o.output, {}},
   };
 }
-Options rows_of(FleetMergeOptions& o, const Arguments& more) { return bound<job::FleetMergeOptions>(fields_of(o), more); }
+Options rows_of(FleetMergeOptions& o, const Arguments& more) {
+  return bound<job::FleetMergeOptions>(fields_of(o), more);
+}
 
 Options fields_of(CertifyOptions& o) {
   return {
-      {"--output", &o.output, {}},
-      {"--among", &o.among, {}},
-      {"--level", &o.level, {}},
-      {"--examples", &o.examples, {}},
-      {"--check", &o.check, {}},
+      {"--output", &o.output, {}},     {"--among", &o.among, {}}, {"--level", &o.level, {}},
+      {"--examples", &o.examples, {}}, {"--check", &o.check, {}},
   };
 }
 Options rows_of(CertifyOptions& o, const Arguments& more) { return bound<job::CertifyOptions>(fields_of(o), more); }
 
 Options fields_of(ObfuscateOptions& o) {
   return {
-      {"--key", &o.key, {}},
-      {"--output", &o.output, {}},
-      {"--new-key", &o.new_key, {}},
-      {"--level", &o.level, {}},
-      {"--among", &o.among, {}},
-      {"--width", &o.width, {}},
-      {"--reveal", &o.reveal, {}},
-      {"--names", &o.names, {}},
+      {"--key", &o.key, {}},     {"--output", &o.output, {}}, {"--new-key", &o.new_key, {}}, {"--level", &o.level, {}},
+      {"--among", &o.among, {}}, {"--width", &o.width, {}},   {"--reveal", &o.reveal, {}},   {"--names", &o.names, {}},
   };
 }
 Options rows_of(ObfuscateOptions& o, const Arguments& more) { return bound<job::ObfuscateOptions>(fields_of(o), more); }
@@ -498,19 +474,19 @@ Options fields_of(CalibrateDeviceOptions& o) {
       {"--device", &o.device, {}},
   };
 }
-Options rows_of(CalibrateDeviceOptions& o, const Arguments& more) { return bound<job::CalibrateDeviceOptions>(fields_of(o), more); }
+Options rows_of(CalibrateDeviceOptions& o, const Arguments& more) {
+  return bound<job::CalibrateDeviceOptions>(fields_of(o), more);
+}
 
 Options fields_of(CalibrateNetworkOptions& o) {
   return {
-      {"--from", &o.from, {}},
-      {"--output", &o.output, {}},
-      {"--judge", &o.judge, {}},
-      {"--where", &o.where, {}},
-      {"--operation", &o.operation, {}},
-      {"--npus", &o.npus, {}},
+      {"--from", &o.from, {}},   {"--output", &o.output, {}},       {"--judge", &o.judge, {}},
+      {"--where", &o.where, {}}, {"--operation", &o.operation, {}}, {"--npus", &o.npus, {}},
   };
 }
-Options rows_of(CalibrateNetworkOptions& o, const Arguments& more) { return bound<job::CalibrateNetworkOptions>(fields_of(o), more); }
+Options rows_of(CalibrateNetworkOptions& o, const Arguments& more) {
+  return bound<job::CalibrateNetworkOptions>(fields_of(o), more);
+}
 
 }  // namespace chakra::facade
 
@@ -523,7 +499,9 @@ using Text = const std::string&;
 
 Result<void> set(LinkOptions& o, Name name, Text text) { return set_checked<job::LinkJobOptions>(o, name, text); }
 Result<void> set(StepOptions& o, Name name, Text text) { return set_checked<job::GenerateStepOptions>(o, name, text); }
-Result<void> set(ServeOptions& o, Name name, Text text) { return set_checked<job::GenerateServeOptions>(o, name, text); }
+Result<void> set(ServeOptions& o, Name name, Text text) {
+  return set_checked<job::GenerateServeOptions>(o, name, text);
+}
 Result<void> set(CasesOptions& o, Name name, Text text) { return set_checked<job::CaseOptions>(o, name, text); }
 Result<void> set(BlueprintOptions& o, Name name, Text text) { return set_checked<job::NetworkOptions>(o, name, text); }
 Result<void> set(ImportOptions& o, Name name, Text text) { return set_checked<job::ImportOptions>(o, name, text); }
@@ -543,14 +521,26 @@ Result<void> set(PackOptions& o, Name name, Text text) { return set_checked<job:
 Result<void> set(UnpackOptions& o, Name name, Text text) { return set_checked<job::UnpackOptions>(o, name, text); }
 Result<void> set(SelectOptions& o, Name name, Text text) { return set_checked<job::SelectOptions>(o, name, text); }
 Result<void> set(SweepOptions& o, Name name, Text text) { return set_checked<job::SweepOptions>(o, name, text); }
-Result<void> set(FleetLinkOptions& o, Name name, Text text) { return set_checked<job::FleetLinkOptions>(o, name, text); }
-Result<void> set(FleetAnalyzeOptions& o, Name name, Text text) { return set_checked<job::FleetAnalyzeOptions>(o, name, text); }
-Result<void> set(FleetMergeOptions& o, Name name, Text text) { return set_checked<job::FleetMergeOptions>(o, name, text); }
+Result<void> set(FleetLinkOptions& o, Name name, Text text) {
+  return set_checked<job::FleetLinkOptions>(o, name, text);
+}
+Result<void> set(FleetAnalyzeOptions& o, Name name, Text text) {
+  return set_checked<job::FleetAnalyzeOptions>(o, name, text);
+}
+Result<void> set(FleetMergeOptions& o, Name name, Text text) {
+  return set_checked<job::FleetMergeOptions>(o, name, text);
+}
 Result<void> set(CertifyOptions& o, Name name, Text text) { return set_checked<job::CertifyOptions>(o, name, text); }
-Result<void> set(ObfuscateOptions& o, Name name, Text text) { return set_checked<job::ObfuscateOptions>(o, name, text); }
+Result<void> set(ObfuscateOptions& o, Name name, Text text) {
+  return set_checked<job::ObfuscateOptions>(o, name, text);
+}
 Result<void> set(DoctorOptions& o, Name name, Text text) { return set_checked<doctor::DoctorOptions>(o, name, text); }
-Result<void> set(CalibrateDeviceOptions& o, Name name, Text text) { return set_checked<job::CalibrateDeviceOptions>(o, name, text); }
-Result<void> set(CalibrateNetworkOptions& o, Name name, Text text) { return set_checked<job::CalibrateNetworkOptions>(o, name, text); }
+Result<void> set(CalibrateDeviceOptions& o, Name name, Text text) {
+  return set_checked<job::CalibrateDeviceOptions>(o, name, text);
+}
+Result<void> set(CalibrateNetworkOptions& o, Name name, Text text) {
+  return set_checked<job::CalibrateNetworkOptions>(o, name, text);
+}
 
 }  // namespace v1
 }  // namespace chakra

@@ -132,7 +132,7 @@ void Journals::take(const Outcome& outcome, Entries& entries) {
     return;
   }
   entry.attempts = 0;
-  entry.last = outcome;
+  if (!entry.last || entry.last->state != State::done) entry.last = outcome;
 }
 
 void Journals::take(std::string_view line, Entries& entries, int64_t& damaged) {

@@ -72,7 +72,7 @@ class Journals {
   Result<bool> refresh();
   Result<void> sync();
 
-  /// Return the last outcome of a task that is not State::begun.
+  /// Return the outcome of a task: done if any process did the task, else the last one that is not State::begun.
   std::optional<Outcome> find(const std::string& key) const;
   /// Return the number of attempts since the last end of one, which ended without an outcome or still run.
   int64_t attempts(const std::string& key) const;

@@ -91,7 +91,7 @@ constexpr std::array<view::ShowColumn, 4> kFailuresText{{{.key = "job", .heading
                                                          {.key = "task", .heading = "task"},
                                                          {.key = "error", .heading = "error"},
                                                          {.key = "text", .heading = "reason"}}};
-constexpr std::array<view::Show, 5> kText{{{.line = "{#jobs} jobs: {done} done, {failed} failed, {open} open"},
+constexpr std::array<view::Show, 5> kText{{{.line = "jobs: {done} done, {failed} failed, {open} open"},
                                            {.table = "jobs", .first = 20, .columns = kJobsText},
                                            {.table = "problems", .first = view::kAllRows, .columns = kProblemsText},
                                            {.table = "failures", .first = 20, .columns = kFailuresText},

@@ -42,7 +42,7 @@ bool holds_recording(const std::string& folder) {
 
 /// Add the job that a path names, or the folders below with recordings.
 Result<void> add_jobs(const std::string& path, WorkList& work) {
-  const auto add = [&](const std::string& job) { work.jobs.emplace_back().path = identity_of(job); };
+  const auto add = [&](const std::string& job) { work.jobs.emplace_back().path = absolute_path(job); };
   if (!is_directory(path)) {
     CHAKRA_TRY(ByteSource::open(path));
     if (is_recording(path)) add(path);

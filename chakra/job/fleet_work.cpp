@@ -14,6 +14,7 @@
 #include "chakra/base/memory.h"
 #include "chakra/base/progress.h"
 #include "chakra/job/cores.h"
+#include "chakra/job/fleet.h"
 #include "chakra/seal/seal.h"
 
 namespace chakra::job {
@@ -64,7 +65,9 @@ std::string line_of(const recording::RankInput& rank) {
 /// Memory that running tasks share. Thread safe.
 class MemoryBudget {
  public:
-  MemoryBudget() {
+  /// `limit` 0: a share of the free memory.
+  explicit MemoryBudget(uint64_t limit) : limit_(limit) {
+    if (limit > 0) return;
     const uint64_t free = available_memory();
     limit_ = free == 0 ? UINT64_MAX : static_cast<uint64_t>(static_cast<double>(free) * kMemoryShare);
   }
@@ -86,7 +89,7 @@ class MemoryBudget {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  uint64_t limit_ = 0, used_ = 0;
+  uint64_t limit_, used_ = 0;
   size_t running_ = 0;
 };
 
@@ -95,7 +98,7 @@ class FleetRun {
  public:
   FleetRun(const WorkList& work, const TasksOf& tasks_of, const RunTask& run, const FleetOptions& options,
            fleet::Journals& journals)
-      : work_(work), run_(run), o_(options), journals_(journals) {
+      : work_(work), run_(run), o_(options), journals_(journals), memory_(options.memory) {
     for (size_t j = 0; j < work.jobs.size(); ++j) {
       by_job_.push_back(tasks_of(work.jobs[j], j));
       for (const FleetTask& task : by_job_.back()) phases_ = std::max<size_t>(phases_, task.phase + size_t{1});
@@ -241,8 +244,17 @@ std::string FleetPaths::below(const std::string& path) const {
   return (std::filesystem::path(output_) / path).string();
 }
 
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  std::string full = std::filesystem::absolute(path, error).lexically_normal().string();
+  if (full.size() > 1 && full.ends_with('/')) full.pop_back();
+  return full.empty() ? path : full;
+}
+
 void name_jobs(std::vector<FleetJob>& jobs) {
   std::sort(jobs.begin(), jobs.end(), [](const FleetJob& a, const FleetJob& b) { return a.path < b.path; });
+  std::set<std::string> known;
+  std::erase_if(jobs, [&](const FleetJob& job) { return !known.insert(identity_of(job.path)).second; });
   std::set<std::string> taken;
   for (FleetJob& job : jobs) {
     std::string base = std::filesystem::path(job.path).filename().string();

@@ -31,7 +31,9 @@ struct FleetPaths {
   std::string below(const std::string& path) const;
 };
 
-/// Jobs that have a name in common get different names of outputs. Sorts the jobs by path.
+/// Return the absolute path without "..", links unchanged.
+std::string absolute_path(const std::string& path);
+/// Leave out other paths of the same jobs. Jobs that have a name in common get different names of outputs. Sorts the jobs by path.
 void name_jobs(std::vector<FleetJob>& jobs);
 /// Return a digest of this version, the options, and the paths, sizes and times of files. Errors: base.file.open.
 Result<std::string> key_of_files(std::string_view options, const std::vector<std::string>& files);
@@ -54,7 +56,7 @@ using Values = std::map<std::string, std::string>;
 using RunTask = std::function<Result<Values>(const FleetJob& job, const FleetTask& task)>;
 using TasksOf = std::function<std::vector<FleetTask>(const FleetJob& job, size_t index)>;
 
-inline constexpr int64_t kMostAttempts = 3;
+inline constexpr int64_t kMostAttempts = 5;
 
 /// Run the tasks of a shard that are not finished, on all cores, as long as they fit into memory together. Errors:
 /// base.file.* of journals; job.interrupted.

@@ -71,8 +71,7 @@ FleetReport report_of(const WorkList& work, const TasksOf& tasks_of, const fleet
   };
   if (!work.left_out.empty())
     find("fleet.left_out", Severity::note,
-         fmt::format("{} without a recording left out, such as {}",
-                     counted(work.left_out.size(), work.verb == "link" ? "entry" : "path"),
+         fmt::format("{} left out, such as {}: no recording", counted(work.left_out.size(), "path"),
                      quote(work.left_out[0], 200)));
   if (journals.damaged() > 0)
     find("fleet.journal.damaged", Severity::warning,
@@ -126,6 +125,12 @@ Options fleet_rows(FleetOptions& o, const char* paths_help) {
       fleet::shard_option(o.shard),
       {"--wait", &o.wait_s, "Seconds to wait for tasks of other shards without progress", "S",
        whole_number(0, 1'000'000), "Without waiting, a call ends when all other tasks of its shard are finished."},
+      {"--memory",
+       options::bytes_form(o.memory),
+       "Memory for tasks that run together (default: 80 % of the free memory)",
+       "BYTES",
+       {},
+       "The estimates are rules of thumb: the unpacked bytes of the input files, times 4 for analyses."},
       {"--plan",
        &o.plan,
        "Write the work list only",
@@ -176,7 +181,7 @@ Result<FleetReport> fleet_analyze(const FleetAnalyzeOptions& o) {
     CHAKRA_ASSIGN(const Fleet fleet, fleet_of(o.fleet.paths));
     for (const std::string& path : fleet.jobs) {
       FleetJob& job = work.jobs.emplace_back();
-      job.path = identity_of(path);
+      job.path = absolute_path(path);
       const auto files = job_files(job.path);
       const std::vector<std::string> all = files ? *files : std::vector<std::string>{job.path};
       for (const std::string& file : all) job.bytes = add_bytes(job.bytes, file_size(file));

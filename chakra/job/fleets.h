@@ -22,9 +22,10 @@ struct FleetOptions {
   std::vector<std::string> paths;  ///< jobs, and folders of jobs
   std::string output;              ///< the folder that all processes share
   fleet::Shard shard;
-  int64_t wait_s = 0;  ///< seconds without progress of other processes after which the call ends
-  bool plan = false;   ///< write the work list only
-  bool again = false;  ///< run failed tasks, too
+  int64_t wait_s = 0;   ///< seconds without progress of other processes after which the call ends
+  uint64_t memory = 0;  ///< bytes of tasks that run together, as estimated; 0: 80 % of the free memory
+  bool plan = false;    ///< write the work list only
+  bool again = false;   ///< run failed tasks, too
 };
 struct FleetLinkOptions {
   FleetOptions fleet;

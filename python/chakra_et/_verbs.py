@@ -621,9 +621,9 @@ class fleet:
 
     @staticmethod
     def link(path: Sequence[Text] | Text, *, output: Text | None = None, shard: str | int | None = None,
-            wait: int = 0, plan: bool = False, again: bool = False, steps: str | int | None = None,
-            fit_steps: str | int | None = None, iteration: int | None = None, cycle: int | None = None,
-            salvage: bool = False, split: int = 64, progress: Progress = None) -> Answer:
+            wait: int = 0, memory: str | int | None = None, plan: bool = False, again: bool = False,
+            steps: str | int | None = None, fit_steps: str | int | None = None, iteration: int | None = None,
+            cycle: int | None = None, salvage: bool = False, split: int = 64, progress: Progress = None) -> Answer:
         """Recordings of many jobs to link: `chakra fleet link`.
 
         path: folders with the recordings of a job, and folders of such folders.
@@ -637,6 +637,8 @@ class fleet:
             this option, a call does all the work that is left.
         wait: Seconds to wait for tasks of other shards without progress. Without waiting, a call ends when all
             other tasks of its shard are finished. 0 to 1000000.
+        memory: Memory for tasks that run together (default: 80 % of the free memory). The estimates are rules of
+            thumb: the unpacked bytes of the input files, times 4 for analyses.
         plan: Write the work list only. The work list names the jobs, and the ranks of large ones. A new work list
             takes new and changed files; finished tasks of unchanged jobs stay finished.
         again: Run failed tasks again. Without this option, a later call runs tasks again that could not read or
@@ -657,7 +659,7 @@ class fleet:
 
     @staticmethod
     def analyze(path: Sequence[Text] | Text, *, output: Text, shard: str | int | None = None, wait: int = 0,
-            plan: bool = False, again: bool = False, only: Texts | None = None,
+            memory: str | int | None = None, plan: bool = False, again: bool = False, only: Texts | None = None,
             launched: Literal["all", "steps", "before-last-step"] = "all", progress: Progress = None) -> Answer:
         """Many jobs to analyze: `chakra fleet analyze`.
 
@@ -672,6 +674,8 @@ class fleet:
             this option, a call does all the work that is left.
         wait: Seconds to wait for tasks of other shards without progress. Without waiting, a call ends when all
             other tasks of its shard are finished. 0 to 1000000.
+        memory: Memory for tasks that run together (default: 80 % of the free memory). The estimates are rules of
+            thumb: the unpacked bytes of the input files, times 4 for analyses.
         plan: Write the work list only. The work list names the jobs, and the ranks of large ones. A new work list
             takes new and changed files; finished tasks of unchanged jobs stay finished.
         again: Run failed tasks again. Without this option, a later call runs tasks again that could not read or
