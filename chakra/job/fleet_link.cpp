@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "chakra/base/memory.h"
 #include "chakra/io/io.h"
 #include "chakra/job/cores.h"
 #include "chakra/job/fleet.h"
@@ -19,6 +20,7 @@
 namespace chakra::job {
 
 // `fleet.none` (1): no recording below the paths
+// `fleet.unchecked` (warning): a job whose traces do not fit into memory together has no self-check
 
 namespace {
 
@@ -171,18 +173,37 @@ class LinkTasks {
     linked.times = std::move(result.times);
     linked.mismatches = std::move(result.mismatches);
     linked.ranks.resize(job.ranks.size());
-    trace::TraceSet traces;
-    traces.ranks.resize(job.ranks.size());
     // After a kill between the publication and the journal, the traces have their places already.
     const std::string folder = is_directory(new_traces(job)) ? new_traces(job) : paths_.traces(job);
-    CHAKRA_TRY(each_in_parallel(job.ranks.size(), [&](size_t i) -> Result<void> {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < job.ranks.size(); ++i) {
       CHAKRA_ASSIGN(RankResult rank, read_rank_result(job.key, between(job, "rank", i)));
       linked.ranks[i] = std::move(rank.rank);
-      CHAKRA_ASSIGN(traces.ranks[i], io::read_et(trace_in(folder, linked.ranks[i].rank), {.texts = true}));
-      return {};
-    }));
+      bytes += file_size(trace_in(folder, linked.ranks[i].rank));
+    }
+    trace::TraceSet traces;
+    if (fits(bytes, linked.findings)) {
+      traces.ranks.resize(job.ranks.size());
+      CHAKRA_TRY(each_in_parallel(job.ranks.size(), [&](size_t i) -> Result<void> {
+        CHAKRA_ASSIGN(traces.ranks[i], io::read_et(trace_in(folder, linked.ranks[i].rank)));
+        return {};
+      }));
+    }
     self_check(linked, std::move(traces), std::nullopt);
     return publish(job, linked);
+  }
+
+  /// Whether the traces of a job fit into memory for the self-check.
+  static bool fits(uint64_t bytes, Findings& findings) {
+    constexpr uint64_t kInMemory = 3;  ///< times the bytes of the file
+    const uint64_t needed = multiply_bytes(bytes, kInMemory);
+    const uint64_t most = available_memory();
+    if (most == 0 || needed <= most) return true;
+    findings.push_back(
+        {"fleet.unchecked", Severity::warning, -1, -1,
+         fmt::format("no self-check of the whole job: the traces need about {} of memory, and {} are free",
+                     show_bytes(static_cast<double>(needed)), show_bytes(static_cast<double>(most)))});
+    return false;
   }
 
   /// Give the traces and the answer their places.
