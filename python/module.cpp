@@ -143,6 +143,14 @@ void add_jobs(nb::module_& m) {
   m.def("generate_serve", &generate_job<ServeOptions>);
   m.def("calibrate_device", &calibrate_file<CalibrateDeviceOptions>);
   m.def("calibrate_network", &calibrate_file<CalibrateNetworkOptions>);
+  m.def(
+      "use_cores",
+      [](int cores) {
+        if (cores < 0) throw nb::value_error("cores must not be negative");
+        use_cores(cores);
+      },
+      nb::arg("cores"),
+      "Limit all later verbs to this number of cores; 0: all cores. Must not be called while a verb runs.");
   m.def("names", [](std::string_view kind) { return value(names(kind)); });
   m.def("version", &version);
 }

@@ -20,7 +20,6 @@ import sys
 import tempfile
 import time
 
-
 ROUNDS_WITH_KILLS = 5
 
 

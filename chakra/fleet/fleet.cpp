@@ -26,18 +26,6 @@ bool is_journal(std::string_view name, std::string_view stem) {
          parse_shard(fmt::format("{}/{}", name.substr(1, of - 1), name.substr(of + 4))).has_value();
 }
 
-void append_text(std::string& to, std::string_view key, std::string_view text) {
-  if (to.back() != '{') to += ',';
-  append_json_string(to, key);
-  to += ':';
-  append_json_string(to, text);
-}
-
-const std::string* text_at(const Spec& spec, std::string_view key) {
-  const Spec* const field = spec.find(key);
-  return field && field->kind == Spec::Kind::scalar ? &field->scalar : nullptr;
-}
-
 }  // namespace
 
 bool Shard::has(std::string_view name, uint64_t number) const {
@@ -93,18 +81,30 @@ Result<std::vector<std::string>> lines_of_journal(const std::string& path) {
   return lines;
 }
 
+void append_member(std::string& to, std::string_view key, std::string_view text) {
+  if (to.back() != '{') to += ',';
+  append_json_string(to, key);
+  to += ':';
+  append_json_string(to, text);
+}
+
+const std::string* text_at(const Spec& spec, std::string_view key) {
+  const Spec* const field = spec.find(key);
+  return field && field->kind == Spec::Kind::scalar ? &field->scalar : nullptr;
+}
+
 std::string line_of(const Outcome& outcome) {
   std::string line = "{";
-  append_text(line, "key", outcome.key);
-  append_text(line, "state", kStates[static_cast<size_t>(outcome.state)]);
+  append_member(line, "key", outcome.key);
+  append_member(line, "state", kStates[static_cast<size_t>(outcome.state)]);
   if (!outcome.tag.empty()) {
-    append_text(line, "tag", outcome.tag);
-    append_text(line, "text", outcome.text);
+    append_member(line, "tag", outcome.tag);
+    append_member(line, "text", outcome.text);
   }
   if (outcome.wall_us > 0) line += fmt::format(",\"wall_us\":{}", outcome.wall_us);
   if (!outcome.values.empty()) {
     line += ",\"values\":{";
-    for (const auto& [key, value] : outcome.values) append_text(line, key, value);
+    for (const auto& [key, value] : outcome.values) append_member(line, key, value);
     line += '}';
   }
   return line + '}';

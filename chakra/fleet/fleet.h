@@ -38,6 +38,11 @@ Result<std::vector<std::string>> other_journals(const std::string& folder, std::
 /// Read the whole lines of a journal that another process may extend. Errors: as for ByteSource.
 Result<std::vector<std::string>> lines_of_journal(const std::string& path);
 
+/// Append a member to a JSON object that is not closed: {"key":"text"
+void append_member(std::string& to, std::string_view key, std::string_view text);
+/// Return the text of a scalar member; null: there is none.
+const std::string* text_at(const Spec& spec, std::string_view key);
+
 enum class State : uint8_t {
   begun,   ///< an attempt that has not ended, or a killed one
   done,    ///< the results are on the disk
@@ -51,7 +56,7 @@ struct Outcome {
   std::string key;  ///< of the task: the same work has the same key
   State state = State::begun;
   std::string tag = {}, text = {};  ///< of the error
-  int64_t wall_us = 0;    ///< of the attempt
+  int64_t wall_us = 0;              ///< of the attempt
   std::map<std::string, std::string> values = {};
 };
 std::string line_of(const Outcome& outcome);

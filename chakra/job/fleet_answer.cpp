@@ -23,7 +23,7 @@ constexpr std::array kReport{column<&FleetReport::verb>("fleet", Unit::none, "li
                              column<FleetReport>("ok", Unit::none, "whether no job failed", [](const FleetReport& r) {
                                return r.count(FleetState::failed) == 0;
                              })};
-constexpr std::array kJobs{
+constexpr std::array kJobRows{
     column<&Job::name>("job", Unit::none, "name of the results: jobs/<job>, answers/<job>.json"),
     column<&Job::path>("path", Unit::none, "path of the job"),
     column<Job>("state", Unit::none, "done, failed or open",
@@ -105,7 +105,7 @@ answer::Answer answer_of(const FleetReport& report) {
     if (job.state == FleetState::failed) failures.push_back(job);
   answer::Builder to("fleet");
   to.values("", &report, kReport);
-  to.table("jobs", "jobs, ascending by path", report.jobs, kJobs);
+  to.table("jobs", "jobs, ascending by path", report.jobs, kJobRows);
   to.table("problems", "most costly problems of the jobs, most jobs first", problems_of(report), kProblems);
   to.table("failures", "jobs with an error, and the first error of each", failures, kFailures);
   return std::move(to).finish(report.findings);

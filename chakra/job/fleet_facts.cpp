@@ -27,7 +27,7 @@ void refuse_unless(ArchiveReader& all, bool possible) {
   if (!possible) all.refuse();
 }
 
-/// A fact with a name of its own.
+/// A fact that owns its name.
 struct StoredFact {
   std::string name;
   std::optional<int64_t> number;

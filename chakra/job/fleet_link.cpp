@@ -291,9 +291,9 @@ std::vector<FleetTask> link_tasks(const FleetJob& job, size_t index) {
 }
 
 Result<WorkList> find_link_work(const FleetLinkOptions& o) {
-  WorkList work{"link", {}, {}, {}};
+  WorkList work{.verb = "link", .key = {}, .jobs = {}, .left_out = {}};
   for (const std::string& path : o.fleet.paths) CHAKRA_TRY(add_jobs(path, work));
-  name_jobs(work.jobs);
+  name_jobs(work);
   if (work.jobs.empty())
     return fail(Code::bad_input, "fleet.none", "no recording in these folders, nor in the folders directly below", {});
   const std::string options = text_of_link(o);

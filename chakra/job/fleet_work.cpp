@@ -24,24 +24,19 @@ namespace chakra::job {
 
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenQuestions{20};
-constexpr double kMemoryShare = 0.8;
+using fleet::append_member;
 
-void append_text(std::string& to, std::string_view key, std::string_view text) {
-  if (to.back() != '{') to += ',';
-  append_json_string(to, key);
-  to += ':';
-  append_json_string(to, text);
-}
+constexpr std::chrono::milliseconds kBetweenTries{20};
+constexpr double kMemoryShare = 0.8;
 
 Failure damaged(const std::string& path, size_t line, std::string_view what) {
   return fail(Code::bad_input, "fleet.work", fmt::format("{}: not a work list of 'chakra fleet'", what),
               {path, -1, static_cast<int64_t>(line)});
 }
 
-std::string text_at(const Spec& spec, std::string_view key) {
-  const Spec* const field = spec.find(key);
-  return field ? field->scalar : "";
+std::string text_of(const Spec& spec, std::string_view key) {
+  const std::string* const text = fleet::text_at(spec, key);
+  return text ? *text : "";
 }
 int64_t number_at(const Spec& spec, std::string_view key) {
   const Spec* const field = spec.find(key);
@@ -50,15 +45,15 @@ int64_t number_at(const Spec& spec, std::string_view key) {
 
 std::string line_of(const FleetJob& job) {
   std::string line = "{";
-  append_text(line, "job", job.name);
-  append_text(line, "path", job.path);
-  append_text(line, "key", job.key);
+  append_member(line, "job", job.name);
+  append_member(line, "path", job.path);
+  append_member(line, "key", job.key);
   return line + fmt::format(",\"bytes\":{},\"ranks\":{}}}\n", job.bytes, job.rank_count);
 }
 std::string line_of(const recording::RankInput& rank) {
   std::string line = "{";
-  append_text(line, "host", rank.host);
-  append_text(line, "device", rank.device);
+  append_member(line, "host", rank.host);
+  append_member(line, "device", rank.device);
   return line + fmt::format(",\"rank\":{},\"known\":{}}}\n", rank.rank, rank.rank_known);
 }
 
@@ -75,7 +70,7 @@ class MemoryBudget {
   void take(uint64_t bytes) {
     std::unique_lock lock(mutex_);
     while (running_ > 0 && bytes > limit_ - std::min(limit_, used_) && !was_stopped())
-      changed_.wait_for(lock, kBetweenQuestions);
+      changed_.wait_for(lock, kBetweenTries);
     used_ += bytes;
     ++running_;
   }
@@ -251,12 +246,12 @@ std::string absolute_path(const std::string& path) {
   return full.empty() ? path : full;
 }
 
-void name_jobs(std::vector<FleetJob>& jobs) {
-  std::sort(jobs.begin(), jobs.end(), [](const FleetJob& a, const FleetJob& b) { return a.path < b.path; });
-  std::set<std::string> known;
-  std::erase_if(jobs, [&](const FleetJob& job) { return !known.insert(identity_of(job.path)).second; });
-  std::set<std::string> taken;
-  for (FleetJob& job : jobs) {
+void name_jobs(WorkList& work) {
+  std::sort(work.jobs.begin(), work.jobs.end(), [](const FleetJob& a, const FleetJob& b) { return a.path < b.path; });
+  std::set<std::string> known, taken;
+  work.twice += static_cast<int64_t>(
+      std::erase_if(work.jobs, [&](const FleetJob& job) { return !known.insert(identity_of(job.path)).second; }));
+  for (FleetJob& job : work.jobs) {
     std::string base = std::filesystem::path(job.path).filename().string();
     if (base.empty()) base = "job";
     job.name = base;
@@ -277,12 +272,12 @@ Result<std::string> key_of_files(std::string_view options, const std::vector<std
 
 Result<void> write_work(const WorkList& work, const std::string& path) {
   std::string text = "{";
-  append_text(text, "fleet", work.verb);
-  append_text(text, "key", work.key);
-  text += fmt::format(",\"jobs\":{}}}\n", work.jobs.size());
+  append_member(text, "fleet", work.verb);
+  append_member(text, "key", work.key);
+  text += fmt::format(",\"jobs\":{},\"twice\":{}}}\n", work.jobs.size(), work.twice);
   for (const std::string& left : work.left_out) {
     text += '{';
-    append_text(text, "left_out", left);
+    append_member(text, "left_out", left);
     text += "}\n";
   }
   for (const FleetJob& job : work.jobs) {
@@ -301,23 +296,24 @@ Result<WorkList> read_work(const std::string& path) {
     end = std::min(text.find('\n', begin), text.size());
     const Result<Spec> spec = parse_spec(std::string_view(text).substr(begin, end - begin), path);
     ++line;
-    if (!spec || spec->kind != Spec::Kind::map) return damaged(path, line, "a line that is no JSON object");
+    if (!spec || spec->kind != Spec::Kind::map) return damaged(path, line, "a line without a JSON object");
     if (line == 1) {
-      work.verb = text_at(*spec, "fleet");
-      work.key = text_at(*spec, "key");
+      work.verb = text_of(*spec, "fleet");
+      work.key = text_of(*spec, "key");
       jobs = number_at(*spec, "jobs");
+      work.twice = number_at(*spec, "twice");
     } else if (spec->find("left_out")) {
-      work.left_out.push_back(text_at(*spec, "left_out"));
+      work.left_out.push_back(text_of(*spec, "left_out"));
     } else if (spec->find("job")) {
-      work.jobs.push_back({text_at(*spec, "job"),
-                           text_at(*spec, "path"),
-                           text_at(*spec, "key"),
+      work.jobs.push_back({text_of(*spec, "job"),
+                           text_of(*spec, "path"),
+                           text_of(*spec, "key"),
                            static_cast<uint64_t>(std::max<int64_t>(0, number_at(*spec, "bytes"))),
                            number_at(*spec, "ranks"),
                            {}});
     } else if (spec->find("rank") && !work.jobs.empty()) {
-      work.jobs.back().ranks.push_back({number_at(*spec, "rank"), text_at(*spec, "known") == "true",
-                                        text_at(*spec, "host"), text_at(*spec, "device")});
+      work.jobs.back().ranks.push_back({number_at(*spec, "rank"), text_of(*spec, "known") == "true",
+                                        text_of(*spec, "host"), text_of(*spec, "device")});
     } else {
       return damaged(path, line, "an unknown line");
     }

@@ -33,8 +33,9 @@ struct FleetPaths {
 
 /// Return the absolute path without "..", links unchanged.
 std::string absolute_path(const std::string& path);
-/// Leave out other paths of the same jobs. Jobs that have a name in common get different names of outputs. Sorts the jobs by path.
-void name_jobs(std::vector<FleetJob>& jobs);
+/// Leave out other paths of the same jobs. Jobs that have a name in common get different names of outputs. Sorts the
+/// jobs by path.
+void name_jobs(WorkList& work);
 /// Return a digest of this version, the options, and the paths, sizes and times of files. Errors: base.file.open.
 Result<std::string> key_of_files(std::string_view options, const std::vector<std::string>& files);
 

@@ -16,6 +16,7 @@ namespace chakra::job {
 // `fleet.failed` (error): jobs without a result
 // `fleet.open` (warning): tasks that are not finished
 // `fleet.left_out` (note): paths that are no recordings
+// `fleet.twice` (note): other paths of the same jobs are left out
 // `fleet.journal.damaged` (warning): lines of journals that are not outcomes
 
 namespace {
@@ -73,6 +74,9 @@ FleetReport report_of(const WorkList& work, const TasksOf& tasks_of, const fleet
     find("fleet.left_out", Severity::note,
          fmt::format("{} left out, such as {}: no recording", counted(work.left_out.size(), "path"),
                      quote(work.left_out[0], 200)));
+  if (work.twice > 0)
+    find("fleet.twice", Severity::note,
+         fmt::format("{} left out: other paths of the same jobs", counted(static_cast<size_t>(work.twice), "path")));
   if (journals.damaged() > 0)
     find("fleet.journal.damaged", Severity::warning,
          fmt::format("the journals have {} without an outcome",
@@ -177,7 +181,7 @@ Result<FleetReport> run_fleet(const FleetVerb& verb) {
 Result<FleetReport> fleet_analyze(const FleetAnalyzeOptions& o) {
   CHAKRA_TRY(options::check_call(o));
   const auto find_work = [&]() -> Result<WorkList> {
-    WorkList work{"analyze", {}, {}, {}};
+    WorkList work{.verb = "analyze", .key = {}, .jobs = {}, .left_out = {}};
     CHAKRA_ASSIGN(const Fleet fleet, fleet_of(o.fleet.paths));
     for (const std::string& path : fleet.jobs) {
       FleetJob& job = work.jobs.emplace_back();
@@ -187,7 +191,8 @@ Result<FleetReport> fleet_analyze(const FleetAnalyzeOptions& o) {
       for (const std::string& file : all) job.bytes = add_bytes(job.bytes, file_size(file));
       CHAKRA_ASSIGN(job.key, key_of_files(text_of_analyze(o), all));
     }
-    name_jobs(work.jobs);
+    work.twice = static_cast<int64_t>(fleet.twice);
+    name_jobs(work);
     return work;
   };
   return run_fleet({"analyze", o.fleet, text_of_analyze(o), analyze_tasks, find_work,

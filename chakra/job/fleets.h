@@ -57,6 +57,7 @@ struct WorkList {
   std::string key;   ///< digest of the arguments
   std::vector<FleetJob> jobs;
   std::vector<std::string> left_out;  ///< folders without a recording, and other files
+  int64_t twice = 0;                  ///< left out: other paths of these jobs
 };
 
 enum class FleetState : uint8_t { done, failed, open };

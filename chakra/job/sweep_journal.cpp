@@ -7,6 +7,9 @@
 namespace chakra::job {
 namespace {
 
+using fleet::append_member;
+using fleet::text_at;
+
 constexpr std::string_view kStem = "points";
 constexpr std::array kSeverities{Severity::note, Severity::warning, Severity::error};
 
@@ -14,11 +17,6 @@ void append_key(std::string& to, std::string_view key) {
   if (to.back() != '{') to += ',';
   append_json_string(to, key);
   to += ':';
-}
-
-void append_text(std::string& to, std::string_view key, std::string_view text) {
-  append_key(to, key);
-  append_json_string(to, text);
 }
 
 bool read_value(const Spec& spec, const MetricRow& row, answer::Cell& cell) {
@@ -37,16 +35,10 @@ bool read_value(const Spec& spec, const MetricRow& row, answer::Cell& cell) {
   return true;
 }
 
-/// The text of a field; nullopt: there is none.
-std::optional<std::string> text_at(const Spec& spec, std::string_view key) {
-  const Spec* const field = spec.find(key);
-  if (!field || field->kind != Spec::Kind::scalar) return std::nullopt;
-  return field->scalar;
-}
-
 bool read_findings(const Spec& list, Findings& findings) {
   for (const Spec& item : list.items) {
-    const auto tag = text_at(item, "tag"), severity = text_at(item, "severity"), text = text_at(item, "text");
+    const std::string *const tag = text_at(item, "tag"), *const severity = text_at(item, "severity"),
+                             *const text = text_at(item, "text");
     if (!tag || !severity || !text) return false;
     const auto* const known =
         std::find_if(kSeverities.begin(), kSeverities.end(), [&](Severity each) { return name(each) == *severity; });
@@ -64,10 +56,10 @@ std::string journal_of(const std::string& output, const fleet::Shard& shard) {
 
 std::string Journal::line_of(const std::string& key, const Outcome& outcome) {
   std::string line = "{";
-  append_text(line, "key", key);
+  append_member(line, "key", key);
   if (outcome.failed()) {
-    append_text(line, "failure", outcome.tag);
-    append_text(line, "text", outcome.text);
+    append_member(line, "failure", outcome.tag);
+    append_member(line, "text", outcome.text);
   }
   append_key(line, "values");
   line += '{';
@@ -80,15 +72,15 @@ std::string Journal::line_of(const std::string& key, const Outcome& outcome) {
       append_key(line, kMetrics[m].name);
       line += fmt::format("{}", *real);  // the shortest text that becomes the same number
     } else if (const auto* const text = std::get_if<std::string>(&cell)) {
-      append_text(line, kMetrics[m].name, *text);
+      append_member(line, kMetrics[m].name, *text);
     }
   }
   line += "},\"findings\":[";
   for (const Finding& finding : outcome.findings) {
     line += line.back() == '[' ? "{" : ",{";
-    append_text(line, "tag", finding.tag);
-    append_text(line, "severity", name(finding.severity));
-    append_text(line, "text", finding.text);
+    append_member(line, "tag", finding.tag);
+    append_member(line, "severity", name(finding.severity));
+    append_member(line, "text", finding.text);
     line += '}';
   }
   return line + "]}";
@@ -97,12 +89,12 @@ std::string Journal::line_of(const std::string& key, const Outcome& outcome) {
 std::optional<std::pair<std::string, Outcome>> Journal::parse(std::string_view line) {
   const Result<Spec> spec = parse_spec(line, "");
   if (!spec) return std::nullopt;
-  const std::optional<std::string> key = text_at(*spec, "key");
+  const std::string* const key = text_at(*spec, "key");
   const Spec *const values = spec->find("values"), *const findings = spec->find("findings");
   if (!key || !values || !findings) return std::nullopt;
   Outcome outcome;
-  outcome.tag = text_at(*spec, "failure").value_or("");
-  outcome.text = text_at(*spec, "text").value_or("");
+  if (const std::string* const tag = text_at(*spec, "failure")) outcome.tag = *tag;
+  if (const std::string* const text = text_at(*spec, "text")) outcome.text = *text;
   for (const SpecField& field : values->fields) {
     const MetricRow* const row = find_row(kMetrics, field.key);
     if (!row || !read_value(field.value, *row, outcome.values[static_cast<size_t>(row - kMetrics.data())]))

@@ -23,14 +23,15 @@ except ImportError as error:
                           f"environment, or with --prefix ({error})") from error
     raise
 from ._base import Answer, Error, Finding, Place, Table, path_of
-from ._chakra import Builder, CommType, EdgeKind, Edges, NodeType, Trace
+from ._chakra import Builder, CommType, EdgeKind, Edges, NodeType, Trace, use_cores
 from ._models import Feeder, Meeting, Models
 from ._verbs import Job, calibrate, certify, convert, doctor, fleet, generate, import_workload, link, obfuscate, pack, select, sweep, unpack
 
 __version__ = _chakra.version()
 __all__ = ["Answer", "Builder", "CommType", "EdgeKind", "Edges", "Error", "Feeder", "Finding", "Job", "Meeting", "Models", "NodeType",
-           "Place", "Table", "Trace", "calibrate", "certify", "convert", "doctor", "drivers", "fleet", "generate", "hta", "import_workload", "link", "list", "names",
-           "obfuscate", "open", "pack", "plots", "record", "select", "sweep", "unpack"]
+           "Place", "Table", "Trace", "calibrate", "certify", "convert", "doctor", "drivers", "fleet", "generate", "hta",
+           "import_workload", "link", "list", "names",
+           "obfuscate", "open", "pack", "plots", "record", "select", "sweep", "unpack", "use_cores"]
 
 
 def __getattr__(name):

@@ -68,10 +68,11 @@ def ray(verb: str, path: Sequence[_Path] | _Path, *, output: _Path, workers: int
 
     @cluster.remote(num_cpus=1, max_retries=3)
     def work(shard: str) -> str:
-        from chakra_et import fleet as tasks
+        import chakra_et
 
+        chakra_et.use_cores(1)
         try:
-            getattr(tasks, verb)(path, output=output, shard=shard, **options)
+            getattr(chakra_et.fleet, verb)(path, output=output, shard=shard, **options)
         except Exception as error:  # the driver shows the reason
             return str(error)
         return ""

@@ -1,16 +1,16 @@
 """Drivers of fleets: processes and Slurm's batch file give the files of one process. Ray has a test in tests_full."""
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 
-import pytest
-from conftest import RECORDED
-
 import chakra_et
+import pytest
 from chakra_et import drivers
+from conftest import RECORDED
 
 
 def files_of(folder):
@@ -44,7 +44,7 @@ def jobs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkdir("jobs")
     for name in "abc":
-        os.symlink(RECORDED, f"jobs/{name}")
+        shutil.copytree(RECORDED, f"jobs/{name}")
     report = chakra_et.fleet.link("jobs", output="out")
     assert [report[key] for key in ("done", "failed", "open", "ok")] == [3, 0, 0, True]
     os.rename("out", "one")
