@@ -42,8 +42,9 @@ bool holds_recording(const std::string& folder) {
          });
 }
 
-/// Add the job that a path names, or the folders below with recordings.
-Result<void> add_jobs(const std::string& path, WorkList& work) {
+/// Add the job that a path names: a file, or a folder that `chakra link` takes as one job. Otherwise add the folders
+/// below with recordings.
+Result<void> add_jobs(const std::string& path, WorkList& work, std::optional<int64_t> cycle) {
   const auto add = [&](const std::string& job) { work.jobs.emplace_back().path = absolute_path(job); };
   if (!is_directory(path)) {
     CHAKRA_TRY(ByteSource::open(path));
@@ -51,17 +52,19 @@ Result<void> add_jobs(const std::string& path, WorkList& work) {
     else work.left_out.push_back(path);
     return {};
   }
-  if (holds_recording(path)) {
+  CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(path));
+  std::vector<std::string> below;
+  for (const std::string& name : names)
+    if (!name.starts_with('.')) below.push_back((fs::path(path) / name).string());
+  if (below.size() == 1 && is_directory(below[0])) return add_jobs(below[0], work, cycle);
+  // Ranks or kinds of traces can have folders, too.
+  if (holds_recording(path) || recording::pair_folders({path}, cycle)) {
     add(path);
     return {};
   }
-  CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(path));
-  for (const std::string& name : names) {
-    if (name.starts_with('.')) continue;
-    const std::string below = (fs::path(path) / name).string();
-    if (is_directory(below) && is_recording(below)) add(below);
-    else work.left_out.push_back(below);
-  }
+  for (const std::string& entry : below)
+    if (is_directory(entry) && is_recording(entry)) add(entry);
+    else work.left_out.push_back(entry);
   return {};
 }
 
@@ -85,7 +88,7 @@ Result<void> describe(FleetJob& job, const FleetLinkOptions& o, const std::strin
     }
   }
   for (const std::string& file : files) job.bytes = add_bytes(job.bytes, unpacked_size(file));
-  CHAKRA_ASSIGN(job.key, key_of_files(options, files));
+  job.key = key_of_files(options, files);
   return {};
 }
 
@@ -95,7 +98,7 @@ class LinkTasks {
  public:
   explicit LinkTasks(const FleetLinkOptions& o) : o_(o), paths_(o.fleet.output) {}
 
-  Result<Values> run(const FleetJob& job, const FleetTask& task) const {
+  Result<TaskDone> run(const FleetJob& job, const FleetTask& task) const {
     if (job.ranks.empty()) return link_whole(job);
     if (task.phase == kRank) return link_one(job, task);
     if (task.phase == kCompare) return compare(job);
@@ -113,7 +116,7 @@ class LinkTasks {
   std::string whole(const FleetJob& job, size_t i) const { return between(job, "whole", i) + ".et"; }
   std::string new_traces(const FleetJob& job) const { return (fs::path(paths_.between(job)) / "traces").string(); }
 
-  Result<Values> link_whole(const FleetJob& job) const {
+  Result<TaskDone> link_whole(const FleetJob& job) const {
     LinkJobOptions call = o_.link;
     call.inputs = {job.path};
     call.output = new_traces(job);
@@ -126,7 +129,7 @@ class LinkTasks {
     return publish(job, linked);
   }
 
-  Result<Values> link_one(const FleetJob& job, const FleetTask& task) const {
+  Result<TaskDone> link_one(const FleetJob& job, const FleetTask& task) const {
     const size_t i = task.number;
     CHAKRA_ASSIGN(link::Linked linked, link::link_rank(job.ranks[i], o_.link.link));
     note_options(linked, o_.link.link);
@@ -135,10 +138,10 @@ class LinkTasks {
     result.facts = facts_of(linked.trace, result.rank.report);
     CHAKRA_TRY(io::write_et(linked.trace, whole(job, i)));
     CHAKRA_TRY(write_result(result, job.key, between(job, "rank", i)));
-    return Values();
+    return TaskDone();
   }
 
-  Result<Values> compare(const FleetJob& job) const {
+  Result<TaskDone> compare(const FleetJob& job) const {
     std::vector<recorded::RankFacts> ranks(job.ranks.size());
     CHAKRA_TRY(each_in_parallel(ranks.size(), [&](size_t i) -> Result<void> {
       CHAKRA_ASSIGN(RankResult result, read_rank_result(job.key, between(job, "rank", i)));
@@ -153,18 +156,18 @@ class LinkTasks {
     result.times = std::move(all.times);
     result.mismatches = std::move(all.mismatches);
     CHAKRA_TRY(write_result(result, job.key, between(job, "job", 0)));
-    return Values();
+    return TaskDone();
   }
 
-  Result<Values> complete(const FleetJob& job, const FleetTask& task) const {
+  Result<TaskDone> complete(const FleetJob& job, const FleetTask& task) const {
     CHAKRA_ASSIGN(trace::Trace trace, io::read_et(whole(job, task.number), {.texts = true}));
     CHAKRA_ASSIGN(const trace::Trace communication, read_communication(job.key, between(job, "compared", task.number)));
     recorded::complete(communication, trace);
     CHAKRA_TRY(io::write_et(trace, trace_in(new_traces(job), trace.rank)));
-    return Values();
+    return TaskDone();
   }
 
-  Result<Values> check(const FleetJob& job) const {
+  Result<TaskDone> check(const FleetJob& job) const {
     LinkedJob linked;
     CHAKRA_ASSIGN(recording::Pairing pairing, recording::pair_folders({job.path}, o_.link.cycle));
     linked.findings = std::move(pairing.findings);
@@ -207,7 +210,7 @@ class LinkTasks {
   }
 
   /// Give the traces and the answer their places.
-  Result<Values> publish(const FleetJob& job, LinkedJob& linked) const {
+  Result<TaskDone> publish(const FleetJob& job, LinkedJob& linked) const {
     const std::string made = new_traces(job), place = paths_.traces(job);
     for (LinkedRank& rank : linked.ranks) rank.output = trace_in(place, rank.rank);
     Outputs answer;
@@ -220,12 +223,11 @@ class LinkTasks {
       fs::rename(made, place, error);
       if (error) return fail(Code::io, "base.file.write", error.message(), {place});
     }
-    fs::remove_all(paths_.between(job), error);  // a rest costs space only
-    return values_of(linked);
+    return TaskDone{values_of(linked), paths_.between(job)};
   }
 
-  static Values values_of(const LinkedJob& linked) {
-    Values values{{"ranks", fmt::format("{}", linked.ranks.size())}};
+  static std::map<std::string, std::string> values_of(const LinkedJob& linked) {
+    std::map<std::string, std::string> values{{"ranks", fmt::format("{}", linked.ranks.size())}};
     int64_t nodes = 0, warnings = 0;
     const auto count = [&](const Findings& findings) {
       warnings += std::count_if(findings.begin(), findings.end(),
@@ -292,7 +294,7 @@ std::vector<FleetTask> link_tasks(const FleetJob& job, size_t index) {
 
 Result<WorkList> find_link_work(const FleetLinkOptions& o) {
   WorkList work{.verb = "link", .key = {}, .jobs = {}, .left_out = {}};
-  for (const std::string& path : o.fleet.paths) CHAKRA_TRY(add_jobs(path, work));
+  for (const std::string& path : o.fleet.paths) CHAKRA_TRY(add_jobs(path, work, o.link.cycle));
   name_jobs(work);
   if (work.jobs.empty())
     return fail(Code::bad_input, "fleet.none", "no recording in these folders, nor in the folders directly below", {});

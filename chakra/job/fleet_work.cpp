@@ -28,6 +28,7 @@ using fleet::append_member;
 
 constexpr std::chrono::milliseconds kBetweenTries{20};
 constexpr double kMemoryShare = 0.8;
+constexpr std::string_view kStopped = "job.interrupted";  ///< tag of tasks that stopped with their process
 
 Failure damaged(const std::string& path, size_t line, std::string_view what) {
   return fail(Code::bad_input, "fleet.work", fmt::format("{}: not a work list of 'chakra fleet'", what),
@@ -192,29 +193,37 @@ class FleetRun {
     CHAKRA_TRY(keep_going());
     CHAKRA_TRY(journals_.add(outcome));
     const auto begin = std::chrono::steady_clock::now();
-    Result<Values> values = [&] {
+    Result<TaskDone> done = [&] {
       const WatchedApart watched(current_watch());
       return run_(work_.jobs[task.job], task);
     }();
+    if (was_stopped()) {
+      outcome.state = fleet::State::again;
+      outcome.tag = kStopped;
+      CHAKRA_TRY(journals_.add(outcome));
+    }
     CHAKRA_TRY(keep_going());
     using Micros = std::chrono::microseconds;
     outcome.wall_us = std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now() - begin).count();
     outcome.state = fleet::State::done;
-    if (values) {
-      outcome.values = std::move(*values);
+    if (done) {
+      outcome.values = std::move(done->values);
     } else {
-      const Error& error = values.error();
+      const Error& error = done.error();
       if (error.code == Code::interrupted) return Failure(error);
       const std::string place = error.place.text();
       outcome.state = error.code == Code::io ? fleet::State::again : fleet::State::failed;
       outcome.tag = error.tag;
       outcome.text = place.empty() ? error.text : fmt::format("{}: {}", place, error.text);
     }
-    return journals_.add(outcome);
+    CHAKRA_TRY(journals_.add(outcome));
+    std::error_code ignored;  // a rest costs space only
+    if (done && !done->remove.empty()) std::filesystem::remove_all(done->remove, ignored);
+    return {};
   }
 };
 
-void take_values(const Values& values, FleetJobState& state) {
+void take_values(const std::map<std::string, std::string>& values, FleetJobState& state) {
   const auto take = [&](const char* key, auto& to) {
     const auto at = values.find(key);
     if (at == values.end()) return;
@@ -259,13 +268,13 @@ void name_jobs(WorkList& work) {
   }
 }
 
-Result<std::string> key_of_files(std::string_view options, const std::vector<std::string>& files) {
+std::string key_of_files(std::string_view options, const std::vector<std::string>& files) {
   std::string all = fmt::format("{}\n{}\n", CHAKRA_VERSION, options);
   for (const std::string& file : files) {
     struct stat status {};
-    if (::stat(file.c_str(), &status) != 0)
-      return fail(Code::io, "base.file.open", "cannot find the size and the time of the file", {file});
-    all += fmt::format("{} {}.{:09} {}\n", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec, file);
+    if (::stat(file.c_str(), &status) == 0)
+      all += fmt::format("{} {}.{:09} ", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+    all += file + '\n';
   }
   return seal::digest_of(all);
 }
@@ -320,7 +329,8 @@ Result<WorkList> read_work(const std::string& path) {
   }
   for (const FleetJob& job : work.jobs)
     if (job.name.empty() || job.name == "." || job.name == ".." || job.name.find('/') != std::string::npos ||
-        job.key.empty() || (!job.ranks.empty() && static_cast<int64_t>(job.ranks.size()) != job.rank_count))
+        job.key.size() < 16 || job.key.find_first_not_of("0123456789abcdef") != std::string::npos ||
+        (!job.ranks.empty() && static_cast<int64_t>(job.ranks.size()) != job.rank_count))
       return damaged(path, 0, fmt::format("job {}", quote(job.name)));
   if (jobs != static_cast<int64_t>(work.jobs.size()))
     return damaged(path, 1, fmt::format("{} jobs instead of {}", work.jobs.size(), jobs));
@@ -348,7 +358,7 @@ std::vector<FleetJobState> states_of(const WorkList& work, const TasksOf& tasks_
       if (last->state == fleet::State::done) {
         ++state.tasks_done;
         take_values(last->values, state);
-      } else if (state.tag.empty()) {
+      } else if (state.tag.empty() && last->tag != kStopped) {
         state.state = FleetState::failed;
         state.task =
             job.ranks.empty() || task.phase % 2 != 0 ? "" : fmt::format("rank {}", job.ranks[task.number].rank);

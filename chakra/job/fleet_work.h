@@ -22,7 +22,9 @@ struct FleetPaths {
   std::string state() const { return below(".fleet"); }
   std::string work_list() const { return below(".fleet/work.jsonl"); }
   /// Files between the phases of a job; removed when the job is finished.
-  std::string between(const FleetJob& job) const { return below(".fleet/between/" + job.name); }
+  std::string between(const FleetJob& job) const {
+    return below(".fleet/between/" + job.name + "-" + job.key.substr(0, 16));
+  }
   std::string traces(const FleetJob& job) const { return below("jobs/" + job.name); }
   std::string answer(const FleetJob& job) const { return below("answers/" + job.name + ".json"); }
 
@@ -36,8 +38,9 @@ std::string absolute_path(const std::string& path);
 /// Leave out other paths of the same jobs. Jobs that have a name in common get different names of outputs. Sorts the
 /// jobs by path.
 void name_jobs(WorkList& work);
-/// Return a digest of this version, the options, and the paths, sizes and times of files. Errors: base.file.open.
-Result<std::string> key_of_files(std::string_view options, const std::vector<std::string>& files);
+/// Return a digest of this version, the options, and the paths, sizes and times of files. Unreadable files have no
+/// size: their tasks fail.
+std::string key_of_files(std::string_view options, const std::vector<std::string>& files);
 
 /// Errors: base.file.*.
 Result<void> write_work(const WorkList& work, const std::string& path);
@@ -52,9 +55,12 @@ struct FleetTask {
   std::string key;      ///< in journals
   uint64_t memory = 0;  ///< bytes, estimated
 };
-using Values = std::map<std::string, std::string>;
-/// Do a task, and return the values that the report shows. A task that is done again must give the same files.
-using RunTask = std::function<Result<Values>(const FleetJob& job, const FleetTask& task)>;
+struct TaskDone {
+  std::map<std::string, std::string> values = {};  ///< for the report
+  std::string remove = {};                         ///< folder that no task needs any more
+};
+/// Do a task. A task that is done again must give the same files.
+using RunTask = std::function<Result<TaskDone>(const FleetJob& job, const FleetTask& task)>;
 using TasksOf = std::function<std::vector<FleetTask>(const FleetJob& job, size_t index)>;
 
 inline constexpr int64_t kMostAttempts = 5;

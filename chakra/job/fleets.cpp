@@ -94,7 +94,7 @@ FleetReport report_of(const WorkList& work, const TasksOf& tasks_of, const fleet
   return report;
 }
 
-Result<Values> analyze_one(const FleetAnalyzeOptions& o, const FleetJob& job) {
+Result<TaskDone> analyze_one(const FleetAnalyzeOptions& o, const FleetJob& job) {
   AnalyzeOptions call = o.analyze;
   call.path = job.path;
   CHAKRA_ASSIGN(const AnalyzedJob analyzed, analyze_job(call));
@@ -102,7 +102,9 @@ Result<Values> analyze_one(const FleetAnalyzeOptions& o, const FleetJob& job) {
   Outputs outputs;
   CHAKRA_TRY(add_answer(outputs, FleetPaths(o.fleet.output).answer(job), answer));
   CHAKRA_TRY(outputs.commit());
-  Values values{{"ranks", fmt::format("{}", analyzed.ranks)}};
+  TaskDone done;
+  std::map<std::string, std::string>& values = done.values;
+  values = {{"ranks", fmt::format("{}", analyzed.ranks)}};
   values["warnings"] =
       fmt::format("{}", std::count_if(analyzed.findings.begin(), analyzed.findings.end(),
                                       [](const Finding& f) { return f.severity >= Severity::warning; }));
@@ -112,7 +114,7 @@ Result<Values> analyze_one(const FleetAnalyzeOptions& o, const FleetJob& job) {
     values["cost_ps"] = fmt::format("{}", diagnosis->column("cost_ps")->whole(0));
     values["share"] = fmt::format("{}", diagnosis->column("share")->real(0));
   }
-  return values;
+  return done;
 }
 
 }  // namespace
@@ -189,7 +191,7 @@ Result<FleetReport> fleet_analyze(const FleetAnalyzeOptions& o) {
       const auto files = job_files(job.path);
       const std::vector<std::string> all = files ? *files : std::vector<std::string>{job.path};
       for (const std::string& file : all) job.bytes = add_bytes(job.bytes, file_size(file));
-      CHAKRA_ASSIGN(job.key, key_of_files(text_of_analyze(o), all));
+      job.key = key_of_files(text_of_analyze(o), all);
     }
     work.twice = static_cast<int64_t>(fleet.twice);
     name_jobs(work);
