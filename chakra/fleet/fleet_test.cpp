@@ -3,24 +3,12 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include "chakra/base/testing/testing.h"
 
 namespace chakra::fleet {
 namespace {
 
-/// An empty folder that the destructor removes.
-class Scratch {
- public:
-  Scratch() {
-    std::string path = testing::TempDir() + "/fleet-XXXXXX";
-    path_ = ::mkdtemp(path.data());
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using testing::TemporaryFolder;
 
 TEST(Shard, IsParsedOrRefused) {
   EXPECT_EQ(*parse_shard("3/16"), (Shard{3, 16}));
@@ -65,7 +53,7 @@ TEST(Journal, LinesAreReadAsWritten) {
 }
 
 TEST(Journals, EachProcessReadsTheOutcomesOfAll) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   auto first = Journals::open(scratch.path(), {1, 2}), second = Journals::open(scratch.path(), {2, 2});
   ASSERT_TRUE(first && second);
   ASSERT_TRUE(first->add({"a"}) && first->add({"a", State::done}) && second->add({"b"}));
@@ -81,7 +69,7 @@ TEST(Journals, EachProcessReadsTheOutcomesOfAll) {
 }
 
 TEST(Journals, CountAttemptsThatWereKilled) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   for (int attempt = 0; attempt < 3; ++attempt) ASSERT_TRUE(Journals::open(scratch.path(), {})->add({"a"}));
   auto journals = Journals::open(scratch.path(), {});
   EXPECT_EQ(journals->attempts("a"), 3);
@@ -91,7 +79,7 @@ TEST(Journals, CountAttemptsThatWereKilled) {
 }
 
 TEST(Journals, PreferTheResultOfAnyProcess) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   ASSERT_TRUE(Journals::open(scratch.path(), {1, 2})->add({"a", State::done}));
   ASSERT_TRUE(Journals::open(scratch.path(), {2, 2})->add({"a", State::failed, "x", "y"}));
   EXPECT_EQ(Journals::look(scratch.path())->find("a")->state, State::done);
@@ -99,7 +87,7 @@ TEST(Journals, PreferTheResultOfAnyProcess) {
 }
 
 TEST(Journals, IgnoreDamagedLinesAndUnfinishedOnes) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const std::string path = scratch.path() + "/outcomes.3-of-4.jsonl";
   ASSERT_TRUE(write_file(path, line_of({"a", State::done}) + "\nnonsense\n" + line_of({"b", State::done})));
   const auto journals = Journals::look(scratch.path());
@@ -109,7 +97,7 @@ TEST(Journals, IgnoreDamagedLinesAndUnfinishedOnes) {
 }
 
 TEST(Journals, OnlyJournalsOfTheStemCount) {
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   for (const char* name : {"points.jsonl", "points.1-of-2.jsonl", "points.3-of-2.jsonl", "points.x-of-2.jsonl",
                            "points.jsonl.bak", "pointsjsonl", "other.jsonl", "points.1-of-2.json"})
     ASSERT_TRUE(write_file(scratch.path() + "/" + name, "{}\n"));

@@ -57,7 +57,7 @@ Result<void> add_jobs(const std::string& path, WorkList& work, std::optional<int
   for (const std::string& name : names)
     if (!name.starts_with('.')) below.push_back((fs::path(path) / name).string());
   if (below.size() == 1 && is_directory(below[0])) return add_jobs(below[0], work, cycle);
-  // Ranks or kinds of traces can have folders, too.
+  // Ranks and kinds of traces can also have folders.
   if (holds_recording(path) || recording::pair_folders({path}, cycle)) {
     add(path);
     return {};

@@ -29,12 +29,12 @@ class Sweeps : public ::testing::Test {
   std::string slow_ = folder_.write("slow.yml", fmt::format(fmt::runtime(kNetwork), 4, 10));
 
   /// The text with $ as the folder.
-  SweepOptions options(std::string text, const std::string& output = "out") const {
+  SweepOptions options(std::string text, const std::string& output = "out", const fleet::Shard& shard = {}) const {
     for (size_t at = 0; (at = text.find('$', at)) != std::string::npos;) text.replace(at, 1, folder_.path());
-    return {folder_.write("s.yml", text), folder_.path(output), ""};
+    return {folder_.write("s.yml", text), folder_.path(output), shard, ""};
   }
-  Sweep swept(const std::string& text, const std::string& output = "out") const {
-    Result<Sweep> made = run_sweep(options(text, output));
+  Sweep swept(const std::string& text, const std::string& output = "out", const fleet::Shard& shard = {}) const {
+    Result<Sweep> made = run_sweep(options(text, output, shard));
     EXPECT_TRUE(made) << made.error().message();
     return made ? std::move(*made) : Sweep();
   }
@@ -43,7 +43,7 @@ class Sweeps : public ::testing::Test {
     return made ? "accepted" : made.error().message();
   }
   size_t lines(const std::string& output = "out") const {
-    const std::string text = must_read(journal_of(folder_.path(output)));
+    const std::string text = must_read(journal_of(folder_.path(output), {}));
     return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
   }
 };
@@ -108,11 +108,12 @@ TEST_F(Sweeps, ResumeAndRepeatNothing) {
   const Sweep whole = swept(kSmall);
   EXPECT_EQ(whole.resumed, 0);
   EXPECT_EQ(lines(), 16U);
-  std::string text = must_read(journal_of(folder_.path("out")));
+  std::string text = must_read(journal_of(folder_.path("out"), {}));
   // a killed run: five whole lines, one damaged line, and a part of one more
   size_t at = 0;
   for (int i = 0; i < 5; ++i) at = text.find('\n', at) + 1;
-  std::ofstream(journal_of(folder_.path("out"))) << text.substr(0, at) << "{\"key\": \"x\"}\n" << text.substr(at, 40);
+  std::ofstream(journal_of(folder_.path("out"), {})) << text.substr(0, at) << "{\"key\": \"x\"}\n"
+                                                     << text.substr(at, 40);
   const Sweep resumed = swept(kSmall);
   EXPECT_EQ(resumed.resumed, 5);
   EXPECT_EQ(lines(), 17U);
@@ -123,6 +124,19 @@ TEST_F(Sweeps, ResumeAndRepeatNothing) {
   folder_.write("ring.yml", fmt::format(fmt::runtime(kNetwork), 4, 60));
   EXPECT_EQ(swept(kSmall).resumed, 8);  // those with the other network
   EXPECT_EQ(swept(kSmall).resumed, 16);
+}
+
+TEST_F(Sweeps, OfShardsAreTakenTogether) {
+  const Sweep whole = swept(kSmall, "whole");
+  for (int64_t shard = 1; shard <= 3; ++shard) {
+    const Sweep part = swept(kSmall, "parts", {shard, 3});
+    EXPECT_TRUE(part.points.size() == 5 || part.points.size() == 6) << part.points.size();
+    EXPECT_EQ(part.resumed, 0);
+  }
+  const Sweep together = swept(kSmall, "parts");
+  EXPECT_EQ(together.resumed, 16);
+  EXPECT_EQ(lines("parts"), 0U);  // nothing was left
+  for (size_t p = 0; p < 16; ++p) EXPECT_EQ(whole.outcome(p).values, together.outcome(p).values) << p;
 }
 
 TEST_F(Sweeps, TakeInputsOfInputsIntoAccount) {
