@@ -518,6 +518,9 @@ struct ReportOptions {
   std::string against = {};
   /// Simulate also on this network: the other job, or the same job
   std::string against_network = {};
+  /// Add a timeline of all operations to the page. Of a simulated job by classes, a timeline of one rank of each class.
+  /// At most 2,000,000 operations.
+  bool timeline = false;
   /// Write all tables also to this workbook, each on a sheet
   std::string xlsx = {};
   /// Process groups, name -> ranks (JSON)

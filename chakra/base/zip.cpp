@@ -25,16 +25,17 @@ void put(std::string& out, uint64_t value, int bytes) {
 
 Failure too_large() { return fail(Code::bad_input, "base.zip.large", "the archive would reach 4 GiB"); }
 
-/// The bytes, compressed without a header.
-Result<std::string> deflate(std::string_view bytes) {
+}  // namespace
+
+Result<std::string> deflated(std::string_view bytes) {
   std::string packed;
-  const auto level = std::make_unique_for_overwrite<uint8_t[]>(ISAL_DEF_LVL1_DEFAULT);
+  const auto level = std::make_unique_for_overwrite<uint8_t[]>(ISAL_DEF_LVL3_DEFAULT);
   std::vector<uint8_t> buffer(std::min(kPackingBuffer, bytes.size() + 1024));
   const auto stream = std::make_unique<isal_zstream>();
   isal_deflate_init(stream.get());
-  stream->level = 1;
+  stream->level = 3;
   stream->level_buf = level.get();
-  stream->level_buf_size = ISAL_DEF_LVL1_DEFAULT;
+  stream->level_buf_size = ISAL_DEF_LVL3_DEFAULT;
   stream->next_in = reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()));
   stream->avail_in = static_cast<uint32_t>(bytes.size());
   stream->end_of_stream = 1;
@@ -48,11 +49,9 @@ Result<std::string> deflate(std::string_view bytes) {
   return packed;
 }
 
-}  // namespace
-
 Result<void> ZipArchive::add(std::string_view name, std::string_view bytes) {
   if (bytes.size() > kMostZipBytes || files_ >= kMostZipFiles) return too_large();
-  CHAKRA_ASSIGN(const std::string packed, deflate(bytes));
+  CHAKRA_ASSIGN(const std::string packed, deflated(bytes));
   const uint64_t at = out_.size();
   if (at + packed.size() + name.size() > kMostZipBytes) return too_large();
   std::string about;  // equal in the header and in the directory

@@ -9,6 +9,9 @@
 
 namespace chakra {
 
+/// Return the bytes, compressed (deflate, without a header). Requires less than 4 GiB. Errors: base.file.write.
+Result<std::string> deflated(std::string_view bytes);
+
 /// Files are compressed (deflate), and have the date 1980-01-01, so that equal files make equal archives.
 class ZipArchive {
  public:

@@ -288,6 +288,7 @@ Options fields_of(ReportOptions& o) {
   return {
       {"--against", &o.against, {}},
       {"--against-network", &o.against_network, {}},
+      {"--timeline", &o.timeline, {}},
       {"--xlsx", &o.xlsx, {}},
       {"--groups", &o.groups, {}},
       {"--launched", choice(o.launched, kLaunched), {}},

@@ -15,6 +15,7 @@ namespace chakra::job {
 
 // `job.report.omitted` (note): the page lacks rows of large tables
 // `job.report.cut` (note): the page has only the beginnings of long texts
+// `job.report.slices` (2): the timeline of a page would have more than 2,000,000 operations
 // `job.report.cells` (note): the workbook has only the beginnings of texts that are too long for a cell
 
 namespace {
@@ -84,11 +85,15 @@ Result<ReportedSide> measure(const ReportOptions& o, const SideOptions& of, Find
   }
   const ProgressPart part(0.6, 1);
   CHAKRA_ASSIGN(const CheckedJob checked, check_job(check));
-  ReportedSide side{of.path, static_cast<int64_t>(analyzed.ranks), {}, {}};
+  ReportedSide side{of.path, static_cast<int64_t>(analyzed.ranks), {}, {}, {}};
   side.answers.emplace_back(answer_of(analyzed), command_of("analyze", analyze));
   side.answers.emplace_back(answer_of(checked), command_of("check", check));
   for (const auto& [answer, command] : side.answers)
     findings.insert(findings.end(), answer.findings().begin(), answer.findings().end());
+  if (o.timeline) {
+    CHAKRA_ASSIGN(const trace::TraceSet traces, read_job(of.path, of.loaded, {.texts = true}));
+    CHAKRA_ASSIGN(side.timeline, view::timeline_of(traces, findings));
+  }
   return side;
 }
 
@@ -113,10 +118,12 @@ Result<ReportedSide> simulate(const ReportOptions& o, const SideOptions& of, con
   SimulateHooks hooks;
   hooks.stop = stop;
   hooks.progress = [](const sim::Progress& p) { (void)keep_going(p.nodes_done, p.nodes); };
-  CHAKRA_ASSIGN(const SimulateResult result, simulate_job(call, hooks));
+  if (o.timeline) call.timeline = o.output;  // fills the report; the caller writes the page
+  CHAKRA_ASSIGN(SimulateResult result, simulate_job(call, hooks));
   if (result.report.interrupted)
     return fail(Code::interrupted, "sim.interrupted", "stopped before the end of the simulation");
-  ReportedSide side{of.path + " on " + of.network, static_cast<int64_t>(result.report.ranks.size()), {}, {}};
+  ReportedSide side{of.path + " on " + of.network, static_cast<int64_t>(result.report.ranks.size()), {}, {}, {}};
+  call.timeline.clear();
   side.answers.emplace_back(answer_of(result, false), command_of("sim", call));
   const answer::Answer& simulation = side.answers.front().first;
   findings.insert(findings.end(), simulation.findings().begin(), simulation.findings().end());
@@ -130,6 +137,7 @@ Result<ReportedSide> simulate(const ReportOptions& o, const SideOptions& of, con
     side.answers.emplace_back(answer_of(analyzed), command_of("analyze", analyze));
   }
   side.answers.emplace_back(answer_of(*side.predicted), "");
+  if (o.timeline) side.timeline = std::move(result.report.timeline);
   return side;
 }
 
@@ -158,9 +166,24 @@ std::vector<report::Part> parts_of(const ReportedSide& side) {
   return parts;
 }
 
+/// Browsers stay fast with some million slices.
+Result<void> check_slices(const ReportedJob& made) {
+  constexpr size_t kMostSlices = 2'000'000;
+  size_t slices = 0;
+  for (const ReportedSide& side : made.sides) slices += side.timeline ? side.timeline->slices.size() : 0;
+  if (slices <= kMostSlices) return {};
+  return fail(
+      Code::usage, "job.report.slices",
+      fmt::format("the timeline has {} operations, and a page can have {}; leave out --timeline, or choose ranks "
+                  "with 'chakra view --ranks'",
+                  show_count(static_cast<int64_t>(slices)), show_count(kMostSlices)),
+      {made.path});
+}
+
 Result<void> make_page(const ReportOptions& o, ReportedJob& made) {
   std::vector<report::Subject> subjects;
-  for (const ReportedSide& side : made.sides) subjects.push_back({side.name, side.ranks, parts_of(side)});
+  for (const ReportedSide& side : made.sides)
+    subjects.push_back({side.name, side.ranks, parts_of(side), side.timeline ? &*side.timeline : nullptr});
   std::vector<answer::Answer> answers;
   std::vector<report::Part> both;
   answers.reserve(2);  // `both` refers to the answers
@@ -173,7 +196,8 @@ Result<void> make_page(const ReportOptions& o, ReportedJob& made) {
     const DiffOptions call{.a = made.diff->a, .b = made.diff->b, .markdown = made.diff->steps.has_value()};
     both.push_back({&answers.emplace_back(answer_of(*made.diff)), command_of("diff", call)});
   }
-  made.page = report::page_of(subjects, both);
+  CHAKRA_TRY(check_slices(made));
+  CHAKRA_ASSIGN(made.page, report::page_of(subjects, both));
   CHAKRA_TRY(keep_going());
   if (!o.xlsx.empty()) {
     CHAKRA_ASSIGN(made.workbook, report::workbook_of(subjects, both));

@@ -29,6 +29,7 @@ struct ReportOptions {
   std::string against;          ///< another job; empty: none
   SimulateOptions simulate;     ///< with a network: simulate; `path` and `groups` are those above
   std::string against_network;  ///< simulate also on this network, the other job if there is one
+  bool timeline = false;        ///< the page has all operations
   std::string xlsx;             ///< a file that the caller writes: fill ReportedJob::workbook
   LoadedPtr loaded = {};        ///< read instead of `path`
 };
@@ -40,6 +41,7 @@ struct ReportedSide {
   int64_t ranks = 0;
   std::vector<std::pair<answer::Answer, std::string>> answers;  ///< each with the command that prints the answer
   std::optional<Predicted> predicted;
+  std::optional<result::Timeline> timeline;
 };
 
 struct ReportedJob {

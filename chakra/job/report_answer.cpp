@@ -19,6 +19,7 @@ constexpr std::array kPage{
     column<&Page::rows>("page.rows", Unit::count, "rows of all tables"),
     column<&Page::rows_omitted>("page.rows_omitted", Unit::count, "rows of the answers that the page lacks"),
     column<&Page::texts_cut>("page.texts_cut", Unit::count, "long texts of which the page has the beginning"),
+    column<&Page::slices>("page.slices", Unit::count, "operations of the timelines"),
     column<&Page::ranks>("page.ranks", Unit::count, "ranks in tables with a row per rank"),
     column<Page>("page.bytes", Unit::bytes, "size of the file",
                  [](const Page& page) { return static_cast<int64_t>(page.html.size()); })};

@@ -222,6 +222,12 @@ Options rows_of(ReportOptions& o) {
                 {},
                 "With --network, both jobs are simulated with the same options."},
                std::move(other_network),
+               {"--timeline",
+                &o.timeline,
+                "Add a timeline of all operations to the page",
+                {},
+                {},
+                "Of a simulated job by classes, a timeline of one rank of each class. At most 2,000,000 operations."},
                {"--xlsx", &o.xlsx, "Write all tables also to this workbook, each on a sheet", "FILE.xlsx"},
                groups_option(o.groups),
                std::move(launched)};

@@ -9,6 +9,7 @@
 #include "chakra/report/choose.h"
 #include "chakra/report/page.inc"  // kBeforeData, kAfterData: made of page.css and page.js by cmake/page.cmake
 #include "chakra/report/report.h"
+#include "chakra/report/slices.h"
 
 namespace chakra::report {
 namespace {
@@ -24,14 +25,18 @@ class Writer {
  public:
   explicit Writer(Page& page) : page_(page) {}
 
-  void all(std::span<const Subject> subjects, std::span<const Part> comparison) {
+  Result<void> all(std::span<const Subject> subjects, std::span<const Part> comparison) {
     out_ += "{\"version\": 2, \"jobs\": [";
     Comma jobs(out_);
-    for (const Subject& subject : subjects) jobs.next(), add(subject);
+    for (const Subject& subject : subjects) {
+      jobs.next();
+      CHAKRA_TRY(add(subject));
+    }
     out_ += "], \"answers\": [";
     Comma comma(out_);
     for (const Part& part : comparison) comma.next(), add(part, {});
     out_ += "]}";
+    return {};
   }
   /// The JSON, in which no text can end the element around it.
   std::string take() {
@@ -109,7 +114,7 @@ class Writer {
     if (info.missing == answer::Missing::left_out) out_ += ", \"optional\": true";
   }
 
-  void add(const Subject& subject) {
+  Result<void> add(const Subject& subject) {
     const std::set<int64_t> ranks = chosen_ranks(subject.parts);
     const int64_t before = page_.ranks;
     page_.ranks += ranks.empty() ? subject.ranks : std::ssize(ranks);
@@ -121,7 +126,15 @@ class Writer {
       comma.next();
       if (const size_t identical = add(part, ranks)) page_.ranks = before + static_cast<int64_t>(identical);
     }
-    out_ += "], \"ranks_shown\": " + std::to_string(page_.ranks - before) + '}';
+    out_ += "], \"timeline\": ";
+    if (subject.timeline) {
+      CHAKRA_ASSIGN(const std::string slices, packed_slices(*subject.timeline, page_));
+      out_ += slices;
+    } else {
+      out_ += "null";
+    }
+    out_ += ", \"ranks_shown\": " + std::to_string(page_.ranks - before) + '}';
+    return {};
   }
   /// Return the number of ranks, if rows of the table of ranks stand for several.
   size_t add(const Part& part, const std::set<int64_t>& ranks) {
@@ -237,10 +250,10 @@ class Writer {
 
 }  // namespace
 
-Page page_of(std::span<const Subject> subjects, std::span<const Part> comparison) {
+Result<Page> page_of(std::span<const Subject> subjects, std::span<const Part> comparison) {
   Page page;
   Writer writer(page);
-  writer.all(subjects, comparison);
+  CHAKRA_TRY(writer.all(subjects, comparison));
   page.html = std::string(kBeforeData) + writer.take() + std::string(kAfterData);
   return page;
 }

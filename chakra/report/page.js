@@ -1,4 +1,3 @@
-"use strict";
 // Shows the answers in the element `data`. All numbers are cells of these answers; the page orders, filters and formats.
 const data = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("page");
@@ -17,7 +16,8 @@ const svg = (tag, attributes = {}, ...children) =>
 
 // ---- numbers -----------------------------------------------------------------------------------------------------
 
-const four = (value) => Math.abs(value) >= 1000 ? value.toFixed(0) : value === 0 ? "0" : value.toPrecision(4);
+const commas = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",");
+const four = (value) => Math.abs(value) >= 1000 ? commas(value.toFixed(0)) : value === 0 ? "0" : value.toPrecision(4);
 function scaled(value, steps) {
   const [factor, unit] = steps.find(([least]) => Math.abs(value) >= least) || steps[steps.length - 1];
   return four(value / factor) + " " + unit;
@@ -33,7 +33,7 @@ const SHOW = {
   "FLOP/s": (v) => scaled(v, decimal("FLOP/s")),
   share: (v) => (100 * v).toFixed(2) + " %",
   percent: (v) => v.toFixed(2) + " %",
-  count: (v, exact) => exact.replace(/\B(?=(\d{3})+(?!\d)(?!.*\.))/g, (m, g, at, all) => all.includes(".") ? "" : ","),
+  count: (v, exact) => exact.includes(".") ? exact : commas(exact),
 };
 /// Whole numbers from 2^53 on are texts in the data, since JavaScript would round them.
 const isNumber = (value, column) =>
@@ -182,10 +182,10 @@ function bars(id, name, rows, legend, column) {
   return figure(name, (width) => {
     const most = scales.get(id);
     const longest = Math.max(...rows.map((row) => row.name.length));
-    const left = Math.min(220, Math.floor(width / 3), longest * 7 + 8), high = rows.length > 32 ? 12 : 20, room = width - left - 4;
+    const left = Math.min(220, Math.floor(width / 3), longest * 7.4 + 8), high = rows.length > 32 ? 12 : 20, room = width - left - 4;
     const parts = rows.flatMap((row, i) => {
       let x = left;
-      return [label(0, i * high + 11, row.name, Math.floor(left / 6.5)), ...row.parts.map((part) => {
+      return [label(0, i * high + 11, row.name, Math.floor(left / 7.2)), ...row.parts.map((part) => {
         const wide = part.value / most * room;
         x += wide;
         return svg("rect", { x: x - wide, y: i * high + 1, width: Math.max(wide, 0), height: high - 3, class: "s" + part.series % 8 },
@@ -447,8 +447,15 @@ function comparison() {
 }
 const known = new Set([...SECTIONS, ...COMPARED].flatMap(([, keys]) => keys));
 const others = (subjects) => [...new Set(subjects.flatMap((each) => [...each.tables.keys()]))].filter((key) => !known.has(key));
-const sections = [...COMPARED, ["Other differences", others([both]), () => []]].map((each) => section(...each, [both]))
-  .concat([...SECTIONS, ["Other tables", others(data.jobs), () => []]].map((each) => section(...each, data.jobs))).filter(Boolean);
+function timelineSection() {
+  const drawn = data.jobs.filter((each) => each.timeline).map((each) => [el("h3", {}, each.label + each.name),
+    timeline(each.timeline, each.label + each.name, (ps) => SHOW.ps(ps), ({ rank, track, depth }) => `rank ${rank}, ${track}` + (depth ? ` (${depth + 1})` : ""))]);
+  if (!drawn.length) return undefined;
+  return { title: "Timeline", id: "section-timeline", element: el("section", { id: "section-timeline" }, el("h2", {}, "Timeline"), ...drawn.flat(),
+    el("p", { class: "quiet" }, "Select the timeline, then: A and D move, W, S and the wheel zoom, arrows up and down scroll, N goes to the next match, 0 shows all.")) };
+}
+const sections = [timelineSection()].concat([...COMPARED, ["Other differences", others([both]), () => []]].map((each) => section(...each, [both])),
+  [...SECTIONS, ["Other tables", others(data.jobs), () => []]].map((each) => section(...each, data.jobs))).filter(Boolean);
 sections.push(findingsSection());
 const empty = [...new Set(data.jobs.flatMap((each) => [...each.tables.values()]).filter((table) => !table.shown && !table.key.includes(".")).map(title))];
 const name = data.jobs.map((each) => each.name).join(" and ");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chakra/answer/answer.h"
+#include "chakra/result/result.h"
 
 namespace chakra::report {
 
@@ -27,6 +28,7 @@ struct Subject {
   std::string name;   ///< of the job, as given
   int64_t ranks = 0;  ///< of the job
   std::vector<Part> parts = {};
+  const result::Timeline* timeline = nullptr;  ///< null: none
 };
 
 struct Page {
@@ -35,6 +37,7 @@ struct Page {
   int64_t rows = 0;          ///< in the page
   int64_t rows_omitted = 0;  ///< that are in the answers, and neither in the page nor equal to a row in the page
   int64_t texts_cut = 0;     ///< longer than kMostText
+  int64_t slices = 0;        ///< of the timelines
   int64_t ranks = 0;         ///< of all subjects, that are in the page or equal to a rank in the page
 };
 
@@ -43,8 +46,9 @@ struct Page {
 /// markup. For more than kMostRanks ranks, a row of a table of a simulation stands for all ranks with equal values. Of
 /// more ranks, the page has those at equal steps in the order of the lengths of their critical paths or of their
 /// finish, with the shortest and the longest, and the worst stragglers. Rows that the table `diagnosis` names as
-/// evidence, and their ranks, are always in the page. Cost: O(cells).
-Page page_of(std::span<const Subject> subjects, std::span<const Part> comparison = {});
+/// evidence, and their ranks, are always in the page. Errors: base.file.write. Cost: O(cells), and O(n log n) for n
+/// slices.
+Result<Page> page_of(std::span<const Subject> subjects, std::span<const Part> comparison = {});
 
 struct Workbook {
   std::string bytes;  ///< XLSX; empty: none

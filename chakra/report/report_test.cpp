@@ -41,7 +41,7 @@ answer::Answer answer_of(const std::vector<Path>& paths, const std::vector<Named
 
 Page page_of_one(const std::string& name, int64_t ranks, const answer::Answer& answer) {
   const Subject subject{name, ranks, {{&answer}}};
-  return page_of({&subject, 1});
+  return page_of({&subject, 1}).value();
 }
 
 std::string data_of(const Page& page) {
@@ -188,7 +188,7 @@ TEST(Page, HasBothJobsAndAnswersAboutBoth) {
   const answer::Answer a = answer_of({{0, 5}}, {}), b = answer_of({{0, 6}}, {}), both = answer_of({{0, 11}}, {});
   const std::array<Subject, 2> subjects{Subject{"one", 3, {{&a, "chakra a"}}}, Subject{"two", 4, {{&b}}}};
   const std::array<Part, 1> parts{Part{&both}};
-  const Page page = page_of(subjects, parts);
+  const Page page = page_of(subjects, parts).value();
   const std::string data = data_of(page);
   EXPECT_EQ(page.ranks, 7);
   EXPECT_LT(data.find("\"one\""), data.find("[5]"));

@@ -212,7 +212,7 @@ class Job(BaseJob):
         return Answer(self._query(sql, given(locals(), ("param",)), progress))
 
     def report(self, path: Text, *, against: Text | None = None, against_network: Text | None = None,
-            xlsx: Text | None = None, groups: Text | None = None,
+            timeline: bool = False, xlsx: Text | None = None, groups: Text | None = None,
             launched: Literal["all", "steps", "before-last-step"] = "all", network: Text | None = None,
             system: Text | None = None, memory: Text | None = None, ranks: Text | None = None,
             expand: Text | None = None, no_check: bool = False, compat: Literal["native", "astra-sim"] = "native",
@@ -233,6 +233,8 @@ class Job(BaseJob):
 
         against: Compare with this job. With network, both jobs are simulated with the same options.
         against_network: Simulate also on this network: the other job, or the same job.
+        timeline: Add a timeline of all operations to the page. Of a simulated job by classes, a timeline of one
+            rank of each class. At most 2,000,000 operations.
         xlsx: Write all tables also to this workbook, each on a sheet.
         groups: Process groups, name -> ranks (JSON).
         launched: Device operations to include, by the time of their launch. all: launched at any time. steps:
