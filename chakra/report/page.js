@@ -241,7 +241,7 @@ function parts(key, name, values) {
   return bars(key + values[0], title(table), rows, used.map((value) => heading(table.column[value])), table.column[values[0]]);
 }
 /// The simulated time of each rank; a bar stands for all ranks that are equal.
-const rankParts = () => tables.has("actors") && parts("ranks", (table, r) => rankName(cell(table, "rank", r)) +
+const rankParts = () => tables.get("ranks")?.column.finish_ps && parts("ranks", (table, r) => rankName(cell(table, "rank", r)) +
   (table.identical && table.identical[r] > 1 ? ` and ${show(table.identical[r] - 1, { unit: "count" })} identical` : ""),
   ["compute_ps", "exposed_comm_ps", "exposed_storage_ps", "host_ps", "bubble_ps", "idle_ps"]);
 /// Rows of a table with positive and negative values around zero.
@@ -398,14 +398,14 @@ function facts() {
 /// Where the time of a simulation goes: a sentence for each of the largest parts of the critical path, and the errors.
 function predicted() {
   const path = tables.get("path_parts"), errors = tables.get("reliability");
-  if (!path?.shown) return [];
+  if (!errors?.shown) return [];
   const link = (key) => el("a", { href: "#table-" + job.id + key }, "evidence");
   const row = (text, key) => el("li", {}, text + " ", link(key));
   const large = rowsOf(path).slice(0, 3).filter((r) => cell(path, "share", r) >= .005).map((r) => row(`${show(cell(path, "share", r), path.column.share)} of the critical path: ` +
     `${cell(path, "kind", r)}${cell(path, "operation", r) ? " " + cell(path, "operation", r) : ""}, ${show(cell(path, "time_ps", r), path.column.time_ps)}.`, "path_parts"));
   const known = rowsOf(errors).map((r) => row(`${cell(errors, "what", r)}: ` + (cell(errors, "error", r) === null ? "error not known"
     : `off by ${show(cell(errors, "error", r), errors.column.error)}`) + ` (${cell(errors, "basis", r)}).`, "reliability"));
-  return [el("h2", {}, job.label + "Where the time goes"), el("ol", { class: "diagnosis" }, ...large),
+  return [...(large.length ? [el("h2", {}, job.label + "Where the time goes"), el("ol", { class: "diagnosis" }, ...large)] : []),
     el("h2", {}, job.label + "Reliability of the prediction"), el("ul", { class: "diagnosis" }, ...known)];
 }
 const idOf = (title) => "section-" + title.toLowerCase().replace(/[^a-z]+/g, "-");

@@ -196,6 +196,40 @@ TEST(Page, HasBothJobsAndAnswersAboutBoth) {
   EXPECT_LT(data.find("[6]"), data.find("[11]"));
 }
 
+// ---- timelines -------------------------------------------------------------------------------------------------
+
+result::Timeline timeline_of(const std::vector<std::array<Picoseconds, 3>>& slices) {  // track, start, end
+  result::Timeline timeline;
+  timeline.tracks = {{3, "stream <0>"}, {4, "thread"}};
+  for (const auto& [track, start, end] : slices)
+    timeline.slices.push_back({static_cast<uint32_t>(track), timeline.strings.intern("op " + std::to_string(start)), 0,
+                               start, end, timeline.slices.size()});
+  return timeline;
+}
+
+TEST(Page, MovesSlicesThatOverlapToTheNextLane) {
+  // An outer slice with two inside, one that overlaps both tracks' order, and one that follows.
+  const result::Timeline timeline =
+      timeline_of({{0, 5'000, 9'000}, {0, 1'000, 9'000}, {0, 2'000, 5'000}, {0, 9'000, 9'000}, {1, 4'000, 4'500}});
+  const Subject subject{"job", 1, {}, &timeline};
+  const Page page = page_of({&subject, 1}).value();
+  const std::string data = data_of(page);
+  EXPECT_EQ(page.slices, 5);
+  EXPECT_TRUE(has(data, "\"unit_ps\": 500"));
+  EXPECT_TRUE(has(data, R"({"rank": 3, "depth": 0, "track": "stream \u003c0\u003e", "slices": 2})"));
+  EXPECT_TRUE(has(data, R"({"rank": 3, "depth": 1, "track": "stream \u003c0\u003e", "slices": 2})"));
+  EXPECT_TRUE(has(data, R"({"rank": 4, "depth": 0, "track": "thread", "slices": 1})"));
+  EXPECT_TRUE(has(data, "\"names\": [\"op 1000\",\n\"op 9000\",\n\"op 2000\",\n\"op 5000\",\n\"op 4000\"]"));
+}
+
+TEST(Page, OfAnEmptyTimelineHasNoLanes) {
+  const result::Timeline timeline;
+  const Subject subject{"job", 1, {}, &timeline};
+  const Page page = page_of({&subject, 1}).value();
+  EXPECT_EQ(page.slices, 0);
+  EXPECT_TRUE(has(data_of(page), "\"lanes\": []"));
+}
+
 // ---- workbooks -------------------------------------------------------------------------------------------------
 
 TEST(Workbook, IsTheSameForTheSameAnswers) {

@@ -120,13 +120,23 @@ def test_page_of_two_networks(tmp_path):
     assert {"a-ranks", "b-ranks", "both-differences"} <= set(shown.tables)
 
 
+def test_timeline(tmp_path):
+    job, slow, _ = step_of(tmp_path)
+    page = tmp_path / "report.html"
+    made = job.report(str(page), network=str(slow), timeline=True).to_dict()
+    assert made["page"]["slices"] > 100
+    shown, messages = show(page)
+    assert messages == []
+    assert "canvas" in shown.elements
+
+
 def test_workbook(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     builder = chakra_et.Builder(0)
     builder.compute(HOSTILE, 1_000_000_000_000_001)
     job = chakra_et.Job.of([builder.finish()])
     book_file, page = tmp_path / "report.xlsx", tmp_path / "report.html"
-    made = job.report(str(page), xlsx=str(book_file)).to_dict()
+    made = job.report(str(page), xlsx=str(book_file), timeline=True).to_dict()
     assert show(page)[1] == []
     book = openpyxl.load_workbook(book_file)
     assert len(book.sheetnames) == made["workbook"]["sheets"]
