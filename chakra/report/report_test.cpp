@@ -208,18 +208,24 @@ result::Timeline timeline_of(const std::vector<std::array<Picoseconds, 3>>& slic
 }
 
 TEST(Page, MovesSlicesThatOverlapToTheNextLane) {
-  // An outer slice with two inside, one that overlaps both tracks' order, and one that follows.
-  const result::Timeline timeline =
-      timeline_of({{0, 5'000, 9'000}, {0, 1'000, 9'000}, {0, 2'000, 5'000}, {0, 9'000, 9'000}, {1, 4'000, 4'500}});
+  // Track 0: an outer slice with two inside, and one that follows. Track 1: two that overlap.
+  const result::Timeline timeline = timeline_of({{0, 5'000, 9'000},
+                                                 {0, 1'000, 9'000},
+                                                 {0, 2'000, 5'000},
+                                                 {0, 9'000, 9'000},
+                                                 {1, 4'000, 5'000},
+                                                 {1, 4'500, 5'500}});
   const Subject subject{"job", 1, {}, &timeline};
   const Page page = page_of({&subject, 1}).value();
   const std::string data = data_of(page);
-  EXPECT_EQ(page.slices, 5);
+  EXPECT_EQ(page.slices, 6);
   EXPECT_TRUE(has(data, "\"unit_ps\": 500"));
   EXPECT_TRUE(has(data, R"({"rank": 3, "depth": 0, "track": "stream \u003c0\u003e", "slices": 2})"));
   EXPECT_TRUE(has(data, R"({"rank": 3, "depth": 1, "track": "stream \u003c0\u003e", "slices": 2})"));
   EXPECT_TRUE(has(data, R"({"rank": 4, "depth": 0, "track": "thread", "slices": 1})"));
-  EXPECT_TRUE(has(data, "\"names\": [\"op 1000\",\n\"op 9000\",\n\"op 2000\",\n\"op 5000\",\n\"op 4000\"]"));
+  EXPECT_TRUE(has(data, R"({"rank": 4, "depth": 1, "track": "thread", "slices": 1})"));
+  EXPECT_TRUE(
+      has(data, "\"names\": [\"op 1000\",\n\"op 9000\",\n\"op 2000\",\n\"op 5000\",\n\"op 4000\",\n\"op 4500\"]"));
 }
 
 TEST(Page, OfAnEmptyTimelineHasNoLanes) {
@@ -241,6 +247,13 @@ TEST(Workbook, IsTheSameForTheSameAnswers) {
   EXPECT_EQ(book.numbers_as_texts, 2);
   EXPECT_EQ(book.texts_cut, 0);
   EXPECT_EQ(book.bytes, workbook_of({&subject, 1}).value().bytes);
+}
+
+TEST(Workbook, HasNumbersOfAtMost15Digits) {
+  constexpr int64_t kLarge = 1'000'000'000'000'000;
+  const answer::Answer answer = nested_answer({{"a", {kLarge - 1, 1 - kLarge}}, {"b", {kLarge, -kLarge}}});
+  const Subject subject{"job", 1, {{&answer}}};
+  EXPECT_EQ(workbook_of({&subject, 1}).value().numbers_as_texts, 2);
 }
 
 TEST(Workbook, CutsTextsThatACellCannotHold) {
