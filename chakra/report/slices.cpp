@@ -1,9 +1,13 @@
 #include "chakra/report/slices.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <queue>
+#include <set>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "chakra/base/zip.h"
@@ -12,6 +16,11 @@ namespace chakra::report {
 namespace {
 
 using result::Timeline;
+
+// `report.lanes` (2): a timeline has more than 100,000 lanes: ranks, their streams, and operations that overlap on a
+// stream
+
+constexpr int64_t kMostLanes = 100'000;
 
 /// Seven bits a byte, the lowest first.
 void append_number(std::string& out, uint64_t value) {
@@ -36,7 +45,6 @@ std::string base64(std::string_view bytes) {
 struct SliceLane {
   uint32_t track = 0;
   size_t depth = 0;  ///< of its track
-  Picoseconds end = 0;
   std::vector<uint32_t> slices;
 };
 
@@ -52,12 +60,19 @@ std::vector<SliceLane> lanes_of(const Timeline& timeline) {
       return x.start_ps != y.start_ps ? x.start_ps < y.start_ps : x.end_ps > y.end_ps;  // the outer slice first
     });
     const size_t first = lanes.size();
+    using Busy = std::pair<Picoseconds, size_t>;  // until when, and the lane
+    std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy;
+    std::set<size_t> free;
     for (const uint32_t i : slices) {
       const Timeline::Slice& slice = timeline.slices[i];
-      size_t at = first;
-      while (at < lanes.size() && lanes[at].end > slice.start_ps) ++at;
-      if (at == lanes.size()) lanes.push_back({track, at - first, 0, {}});
-      lanes[at].end = slice.end_ps;
+      for (; !busy.empty() && busy.top().first <= slice.start_ps; busy.pop()) free.insert(busy.top().second);
+      if (free.empty()) {
+        free.insert(lanes.size());
+        lanes.push_back({track, lanes.size() - first, {}});
+      }
+      const size_t at = *free.begin();
+      free.erase(free.begin());
+      busy.emplace(slice.end_ps, at);
       lanes[at].slices.push_back(i);
     }
   }
@@ -68,6 +83,10 @@ std::vector<SliceLane> lanes_of(const Timeline& timeline) {
 
 Result<std::string> packed_slices(const Timeline& timeline, Page& page) {
   const std::vector<SliceLane> lanes = lanes_of(timeline);
+  if (std::ssize(lanes) > kMostLanes)
+    return fail(Code::usage, "report.lanes",
+                "the timeline would have " + show_count(std::ssize(lanes)) + " lanes, and a page can have " +
+                    show_count(kMostLanes) + ": too many operations of a rank overlap; leave out the timeline");
   Picoseconds zero = timeline.slices.empty() ? 0 : timeline.slices[0].start_ps, unit = 0;
   for (const Timeline::Slice& slice : timeline.slices) zero = std::min(zero, slice.start_ps);
   for (const Timeline::Slice& slice : timeline.slices)
