@@ -46,8 +46,8 @@ struct Page {
 /// markup. For more than kMostRanks ranks, a row of a table of a simulation stands for all ranks with equal values. Of
 /// more ranks, the page has those at equal steps in the order of the lengths of their critical paths or of their
 /// finish, with the shortest and the longest, and the worst stragglers. Rows that the table `diagnosis` names as
-/// evidence, and their ranks, are always in the page. Errors: report.lanes, base.file.write. Cost: O(cells), and O(n
-/// log n) for n slices.
+/// evidence, and their ranks, are always in the page. Errors: job.report.lanes, base.file.write. Cost: O(cells), and
+/// O(n log n) for n slices.
 Result<Page> page_of(std::span<const Subject> subjects, std::span<const Part> comparison = {});
 
 struct Workbook {

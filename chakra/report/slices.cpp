@@ -17,8 +17,8 @@ namespace {
 
 using result::Timeline;
 
-// `report.lanes` (2): a timeline has more than 100,000 lanes: ranks, their streams, and operations that overlap on a
-// stream
+// `job.report.lanes` (2): a timeline has more than 100,000 lanes: ranks, their streams, and operations that overlap on
+// a stream
 
 constexpr int64_t kMostLanes = 100'000;
 
@@ -84,7 +84,7 @@ std::vector<SliceLane> lanes_of(const Timeline& timeline) {
 Result<std::string> packed_slices(const Timeline& timeline, Page& page) {
   const std::vector<SliceLane> lanes = lanes_of(timeline);
   if (std::ssize(lanes) > kMostLanes)
-    return fail(Code::usage, "report.lanes",
+    return fail(Code::usage, "job.report.lanes",
                 "the timeline would have " + show_count(std::ssize(lanes)) + " lanes, and a page can have " +
                     show_count(kMostLanes) + ": too many operations of a rank overlap; leave out the timeline");
   Picoseconds zero = timeline.slices.empty() ? 0 : timeline.slices[0].start_ps, unit = 0;
