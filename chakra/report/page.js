@@ -448,8 +448,9 @@ function comparison() {
 const known = new Set([...SECTIONS, ...COMPARED].flatMap(([, keys]) => keys));
 const others = (subjects) => [...new Set(subjects.flatMap((each) => [...each.tables.keys()]))].filter((key) => !known.has(key));
 function timelineSection() {
-  const drawn = data.jobs.filter((each) => each.timeline).map((each) => [el("h3", {}, each.label + each.name),
-    timeline(each.timeline, each.label + each.name, (ps) => SHOW.ps(ps), ({ rank, track, depth }) => `rank ${rank}, ${track}` + (depth ? ` (${depth + 1})` : ""))]);
+  const all = data.jobs.filter((each) => each.timeline), length = Math.max(...all.map((each) => Number(each.timeline.length_ps)));
+  const drawn = all.map((each) => [el("h3", {}, each.label + each.name),
+    timeline(each.timeline, length, each.label + each.name, (ps) => SHOW.ps(ps), ({ rank, track, depth }) => `rank ${rank}, ${track}` + (depth ? ` (${depth + 1})` : ""))]);
   if (!drawn.length) return undefined;
   return { title: "Timeline", id: "section-timeline", element: el("section", { id: "section-timeline" }, el("h2", {}, "Timeline"), ...drawn.flat(),
     el("p", { class: "quiet" }, "Select the timeline, then: A and D move, W, S and the wheel zoom, arrows up and down scroll, N goes to the next match, 0 shows all.")) };

@@ -89,6 +89,8 @@ Result<std::string> packed_slices(const Timeline& timeline, Page& page) {
                     show_count(kMostLanes) + ": too many operations of a rank overlap; leave out the timeline");
   Picoseconds zero = timeline.slices.empty() ? 0 : timeline.slices[0].start_ps, unit = 0;
   for (const Timeline::Slice& slice : timeline.slices) zero = std::min(zero, slice.start_ps);
+  Picoseconds length = 0;
+  for (const Timeline::Slice& slice : timeline.slices) length = std::max(length, slice.end_ps - zero);
   for (const Timeline::Slice& slice : timeline.slices)
     unit = std::gcd(unit, std::gcd(slice.start_ps - zero, slice.end_ps - slice.start_ps));
   unit = std::max<Picoseconds>(unit, 1);
@@ -112,7 +114,7 @@ Result<std::string> packed_slices(const Timeline& timeline, Page& page) {
       last = slice.end_ps;
     }
   }
-  json += "], \"names\": [";
+  json += "], \"length_ps\": " + std::to_string(length) + ", \"names\": [";
   for (const StringId name : names) {
     if (name != names.front()) json += ",\n";
     answer::append_text(json, timeline.strings[name].substr(0, kMostText));

@@ -71,8 +71,16 @@ function firstAbove(values, limit, from = 0, to = values.length) {
   return from;
 }
 
-/// An element with the timeline. `show`: time in picoseconds -> text. `laneName`: lane -> text.
-function timeline(packed, label, show, laneName) {
+/// Names that differ only in numbers have one color, in all timelines.
+const NAME_KINDS = new Map();
+function kindOf(name) {
+  const plain = name.replace(/\d+/g, "");
+  if (!NAME_KINDS.has(plain)) NAME_KINDS.set(plain, NAME_KINDS.size % 8);
+  return NAME_KINDS.get(plain);
+}
+
+/// An element with the timeline of `length_ps`. `show`: time in picoseconds -> text. `laneName`: lane -> text.
+function timeline(packed, length_ps, label, show, laneName) {
   const canvas = el("canvas", { class: "timeline", tabindex: "0", role: "img", "aria-label": label +
     ": timeline. Keys: A and D move, W and S zoom, arrows up and down scroll, N shows the next match, 0 shows all." });
   const words = el("input", { type: "search", placeholder: "search names", "aria-label": "Search the timeline of " + label });
@@ -80,10 +88,9 @@ function timeline(packed, label, show, laneName) {
   const about = el("p", { class: "quiet about", role: "status" }, "Loading");
   const place = el("div", {}, words, " ", matches, canvas, about);
   const lanes = packed.lanes, state = { from: 0, to: 1, first: 0, found: null, picked: -1 };
-  let slices, pyramids, all = 1, colors, queued = false, left = 0;
-  /// Names that differ only in numbers have one color.
-  const plain = packed.names.map((name) => name.replace(/\d+/g, "")), seen = new Map();
-  const kinds = Uint8Array.from(plain, (name) => seen.get(name) ?? (seen.set(name, seen.size % 8), seen.get(name)));
+  const all = Math.max(length_ps / packed.unit_ps, 1);
+  let slices, pyramids, colors, queued = false, left = 0;
+  const kinds = Uint8Array.from(packed.names, kindOf);
 
   const rgb = (name) => {
     const [r, g, b] = getComputedStyle(canvas).getPropertyValue(name).trim().match(/[0-9a-f]{2}/gi).map((two) => parseInt(two, 16));
@@ -218,7 +225,6 @@ function timeline(packed, label, show, laneName) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readColors(); redraw(); });
   unpackSlices(packed).then((made) => {
     slices = made;
-    all = slices.end.reduce((most, end) => Math.max(most, end), 1);
     pyramids = lanes.map((lane) => pyramidOf(slices, lane));
     readColors();
     view(0, all);
