@@ -254,6 +254,15 @@ CHAKRA_API Result<Answer> select(const std::vector<std::string>& paths, const Se
 /// `options.output` keeps finished points for later calls. A point that fails is a row of the answer. Errors: as for
 /// `chakra sweep`.
 CHAKRA_API Result<Answer> sweep(const std::string& file, const SweepOptions& options, Control control = {});
+/// Link recordings of many jobs, as one of many processes that share the folder `options.output`. A job that fails is a
+/// row of the answer, and the value "ok" is then false. Errors: as for `chakra fleet link`.
+CHAKRA_API Result<Answer> fleet_link(const std::vector<std::string>& paths, const FleetLinkOptions& options,
+                                     Control control = {});
+/// Analyze many jobs, likewise. Errors: as for `chakra fleet analyze`.
+CHAKRA_API Result<Answer> fleet_analyze(const std::vector<std::string>& paths, const FleetAnalyzeOptions& options,
+                                        Control control = {});
+/// Report on a fleet without running a task. Errors: as for `chakra fleet merge`.
+CHAKRA_API Result<Answer> fleet_merge(const FleetMergeOptions& options, Control control = {});
 /// Draw like Job::view(), also the CSV of issue and callback lines of a simulator.
 CHAKRA_API Result<Answer> view(const std::string& path, const std::string& output, const ViewOptions& options = {},
                                Control control = {});

@@ -766,8 +766,81 @@ struct SelectOptions {
 struct SweepOptions {
   /// Folder for the results of points. A later sweep into this folder takes the results of equal points from there.
   std::string output = {};
+  /// Do part I of N of the work; the other parts run elsewhere. All parts share the output folder. Without this option,
+  /// a call does all the work that is left.
+  std::string shard = {};
   /// Draw the first two objectives, with the Pareto front
   std::string svg = {};
+};
+
+/// Recordings of many jobs to link: `chakra fleet link`.
+struct FleetLinkOptions {
+  /// Folder for the results, which all processes share. A later call with the same arguments continues the work.
+  std::string output = {};
+  /// Do part I of N of the work; the other parts run elsewhere. All parts share the output folder. Without this option,
+  /// a call does all the work that is left.
+  std::string shard = {};
+  /// Seconds to wait for tasks of other shards without progress. Without waiting, a call ends when all other tasks of
+  /// its shard are finished. 0 to 1000000.
+  int64_t wait = 0;
+  /// Memory for tasks that run together (default: 80 % of the free memory). The estimates are rules of thumb: the
+  /// unpacked bytes of the input files, times 4 for analyses.
+  std::string memory = {};
+  /// Write the work list only. The work list names the jobs, and the ranks of large ones. A new work list takes new and
+  /// changed files; finished tasks of unchanged jobs stay finished.
+  bool plan = false;
+  /// Run failed tasks again. Without this option, a later call runs tasks again that could not read or write a file,
+  /// and no other failed tasks.
+  bool again = false;
+  /// Link only the ProfilerSteps A to B, inclusive
+  std::string steps = {};
+  /// Estimate launch latency and dispatch gap from these ProfilerSteps only. The other steps then serve to judge the
+  /// estimates.
+  std::string fit_steps = {};
+  /// Iteration of a Kineto trace to link, from 0. For a Kineto trace of many iterations with a host trace of one.
+  /// Default: the iteration of median length. 0 to 1073741824.
+  std::optional<int64_t> iteration = {};
+  /// Kineto trace of each rank to link, from 0 in the order of names. For a folder in which a schedule with repeat left
+  /// several traces per rank. 0 to 1073741824.
+  std::optional<int64_t> cycle = {};
+  /// Skip damaged records, and keep the intact records of truncated files. The report lists each lost record.
+  bool salvage = false;
+  /// Link the ranks of jobs with more ranks than this as tasks. Jobs with dumps of a flight recorder and profiles of
+  /// XLA are one task. 1 to 1073741824.
+  int64_t split = 64;
+};
+
+/// Many jobs to analyze: `chakra fleet analyze`.
+struct FleetAnalyzeOptions {
+  /// Folder for the results, which all processes share. A later call with the same arguments continues the work.
+  std::string output = {};
+  /// Do part I of N of the work; the other parts run elsewhere. All parts share the output folder. Without this option,
+  /// a call does all the work that is left.
+  std::string shard = {};
+  /// Seconds to wait for tasks of other shards without progress. Without waiting, a call ends when all other tasks of
+  /// its shard are finished. 0 to 1000000.
+  int64_t wait = 0;
+  /// Memory for tasks that run together (default: 80 % of the free memory). The estimates are rules of thumb: the
+  /// unpacked bytes of the input files, times 4 for analyses.
+  std::string memory = {};
+  /// Write the work list only. The work list names the jobs, and the ranks of large ones. A new work list takes new and
+  /// changed files; finished tasks of unchanged jobs stay finished.
+  bool plan = false;
+  /// Run failed tasks again. Without this option, a later call runs tasks again that could not read or write a file,
+  /// and no other failed tasks.
+  bool again = false;
+  /// Run only these analyses (chakra list analyses). Separate several names with commas.
+  /// {diagnosis,critical_path,time,bytes,imbalance,memory,stragglers,kernels,operators,launches,queues,bandwidth,work,idle,copies,shapes,modules,sequences,steps}.
+  std::vector<std::string> only = {};
+  /// Device operations to include, by the time of their launch. all: launched at any time. steps: launched before the
+  /// last ProfilerStep ends. before-last-step: launched before the last ProfilerStep begins.
+  Launched launched = Launched::all;
+};
+
+/// A fleet to report on: `chakra fleet merge`.
+struct FleetMergeOptions {
+  /// Folder of a fleet
+  std::string output = {};
 };
 
 /// How to judge a shared copy of a job: `chakra certify`.
@@ -877,6 +950,9 @@ CHAKRA_API Result<void> set(PackOptions& options, std::string_view name, const s
 CHAKRA_API Result<void> set(UnpackOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(SelectOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(SweepOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(FleetLinkOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(FleetAnalyzeOptions& options, std::string_view name, const std::string& text);
+CHAKRA_API Result<void> set(FleetMergeOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(CertifyOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(ObfuscateOptions& options, std::string_view name, const std::string& text);
 CHAKRA_API Result<void> set(DoctorOptions& options, std::string_view name, const std::string& text);

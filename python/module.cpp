@@ -129,6 +129,12 @@ void add_jobs(nb::module_& m) {
   m.def("certify", &certify_copy);
   m.def("select", of_path(&select));
   m.def("sweep", of_path(&sweep));
+  m.def("fleet_link", of_path(&fleet_link));
+  m.def("fleet_analyze", of_path(&fleet_analyze));
+  m.def("fleet_merge", [](const Given& given, Progress progress) {
+    const auto options = options_of<FleetMergeOptions>(given);
+    return Watch(progress).run([&](Control control) { return fleet_merge(options, control); });
+  });
   m.def("unpack", of_path(&unpack));
   m.def("doctor", of_path(&doctor));
   m.def("list", [](std::string_view kind) { return value(list(kind)); });
@@ -137,6 +143,14 @@ void add_jobs(nb::module_& m) {
   m.def("generate_serve", &generate_job<ServeOptions>);
   m.def("calibrate_device", &calibrate_file<CalibrateDeviceOptions>);
   m.def("calibrate_network", &calibrate_file<CalibrateNetworkOptions>);
+  m.def(
+      "use_cores",
+      [](int cores) {
+        if (cores < 0) throw nb::value_error("cores must not be negative");
+        use_cores(cores);
+      },
+      nb::arg("cores"),
+      "Limit all later verbs to this number of cores; 0: all cores. Must not be called while a verb runs.");
   m.def("names", [](std::string_view kind) { return value(names(kind)); });
   m.def("version", &version);
 }

@@ -385,6 +385,7 @@ SEEDS = {
     "certificate_fuzz": lambda: [CERTIFICATE],
     "names_fuzz": lambda: [b"chakra-names-1\nmark\n" + b"".join(len(text).to_bytes(4, "little") + text for text in (b"label.1", b"mine", b"label.2", b""))],
     "secrets_fuzz": lambda: [cut("host", "nodes", 2), cut("device", "traceEvents", 10), SECRETS],
+    "fleet_fuzz": lambda: [b'{"key":"a/0/1","state":"failed","tag":"a.b","text":"no","wall_us":7,"values":{"ranks":"2"}}', b"3/16"],
     "sweep_fuzz": lambda: [SWEEP, b"job: [a, b]\nsimulate: {network: [n.yml, ~], delay: [[a=1us, b=1us], c=2us]}\nsample: 2\nseed: 3\nobjective: makespan_ps"],
     "spec_fuzz": lambda: [b"topology: [ Ring ]\nnpus_count: [ 8 ]\n", b"{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": true}}"],
 }

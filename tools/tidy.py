@@ -17,9 +17,10 @@ import style
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Public headers that a room's own does not bring: few need them, and maps bring abseil with them, a second per file.
 MADE = {"chakra/options.h", "chakra/facade/fields.h", "chakra/facade/fields.cpp", "python/chakra_et/_verbs.py"}  # from the table of options, by a test
-BY_THEMSELVES = {"answer/rows", "base/append_file", "base/result", "base/number_rows", "base/pool", "base/progress", "base/quantile", "base/real",
-                 "base/row_map", "base/spec_json", "base/text_map", "base/times", "base/zip",
-                 "model/blocks", "net/change", "recording/folders", "recording/secrets", "trace/metadata", "trace/roles", "trace/share",
+BY_THEMSELVES = {"answer/rows", "base/append_file", "base/archive", "base/memory", "base/result", "base/number_rows", "base/pool",
+                 "base/progress", "base/quantile", "base/real", "base/row_map", "base/spec_json", "base/text_map",
+                 "base/times", "base/zip", "model/blocks", "net/change", "recording/folders", "recording/secrets", "trace/metadata", "trace/roles",
+                 "trace/share",
                  "trace/sizes", "trace/storage"}
 # Of public headers: a value of JSON is read in line, and no other public header includes json.h.
 THIRD_PARTY = {("json", "simdjson.h")}
@@ -38,7 +39,7 @@ def read(path):
 
 
 # Error tags begin with one of these. They are stable, so they outlive the names of rooms.
-TAG_PREFIXES = ("analyze", "base", "calibrate", "check", "cli", "coll", "comm", "des", "device", "edit", "feed", "feeders", "flight", "foreign",
+TAG_PREFIXES = ("analyze", "base", "calibrate", "check", "cli", "coll", "comm", "des", "device", "edit", "feed", "feeders", "fleet", "flight", "foreign",
                 "gen", "infragraph", "io", "job", "json", "kind", "kineto", "link", "match", "net", "nsys", "pytorch", "query", "recording",
                 "replay", "result", "rocprof", "seal", "sim", "sqlite", "sweep", "trace", "view", "whatif", "xla")
 

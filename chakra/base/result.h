@@ -176,14 +176,15 @@ using Findings = std::vector<Finding>;
 #define CHAKRA_CONCAT(a, b) CHAKRA_CONCAT_(a, b)
 
 /// CHAKRA_ASSIGN(auto x, f()): assign the value of f() to x, or return the error of f() from the enclosing function.
-#define CHAKRA_ASSIGN(left, expression) CHAKRA_ASSIGN_(left, expression, CHAKRA_CONCAT(chakra_result_, __LINE__))
+#define CHAKRA_ASSIGN(left, expression) CHAKRA_ASSIGN_(left, expression, CHAKRA_CONCAT(chakra_result_, __COUNTER__))
 #define CHAKRA_ASSIGN_(left, expression, result)                    \
   auto result = (expression);                                       \
   if (!result) return ::chakra::Failure(std::move(result.error())); \
   left = std::move(*result)
 
-/// CHAKRA_TRY(f()): return the error of f(), if any, from the enclosing function.
-#define CHAKRA_TRY(expression)                                                                                         \
-  do {                                                                                                                 \
-    if (auto chakra_result = (expression); !chakra_result) return ::chakra::Failure(std::move(chakra_result.error())); \
+/// CHAKRA_TRY(f()): return the error of f(), if any, from the enclosing function. The expression can have the macro.
+#define CHAKRA_TRY(expression) CHAKRA_TRY_(expression, CHAKRA_CONCAT(chakra_result_, __COUNTER__))
+#define CHAKRA_TRY_(expression, result)                                                           \
+  do {                                                                                            \
+    if (auto result = (expression); !result) return ::chakra::Failure(std::move(result.error())); \
   } while (false)

@@ -45,24 +45,13 @@ Autocorrelation autocorrelation_of_kinds(const std::vector<Communication>& all) 
   return is;
 }
 
-/// Of the standardised logarithms; 1 for equal sizes.
+/// Of the logarithms.
 Autocorrelation autocorrelation_of_sizes(const std::vector<Communication>& all) {
-  Autocorrelation is;
-  is.fill(kNaN);
   std::vector<double> values;
   for (const Communication& c : all) values.push_back(log2_of(c.bytes));
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-  double spread = 0;
-  for (double& value : values) {
-    value -= mean;
-    spread += value * value;
-  }
-  constexpr double kRounding = 1e-9;
-  for (size_t lag = 1; lag <= kLags && lag < values.size(); ++lag) {
-    double together = 0;
-    for (size_t i = lag; i < values.size(); ++i) together += values[i] * values[i - lag];
-    is[lag - 1] = spread > kRounding * static_cast<double>(values.size()) ? together / spread : 1;
-  }
+  const std::vector<double> found = synth::autocorrelations(std::move(values), kLags);
+  Autocorrelation is;
+  std::copy(found.begin(), found.end(), is.begin());
   return is;
 }
 

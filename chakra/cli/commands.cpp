@@ -85,6 +85,11 @@ constexpr CommandRow kCommandRows[] = {
      "chakra sweep sweep.yml -o swept                               # again: only unfinished points run\n"
      "chakra sweep sweep.yml -o swept --csv swept --svg front.svg",
      sweep_syntax, true, true},
+    {"fleet", "Link or analyze many jobs, on one machine or many",
+     "chakra fleet link recordings/ -o linked                       # again: only unfinished tasks run\n"
+     "chakra fleet link recordings/ -o linked --shard 3/16          # one of 16 processes\n"
+     "chakra fleet merge -o linked",
+     fleet_syntax, true, true},
     {"obfuscate", "Hide the names and ids of a job, to share the job",
      "chakra obfuscate job --key my.key --new-key -o shared\n"
      "chakra obfuscate shared --key my.key --reveal -o mine",

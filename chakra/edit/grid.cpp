@@ -79,17 +79,21 @@ Cells cells_of(std::vector<Value> values, double octaves) {
 
 const Cell& cell_of(const Cells& cells, double value) {
   CHAKRA_ASSERT(!cells.empty() && value > 0);
-  const auto above = std::find_if(cells.begin(), cells.end(), [&](const Cell& c) { return value <= c.high; });
+  const auto above =
+      std::lower_bound(cells.begin(), cells.end(), value, [](const Cell& c, double v) { return c.high < v; });
   if (above == cells.end()) return cells.back();
   if (above == cells.begin() || value >= above->low) return *above;
   const Cell& below = *(above - 1);
   return value / below.high < above->low / value ? below : *above;
 }
 
+double shown_width(const Grid& grid, int64_t width) {
+  return width > 0 && !grid.widths.empty() ? cell_of(grid.widths, static_cast<double>(width)).shown : 0;
+}
+
 double scale(const Grid& grid, Quantity quantity, int64_t width) {
-  if (width <= 0 || grid.widths.empty()) return 1;
-  const auto is = static_cast<double>(width);
-  return std::pow(cell_of(grid.widths, is).shown / is, row_of(quantity).power);
+  const double shown = shown_width(grid, width);
+  return shown > 0 ? std::pow(shown / static_cast<double>(width), row_of(quantity).power) : 1;
 }
 
 uint64_t shown(const Grid& grid, Quantity quantity, double value) {

@@ -47,6 +47,8 @@ struct Grid {
 
 /// Return the cell of a value. Requires cells and value > 0. Cost: O(log cells).
 const Cell& cell_of(const Cells& cells, double value);
+/// Return the width that the grid shows for a width; 0 for an unknown width, which is 0.
+double shown_width(const Grid& grid, int64_t width);
 /// Return the factor by which a size changes with the width of the model: (shown width / width) to the power of the
 /// quantity; 1 for width 0.
 double scale(const Grid& grid, Quantity quantity, int64_t width);

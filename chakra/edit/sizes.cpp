@@ -32,14 +32,14 @@ class Quantities {
  public:
   /// `width`: shown for the model; 0: unknown.
   Quantities(const Trace& t, const trace::RolesByName& roles, double width, bool is_measured)
-      : t_(t),
-        roles_(t.strings.size(), std::nullopt),
-        small_(static_cast<uint64_t>(kSmall * width)),
-        is_measured_(is_measured) {
-    for (const auto& [name, role] : roles) set(name, role);
-    for (const trace::ProcessGroup& group : t.groups) set(group.name, trace::role_of(group));
+      : t_(t), roles_(t, roles), small_(static_cast<uint64_t>(kSmall * width)), is_measured_(is_measured) {
     for (const NodeId n : t.nodes())
-      if (moves_parameters(n)) ++counts_[{t.comm(n)->group, t.comm(n)->type}][t.comm(n)->bytes];
+      if (moves_parameters(n)) ++counts_[{t.comm(n)->group, t.comm(n)->type}].by_bytes[t.comm(n)->bytes];
+    for (auto& [call, counts] : counts_)
+      for (const auto& [bytes, count] : counts.by_bytes) {
+        counts.fewest = std::min(counts.fewest, count);
+        counts.most = std::max(counts.most, count);
+      }
   }
 
   Quantity of(NodeId n) const {
@@ -51,45 +51,32 @@ class Quantities {
   }
 
  private:
-  void set(std::string_view name, Role role) {
-    const StringId id = t_.strings.find(name);
-    if (id < roles_.size() && t_.strings[id] == name && role != Role::unknown) roles_[id] = role;
-  }
   bool moves_parameters(NodeId n) const {
     const Comm* const comm = t_.comm(n);
-    if (!comm || t_.type[n] != NodeType::coll || comm->bytes < small_) return false;
-    const trace::Moves moves = trace::row_of(role_of(*comm)).moves;
-    if (moves != trace::Moves::unknown) return moves == trace::Moves::parameters;
-    return comm->type != CommType::all_to_all;
-  }
-
-  Role role_of(const Comm& comm) const {
-    return roles_[comm.group] ? *roles_[comm.group] : trace::role_named(t_.strings[comm.group]);
+    if (!comm || t_.type[n] != NodeType::coll || comm->bytes < small_ || comm->type == CommType::all_to_all)
+      return false;
+    return trace::row_of(roles_.of(*comm)).moves != trace::Moves::activations;
   }
   /// Layers repeat, embeddings do not. Stages share embeddings alone.
   bool is_of_layers(const Comm& comm) const {
-    if (role_of(comm) == Role::pp) return false;
-    const std::map<uint64_t, int64_t>& counts = counts_.at({comm.group, comm.type});
-    const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
-    const auto [fewest, most] = std::minmax_element(counts.begin(), counts.end(), fewer);
-    return fewest->second == most->second || counts.at(comm.bytes) > fewest->second;
+    if (roles_.of(comm) == Role::pp) return false;
+    const Counts& counts = counts_.at({comm.group, comm.type});
+    return counts.fewest == counts.most || counts.by_bytes.at(comm.bytes) > counts.fewest;
   }
 
+  /// How often a group has collectives of parameters of a type.
+  struct Counts {
+    std::map<uint64_t, int64_t> by_bytes;
+    int64_t fewest = INT64_MAX, most = 0;
+  };
+
   const Trace& t_;
-  std::vector<std::optional<Role>> roles_;  ///< by text
+  trace::RolesOfTrace roles_;
   uint64_t small_;
   bool is_measured_;
-  /// Of collectives of parameters of a group and a type, by bytes: equal for all members of the group.
-  std::map<std::pair<StringId, CommType>, std::map<uint64_t, int64_t>> counts_;
+  std::map<std::pair<StringId, CommType>, Counts> counts_;  ///< equal for all members of the group
 };
 
-double shown_width(const Cells& widths, int64_t width) {
-  return width > 0 && !widths.empty() ? cell_of(widths, static_cast<double>(width)).shown : 0;
-}
-bool is_measured(const Trace& t) {
-  return trace::metadata(t, "linked_iteration") ||
-         std::any_of(t.flags.begin(), t.flags.end(), [](uint8_t f) { return f & trace::kHasStart; });
-}
 bool has_duration(const Trace& t, NodeId n) { return t.flags[n] & trace::kHasDuration; }
 bool is_storage(NodeType type) { return type == NodeType::mem_load || type == NodeType::mem_store; }
 
@@ -99,7 +86,7 @@ class SizeHider {
       : t_(t),
         grid_(hiding.grid),
         hidden_(hidden),
-        quantities_(t, roles, shown_width(hiding.grid.widths, hiding.width), hiding.is_measured) {
+        quantities_(t, roles, shown_width(hiding.grid, hiding.width), hiding.is_measured) {
     for (size_t q = 0; q < scale_.size(); ++q) scale_[q] = scale(hiding.grid, static_cast<Quantity>(q), hiding.width);
   }
 
@@ -211,8 +198,12 @@ void HiddenSizes::add(HiddenSizes&& other) {
   shown.merge(other.shown);
 }
 
+bool is_measured(const Trace& t) {
+  return trace::metadata(t, "linked_iteration") ||
+         std::any_of(t.flags.begin(), t.flags.end(), [](uint8_t f) { return f & trace::kHasStart; });
+}
+
 void add_sizes(const Trace& t, const trace::RolesByName& roles, FleetJob& job) {
-  job.is_measured |= is_measured(t);
   const Quantities quantities(t, roles, static_cast<double>(job.width), job.is_measured);
   for (const NodeId n : t.nodes()) {
     const Comm* const comm = t.comm(n);

@@ -18,8 +18,10 @@ struct SizeHiding {
   bool is_measured = false;  ///< FleetJob::is_measured of the job
 };
 
-/// Add the sizes of a trace to a job of a fleet, whose width is known or 0. `roles`: of groups that the trace does not
-/// describe. Cost: O(nodes log sizes).
+/// Return whether the trace was recorded, with or without times.
+bool is_measured(const trace::Trace& trace);
+/// Add the sizes of a trace to a job of a fleet, whose `width` and `is_measured` are known. `roles`: of groups that the
+/// trace does not describe. Cost: O(nodes log sizes).
 void add_sizes(const trace::Trace& trace, const trace::RolesByName& roles, FleetJob& job);
 
 /// What hiding sizes did. Sums over ranks by add().
@@ -34,13 +36,12 @@ struct HiddenSizes {
 };
 
 /// Show the sizes of a trace by the cells of a grid:
-///   - bytes of communications, and elements for each member of uneven ones: each size becomes the size that a model of
-///     the shown width would have (kQuantities), and then that of its cell. Among the
-///     collectives of parameters of a group and a type, the least frequent sizes are not those of layers;
-///   - operations and bytes of computations are removed if the node has a duration, else shown by cells.
-/// Both sides of a message and all members of a group get the same size, since only a size and its quantity decide.
-/// Shapes are attributes and arguments, which hide() removes. Cost: O(nodes log
-/// sizes).
+///   - bytes of communications, and elements for each member of uneven ones. A size first becomes the size that a model
+///     of the shown width would have (kQuantities), and then that of its cell;
+///   - operations and bytes of computations. They are removed if the node has a duration, else shown by cells.
+/// Sizes of collectives of parameters are those of layers, but for the least frequent sizes of a group and a type. Both
+/// sides of a message and all members of a group get the same size, since only a size and its quantity decide. Shapes
+/// are attributes and arguments, which hide() removes. Cost: O(nodes log sizes).
 trace::Trace hide_sizes(const trace::Trace& trace, const trace::RolesByName& roles, const SizeHiding& hiding,
                         HiddenSizes& hidden);
 trace::ClassJob hide_sizes(const trace::ClassJob& job, const SizeHiding& hiding, HiddenSizes& hidden);

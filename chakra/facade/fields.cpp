@@ -432,10 +432,42 @@ Options rows_of(SelectOptions& o, const Arguments& more) { return bound<job::Sel
 Options fields_of(SweepOptions& o) {
   return {
       {"--output", &o.output, {}},
+      {"--shard", &o.shard, {}},
       {"--svg", &o.svg, {}},
   };
 }
 Options rows_of(SweepOptions& o, const Arguments& more) { return bound<job::SweepOptions>(fields_of(o), more); }
+
+Options fields_of(FleetLinkOptions& o) {
+  return {
+      {"--output", &o.output, {}}, {"--shard", &o.shard, {}},         {"--wait", &o.wait, {}},
+      {"--memory", &o.memory, {}}, {"--plan", &o.plan, {}},           {"--again", &o.again, {}},
+      {"--steps", &o.steps, {}},   {"--fit-steps", &o.fit_steps, {}}, {"--iteration", &o.iteration, {}},
+      {"--cycle", &o.cycle, {}},   {"--salvage", &o.salvage, {}},     {"--split", &o.split, {}},
+  };
+}
+Options rows_of(FleetLinkOptions& o, const Arguments& more) { return bound<job::FleetLinkOptions>(fields_of(o), more); }
+
+Options fields_of(FleetAnalyzeOptions& o) {
+  return {
+      {"--output", &o.output, {}}, {"--shard", &o.shard, {}},
+      {"--wait", &o.wait, {}},     {"--memory", &o.memory, {}},
+      {"--plan", &o.plan, {}},     {"--again", &o.again, {}},
+      {"--only", &o.only, {}},     {"--launched", choice(o.launched, kLaunched), {}},
+  };
+}
+Options rows_of(FleetAnalyzeOptions& o, const Arguments& more) {
+  return bound<job::FleetAnalyzeOptions>(fields_of(o), more);
+}
+
+Options fields_of(FleetMergeOptions& o) {
+  return {
+      {"--output", &o.output, {}},
+  };
+}
+Options rows_of(FleetMergeOptions& o, const Arguments& more) {
+  return bound<job::FleetMergeOptions>(fields_of(o), more);
+}
 
 Options fields_of(CertifyOptions& o) {
   return {
@@ -516,6 +548,15 @@ Result<void> set(PackOptions& o, Name name, Text text) { return set_checked<job:
 Result<void> set(UnpackOptions& o, Name name, Text text) { return set_checked<job::UnpackOptions>(o, name, text); }
 Result<void> set(SelectOptions& o, Name name, Text text) { return set_checked<job::SelectOptions>(o, name, text); }
 Result<void> set(SweepOptions& o, Name name, Text text) { return set_checked<job::SweepOptions>(o, name, text); }
+Result<void> set(FleetLinkOptions& o, Name name, Text text) {
+  return set_checked<job::FleetLinkOptions>(o, name, text);
+}
+Result<void> set(FleetAnalyzeOptions& o, Name name, Text text) {
+  return set_checked<job::FleetAnalyzeOptions>(o, name, text);
+}
+Result<void> set(FleetMergeOptions& o, Name name, Text text) {
+  return set_checked<job::FleetMergeOptions>(o, name, text);
+}
 Result<void> set(CertifyOptions& o, Name name, Text text) { return set_checked<job::CertifyOptions>(o, name, text); }
 Result<void> set(ObfuscateOptions& o, Name name, Text text) {
   return set_checked<job::ObfuscateOptions>(o, name, text);

@@ -37,6 +37,10 @@ options::Options fields_of(PackOptions&options), rows_of(PackOptions&options, co
 options::Options fields_of(UnpackOptions&options), rows_of(UnpackOptions&options, const Arguments&arguments);
 options::Options fields_of(SelectOptions&options), rows_of(SelectOptions&options, const Arguments&arguments);
 options::Options fields_of(SweepOptions&options), rows_of(SweepOptions&options, const Arguments&arguments);
+options::Options fields_of(FleetLinkOptions&options), rows_of(FleetLinkOptions&options, const Arguments&arguments);
+options::Options fields_of(FleetAnalyzeOptions&options),
+    rows_of(FleetAnalyzeOptions&options, const Arguments&arguments);
+options::Options fields_of(FleetMergeOptions&options), rows_of(FleetMergeOptions&options, const Arguments&arguments);
 options::Options fields_of(CertifyOptions&options), rows_of(CertifyOptions&options, const Arguments&arguments);
 options::Options fields_of(ObfuscateOptions&options), rows_of(ObfuscateOptions&options, const Arguments&arguments);
 options::Options fields_of(DoctorOptions&options), rows_of(DoctorOptions&options, const Arguments&arguments);

@@ -49,6 +49,17 @@ Result<CheckInputs> inputs_of(const std::vector<std::string>& paths, const Check
   return inputs;
 }
 
+template <class Call, class Asked>
+Result<Answer> run_fleet(const std::vector<std::string>& paths, const Asked& options, const Control& control,
+                         Result<job::FleetReport> (*run)(const Call&)) {
+  return watched(control, [&]() -> Result<Answer> {
+    Call call;
+    call.fleet.paths = paths;
+    CHAKRA_TRY(keep_apart(paths, {options.output}, control, [] { return job::answer_of(job::FleetReport()); }));
+    return answer(options, control, std::move(call), run);
+  });
+}
+
 }  // namespace
 
 Result<Answer> check(const std::vector<std::string>& paths, const CheckOptions& options, Control control) {
@@ -174,7 +185,7 @@ Result<Answer> sweep(const std::string& file, const SweepOptions& options, Contr
     call.file = file;
     CHAKRA_TRY(take(options, call));
     CHAKRA_ASSIGN(const std::vector<std::string> inputs, job::files_of_sweep(file));
-    const std::string journal = call.output.empty() ? "" : job::journal_of(call.output);
+    const std::string journal = call.output.empty() ? "" : job::journal_of(call.output, call.shard);
     CHAKRA_TRY(keep_apart(inputs, {journal, options.svg}, control, [] { return job::answer_of(job::Sweep()); }));
     CHAKRA_ASSIGN(const job::Sweep made, job::run_sweep(call));
     CHAKRA_TRY(keep_going());
@@ -183,6 +194,20 @@ Result<Answer> sweep(const std::string& file, const SweepOptions& options, Contr
     if (!options.svg.empty()) CHAKRA_TRY(job::add_text(files, options.svg, view::to_scatter(job::picture_of(made))));
     CHAKRA_TRY(commit(answer, control, std::move(files)));
     return AnswerMaker::make(std::move(answer), job::sweep_text(made), {}, made.names);
+  });
+}
+
+Result<Answer> fleet_link(const std::vector<std::string>& paths, const FleetLinkOptions& options, Control control) {
+  return run_fleet<job::FleetLinkOptions>(paths, options, control, job::fleet_link);
+}
+Result<Answer> fleet_analyze(const std::vector<std::string>& paths, const FleetAnalyzeOptions& options,
+                             Control control) {
+  return run_fleet<job::FleetAnalyzeOptions>(paths, options, control, job::fleet_analyze);
+}
+Result<Answer> fleet_merge(const FleetMergeOptions& options, Control control) {
+  return watched(control, [&]() -> Result<Answer> {
+    CHAKRA_TRY(keep_apart({}, {}, control, [] { return job::answer_of(job::FleetReport()); }));
+    return answer(options, control, job::FleetMergeOptions(), job::fleet_merge);
   });
 }
 

@@ -62,8 +62,7 @@ void describe_layout(const Layout& layout, trace::Trace& t) {
 std::optional<Layout> layout_of(const trace::Trace& t) {
   Layout layout;
   for (const NumberOf& row : kLayoutNumbers) {
-    const auto attr = trace::metadata(t, row.name);
-    const auto number = attr ? attr->integer() : std::nullopt;
+    const auto number = trace::metadata_number(t, row.name);
     if (!number || *number < 0 || *number > kMostPlaces) return std::nullopt;
     row.value(layout) = *number;
   }

@@ -170,6 +170,10 @@ class Writer {
   void put_attrs(NodeId n, int64_t start_ns, int64_t dur_ns, const trace::Io& io) {
     AttrWriter attrs(out_, schema::kNodeAttr);
     for (const trace::Attr& attr : t_.attrs_of(n)) attrs.any(t_.strings[attr.name], attr);
+    // Readers keep strides among the other attributes, so strides come first: a trace that is read and written has the
+    // same bytes.
+    if (io.inputs.strides) attrs.text("input_strides", t_.strings[io.inputs.strides]);
+    if (io.outputs.strides) attrs.text("output_strides", t_.strings[io.outputs.strides]);
     if (t_.flags[n] & trace::kSaysCpuOrNot) attrs.boolean("is_cpu_op", t_.on_cpu(n));
     trace::each_column([&](const auto& row) { put_column(attrs, row, n); });
     if (const trace::Comm* comm = t_.comm(n)) put_comm(attrs, *comm);
@@ -182,8 +186,6 @@ class Writer {
       attrs.integer(thread ? "tid" : "stream", lane.index);
     }
     if (t_.part_of[n] != trace::kNoNode) attrs.natural("part_of", t_.id[t_.part_of[n]]);
-    if (io.inputs.strides) attrs.text("input_strides", t_.strings[io.inputs.strides]);
-    if (io.outputs.strides) attrs.text("output_strides", t_.strings[io.outputs.strides]);
     const size_t first = t_.deps.begin[n], last = t_.deps.begin[n + 1];
     const std::span kinds(t_.deps.kind.data() + first, last - first);
     if (std::any_of(kinds.begin(), kinds.end(), [](uint8_t kind) { return kind != 0; }))

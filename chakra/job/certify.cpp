@@ -107,8 +107,7 @@ std::span<const trace::Trace> traces_of(const Loaded& loaded) {
 
 int64_t level_of(const trace::Trace& trace) {
   if (!trace::metadata(trace, edit::kHiddenMark)) return 0;
-  const auto level = trace::metadata(trace, edit::kHiddenLevel);
-  return std::clamp<int64_t>(level ? level->integer().value_or(1) : 1, 1, 3);
+  return std::clamp<int64_t>(trace::metadata_number(trace, edit::kHiddenLevel).value_or(1), 1, 3);
 }
 
 /// The attributes in the recipe of a generated job.

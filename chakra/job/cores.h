@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <utility>
 
+#include "chakra/base/progress.h"
 #include "chakra/base/result.h"
 
 namespace chakra::job {
@@ -18,5 +20,20 @@ int cores();
 /// Call work(0), ..., work(count - 1) on these cores, in any order, as parts of the watched call of this thread. All
 /// calls are made even if one fails. Errors: that of the lowest number; job.interrupted.
 Result<void> each_in_parallel(size_t count, const std::function<Result<void>(size_t)>& work);
+
+/// A watch for calls inside a watched call: their progress is not that of the outer call, but they stop with it.
+class WatchedApart {
+ public:
+  explicit WatchedApart(ProgressPtr outer) : outer_(std::move(outer)), watch_(outer_ ? &goes_on : nullptr, this) {}
+
+ private:
+  ProgressPtr outer_;
+  Watched watch_;
+
+  static bool goes_on(void* self, double) {
+    const WatchedToo outer(static_cast<WatchedApart*>(self)->outer_);
+    return !was_stopped();
+  }
+};
 
 }  // namespace chakra::job

@@ -11,6 +11,7 @@
 #include "chakra/job/cores.h"             // IWYU pragma: export
 #include "chakra/job/diff.h"              // IWYU pragma: export
 #include "chakra/job/fleet.h"             // IWYU pragma: export
+#include "chakra/job/fleets.h"            // IWYU pragma: export
 #include "chakra/job/folder.h"            // IWYU pragma: export
 #include "chakra/job/generate.h"          // IWYU pragma: export
 #include "chakra/job/generate_options.h"  // IWYU pragma: export

@@ -20,6 +20,7 @@
 #include "chakra/job/check.h"
 #include "chakra/job/convert.h"
 #include "chakra/job/diff.h"
+#include "chakra/job/fleets.h"
 #include "chakra/job/generate_serve.h"
 #include "chakra/job/generate_step.h"
 #include "chakra/job/import.h"
@@ -295,6 +296,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(ReportedJob()); },
     [] { return answer_of(SelectedJobs()); },
     [] { return answer_of(Sweep()); },
+    [] { return answer_of(FleetReport()); },
     [] { return answer_of(CertifiedJob()); },
     [] { return answer_of(CheckedCertificate()); },
     [] { return answer_of(LinkedJob()); },

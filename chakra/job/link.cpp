@@ -11,7 +11,7 @@
 #include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
 #include "chakra/job/cores.h"
-#include "chakra/job/no_effect.h"
+#include "chakra/job/link_parts.h"
 #include "chakra/recording/folders.h"
 #include "chakra/view/view.h"
 
@@ -73,7 +73,8 @@ class LinkJob {
     allow_many_files();
     const size_t ranks = inputs_.size();
     job_.ranks.resize(ranks);
-    traces_.resize(ranks);
+    traces_.ranks.resize(ranks);
+    facts_.resize(ranks);
     files_.resize(ranks);
     {
       const ProgressPart part(0, ranks > 1 ? 0.7 : 0.9);
@@ -83,18 +84,14 @@ class LinkJob {
     for (const LinkedRank& rank : job_.ranks) linked.push_back(rank.rank);
     recorded::find_unused_dumps(dumps_, linked, job_.findings);
     if (ranks > 1) {
-      recorded::ComparedRanks together = recorded::compare_ranks(std::move(traces_), job_.findings);
-      job_.times = std::move(together.times);
-      job_.mismatches = std::move(together.mismatches);
-      CHAKRA_TRY(each_in_parallel(ranks, [&](size_t i) { return write(together.traces.ranks[i], i); }));
-      job_.replay = recorded::replay_linked(std::move(together.traces), job_.findings);
+      recorded::ComparedRanks compared = recorded::compare_ranks(std::move(facts_), job_.findings);
+      take_compared(job_, compared);
+      CHAKRA_TRY(each_in_parallel(ranks, [&](size_t i) {
+        recorded::complete(compared.communication.ranks[i], traces_.ranks[i]);
+        return write(traces_.ranks[i], i);
+      }));
     }
-    for (const LinkedRank& rank : job_.ranks)
-      if (rank.replayed) job_.replays.push_back({fmt::format("rank {}", rank.rank), rank.replay.error});
-    for (recorded::Replayed& all : recorded::replayed_job(job_.replay, job_.findings))
-      job_.replays.push_back(std::move(all));
-    for (Finding& finding : recorded::max_error_without_effect(o_.max_error, job_.replays))
-      job_.findings.push_back(std::move(finding));
+    self_check(job_, std::move(traces_), o_.max_error);
     for (std::optional<AtomicFile>& file : files_) job_.files.push_back(std::move(*file));
     return std::move(job_);
   }
@@ -156,20 +153,16 @@ class LinkJob {
   }
 
   Result<void> link_rank(size_t i) {
-    LinkedRank& rank = job_.ranks[i];
-    rank.input = inputs_[i];
-    if (xla_) rank.events = xla_->devices[i].events;
+    const recording::RankInput& input = inputs_[i];
+    const int64_t events = xla_ ? xla_->devices[i].events : 0;
     CHAKRA_ASSIGN(link::Linked linked,
-                  xla_ ? linked_device(std::move(xla_->devices[i])) : link::link_rank(inputs_[i], o_.link));
-    rank.rank = linked.trace.rank;
-    rank.nodes = linked.trace.size();
-    rank.report = std::move(linked.report);
-    if (const auto dump = dumps_.find(rank.rank); dump != dumps_.end())
-      recorded::fill_from_dump(linked.trace, dump->second, rank.report);
-    for (Finding& finding : xla_ ? Findings() : link_options_without_effect(o_.link, rank.report)) {
-      finding.rank = rank.rank;
-      rank.report.findings.push_back(std::move(finding));
-    }
+                  xla_ ? linked_device(std::move(xla_->devices[i])) : link::link_rank(input, o_.link));
+    const auto dump = dumps_.find(linked.trace.rank);
+    if (dump != dumps_.end()) recorded::fill_from_dump(linked.trace, dump->second, linked.report);
+    if (!xla_) note_options(linked, o_.link);
+    LinkedRank& rank = job_.ranks[i];
+    rank = linked_rank(input, linked);
+    rank.events = events;
     if (const auto& open = rank.report.open_groups.names; inputs_.size() == 1 && !open.empty())
       rank.report.findings.push_back({"pytorch.comm.group_unknown", Severity::warning, rank.rank, -1,
                                       fmt::format("the groups of the communication on {} threads are unknown; link a "
@@ -183,25 +176,11 @@ class LinkJob {
                     fmt::format("node {} is not in the trace; its nodes are 1 to {}", *o_.explain, ids.size()));
       rank.explanation = view::explain(linked.trace, trace::NodeId(found));
     }
-    if (into_folder()) {
-      traces_[i] = recorded::RankToCompare::of(linked.trace);
-      traces_[i].window.counted = rank.report.counted_groups;
-      traces_[i].window.open = rank.report.open_groups.names;
-      traces_[i].window.choices = rank.report.open_groups.choices;
-      traces_[i].window.peers = rank.report.open_peers;
-    }
-    if (auto replay = analyze::self_replay(linked.trace)) {
-      rank.replay = std::move(*replay);
-      rank.replayed = true;
-      Findings& findings = rank.report.findings;
-      findings.insert(findings.end(), rank.replay.findings.begin(), rank.replay.findings.end());
-    } else if (replay.error().tag != "sim.replay.no_times") {
-      return Failure(replay.error());
-    }
-    rank.output =
-        into_folder() ? (std::filesystem::path(o_.output) / fmt::format("trace.{}.et", rank.rank)).string() : o_.output;
+    CHAKRA_TRY(self_check(rank, linked.trace));
+    rank.output = into_folder() ? trace_in(o_.output, rank.rank) : o_.output;
     if (inputs_.size() == 1) return write(linked.trace, i);
-    traces_[i].whole = std::move(linked.trace);  // what the ranks say together comes into it
+    facts_[i] = facts_of(linked.trace, rank.report);
+    traces_.ranks[i] = std::move(linked.trace);  // the comparison of the ranks completes the trace
     return {};
   }
 
@@ -216,7 +195,8 @@ class LinkJob {
   std::vector<recording::RankInput> inputs_;
   std::optional<xla::LinkedProfile> xla_;         ///< of a profile of XLA, which holds all ranks
   std::map<int64_t, flight::Dump> dumps_;         ///< by rank
-  std::vector<recorded::RankToCompare> traces_;   ///< by rank, of several
+  trace::TraceSet traces_;                        ///< of several ranks
+  std::vector<recorded::RankFacts> facts_;        ///< by rank, of several
   std::vector<std::optional<AtomicFile>> files_;  ///< by rank
   LinkedJob job_;
 };

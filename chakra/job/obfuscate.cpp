@@ -113,18 +113,28 @@ bool has_priced_kernels(const trace::Trace& t) {
   return false;
 }
 
-/// The width and the sizes of a job. `width` 0: as the job shows it.
-Result<edit::FleetJob> fleet_job(const std::string& path, int64_t width) {
-  edit::FleetJob job{false, width, {}};
-  if (width == 0) {
-    synth::AttributeGuess guess;
-    const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName&) -> Result<void> {
-      guess.add(t, true);
-      return {};
-    };
-    CHAKRA_TRY(for_each_part(path, add, {.texts = true}));
-    job.width = guess.finish().width;
-  }
+/// What level 2 must know about a job before it hides sizes.
+struct FirstLook {
+  edit::FleetJob job;      ///< without sizes
+  bool is_priced = false;  ///< durations of a generated job
+};
+/// `width` 0: as the job shows it.
+Result<FirstLook> look_at(const std::string& path, int64_t width) {
+  FirstLook look{{false, width, {}}};
+  synth::AttributeGuess guess;
+  const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName&) -> Result<void> {
+    if (width == 0) guess.add(t, true);
+    look.job.is_measured |= edit::is_measured(t);
+    look.is_priced |= has_priced_kernels(t);
+    return {};
+  };
+  CHAKRA_TRY(for_each_part(path, add, {.texts = width == 0}));
+  if (width == 0) look.job.width = guess.finish().width;
+  return look;
+}
+
+/// A job of a fleet, with its sizes. `job`: from look_at().
+Result<edit::FleetJob> with_sizes(const std::string& path, edit::FleetJob job) {
   const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName& roles) -> Result<void> {
     edit::add_sizes(t, roles, job);
     return {};
@@ -198,19 +208,22 @@ class Obfuscation {
 
   /// The width of the model, and the grid that hides the width.
   Result<void> set_grid() {
-    CHAKRA_ASSIGN(edit::FleetJob own, fleet_job(o_.path, o_.width));
-    sizes_.hiding.width = own.width;
-    sizes_.hiding.is_measured = own.is_measured;
+    CHAKRA_ASSIGN(FirstLook own, look_at(o_.path, o_.width));
+    sizes_.hiding.width = own.job.width;
+    sizes_.hiding.is_measured = own.job.is_measured;
+    sizes_.is_priced = own.is_priced;
     if (o_.among.empty()) {
       sizes_.hiding.grid = edit::shipped_grid();
       return {};
     }
-    std::vector<edit::FleetJob> fleet{std::move(own)};
+    std::vector<edit::FleetJob> fleet(1);
+    CHAKRA_ASSIGN(fleet[0], with_sizes(o_.path, std::move(own.job)));
     CHAKRA_ASSIGN(const Fleet jobs, fleet_of(o_.among));
     size_t unread = 0;
     for (const std::string& path : jobs.jobs) {
       if (identity_of(path) == identity_of(o_.path)) continue;
-      auto job = fleet_job(path, 0);
+      auto look = look_at(path, 0);
+      auto job = look ? with_sizes(path, std::move(look->job)) : Failure(look.error());
       CHAKRA_TRY(keep_going());
       if (job) fleet.push_back(std::move(*job));
       else ++unread;
@@ -247,7 +260,6 @@ class Obfuscation {
     CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(o_.path, {.texts = true}));
     for (const trace::Trace& cls : job.classes) {
       CHAKRA_TRY(check_mark(cls));
-      sizes_.is_priced |= has_priced_kernels(cls);
       if (hiding_.zero_ns == 0) hiding_.zero_ns = zero_before(start_of(cls));
     }
     CHAKRA_ASSIGN(const trace::ClassJob changed,
@@ -273,7 +285,6 @@ class Obfuscation {
     CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
       CHAKRA_ASSIGN(const trace::Trace before, io::read_rank(files[i], {.texts = true}));
       CHAKRA_TRY(check_mark(before));
-      const bool is_priced = o_.level > 1 && has_priced_kernels(before);
       edit::Hidden hidden;
       edit::HiddenSizes sizes;
       CHAKRA_ASSIGN(const trace::Trace after,
@@ -286,7 +297,6 @@ class Obfuscation {
       CHAKRA_TRY(file.close());
       written[i] = std::move(file);
       const std::lock_guard lock(mutex_);
-      sizes_.is_priced |= is_priced;
       outputs_.insert(name);
       job_.nodes += after.size();
       sizes_.hidden.add(std::move(sizes));

@@ -53,4 +53,17 @@ Options device_options(DeviceOptions& devices, std::string_view from_needs) {
           std::move(unrecorded)};
 }
 
+std::string text_of_all(const Options& rows) {
+  std::string all;
+  const auto add = [&](const std::string& text) { append_json_string(all, text); };
+  for (const Option& row : rows) {
+    all += options::key_of(row) + "=";
+    if (const auto* const texts = std::get_if<std::vector<std::string>*>(&row.target))
+      for (const std::string& text : **texts) add(text);
+    else add(options::text_of(row));
+    all += '\n';
+  }
+  return all;
+}
+
 }  // namespace chakra::job

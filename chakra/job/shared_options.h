@@ -39,6 +39,8 @@ Option groups_option(std::string& file);
 Option ranks_option(std::string& text);
 Option expand_option(std::string& text);
 Option max_error_option(std::optional<double>& percent);
+/// Return every option with its value, one a line; items of lists stay apart. For digests.
+std::string text_of_all(const Options& rows);
 /// --device, --stack, --from-device, --unrecorded. `from_needs`: requirements of the last two, for the help.
 Options device_options(DeviceOptions& devices, std::string_view from_needs);
 

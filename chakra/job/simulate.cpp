@@ -185,12 +185,6 @@ Result<match::GroupTable> read_input(const SimulateOptions& o, sim::SimInput& in
 
 namespace {
 
-/// Return a number that is equal in all traces.
-int64_t said(const trace::Trace& t, std::string_view name) {
-  const auto attr = trace::metadata(t, name);
-  return attr ? attr->integer().value_or(0) : 0;
-}
-
 /// Of the job as it was generated: not where other ranks than its own run.
 void read_work(const SimulateOptions& o, const sim::SimInput& input, SimulateResult& result) {
   if (!o.ranks.empty() || !o.expand.empty()) return;
@@ -198,8 +192,9 @@ void read_work(const SimulateOptions& o, const sim::SimInput& input, SimulateRes
   if (input.classes && !input.classes->classes.empty()) first = &input.classes->classes.front();
   else if (!input.job.ranks.empty()) first = &input.job.ranks.front();
   if (!first) return;
-  result.step.tokens = std::max<int64_t>(said(*first, "tokens"), 0);
-  result.step.model_operations = std::max<int64_t>(said(*first, "model_operations_per_rank"), 0);
+  result.step.tokens = std::max<int64_t>(trace::metadata_number(*first, "tokens").value_or(0), 0);
+  result.step.model_operations =
+      std::max<int64_t>(trace::metadata_number(*first, "model_operations_per_rank").value_or(0), 0);
 }
 
 }  // namespace

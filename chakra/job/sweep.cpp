@@ -128,6 +128,7 @@ Options rows_of(SweepOptions& o) {
                     "DIR",
                     {},
                     "A later sweep into this folder takes the results of equal points from there."}),
+          fleet::shard_option(o.shard),
           {"--svg", &o.svg, "Draw the first two objectives, with the Pareto front", "FILE"}};
 }
 
@@ -154,10 +155,12 @@ Result<Sweep> run_sweep(const SweepOptions& o) {
   sweep.names = std::move(names);
   {
     const ProgressPart part(0, kSelected);
-    CHAKRA_ASSIGN(sweep.points, sweep::select_points(sweep.plan, sweep.findings));
+    CHAKRA_ASSIGN(const std::vector<uint64_t> points, sweep::select_points(sweep.plan, sweep.findings));
+    for (size_t i = 0; i < points.size(); ++i)
+      if (o.shard.has("", i)) sweep.points.push_back(points[i]);
   }
   size_t damaged = 0;
-  CHAKRA_ASSIGN(Journal journal, Journal::open(o.output, damaged));
+  CHAKRA_ASSIGN(Journal journal, Journal::open(o.output, o.shard, damaged));
   std::vector<PointWork> work;
   {
     const ProgressPart part(kSelected, kKeyed);

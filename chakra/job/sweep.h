@@ -10,6 +10,7 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
+#include "chakra/fleet/fleet.h"
 #include "chakra/options/options.h"
 #include "chakra/sweep/sweep.h"
 #include "chakra/view/view.h"
@@ -19,6 +20,7 @@ namespace chakra::job {
 struct SweepOptions {
   std::string file;    ///< docs/reference/formats/sweep.md
   std::string output;  ///< folder for the results of points, which a later call continues
+  fleet::Shard shard;  ///< other parts of the points run elsewhere, into the same folder
   std::string svg;     ///< file of the figure of two objectives, which the caller writes; "": none
 };
 options::Options rows_of(SweepOptions& options);
@@ -71,13 +73,13 @@ struct Sweep {
 
 /// Read the file, and run each different point once, on all cores (cores.h). The result is the same for every number
 /// of cores. A finished point is a line of <output>/points.jsonl, with a digest of its options and input files; later
-/// calls take the line instead of running the point again. A point that fails has the error instead of values; failures
-/// to read or write a file are tried again by later calls. Memory: outcomes, networks
+/// calls take the line instead of running the point again, also the lines of shards. A point that fails has the error
+/// instead of values; failures to read or write a file are tried again by later calls. Memory: outcomes, networks
 /// (Networks), for each core a simulation and a job, and one job more. Errors: those of sweep::read_plan and
 /// sweep::select_points; cli.usage; sweep.objective; base.file.*; job.interrupted.
 Result<Sweep> run_sweep(const SweepOptions& options);
-/// Return the file with the results of points: points.jsonl in the output folder.
-std::string journal_of(const std::string& output);
+/// Return the file for the results of points: points.jsonl in the output folder, or that of the shard.
+std::string journal_of(const std::string& output, const fleet::Shard& shard);
 /// Return all files that the call would read. Errors: as for sweep::read_plan.
 Result<std::vector<std::string>> files_of_sweep(const std::string& file);
 

@@ -63,19 +63,6 @@ Result<void> apply(const Options& rows, const std::string& key, const sweep::Set
   return {};
 }
 
-/// Every option with its value, one a line; items of lists stay apart.
-std::string text_of_all(const Options& rows) {
-  std::string all;
-  const auto add = [&](const std::string& text) { append_json_string(all, text); };
-  for (const Option& row : rows) {
-    all += options::key_of(row) + "=";
-    if (const auto* const texts = std::get_if<std::vector<std::string>*>(&row.target))
-      for (const std::string& text : **texts) add(text);
-    else add(options::text_of(row));
-    all += '\n';
-  }
-  return all;
-}
 template <class Asked>
 std::string text_of_options(Asked options) {
   return text_of_all(rows_of(options));

@@ -7,17 +7,16 @@
 namespace chakra::job {
 namespace {
 
-constexpr std::array<std::string_view, 3> kSeverities{"note", "warning", "error"};
+using fleet::append_member;
+using fleet::text_at;
+
+constexpr std::string_view kStem = "points";
+constexpr std::array kSeverities{Severity::note, Severity::warning, Severity::error};
 
 void append_key(std::string& to, std::string_view key) {
   if (to.back() != '{') to += ',';
   append_json_string(to, key);
   to += ':';
-}
-
-void append_text(std::string& to, std::string_view key, std::string_view text) {
-  append_key(to, key);
-  append_json_string(to, text);
 }
 
 bool read_value(const Spec& spec, const MetricRow& row, answer::Cell& cell) {
@@ -36,34 +35,31 @@ bool read_value(const Spec& spec, const MetricRow& row, answer::Cell& cell) {
   return true;
 }
 
-/// The text of a field; nullopt: there is none.
-std::optional<std::string> text_at(const Spec& spec, std::string_view key) {
-  const Spec* const field = spec.find(key);
-  if (!field || field->kind != Spec::Kind::scalar) return std::nullopt;
-  return field->scalar;
-}
-
 bool read_findings(const Spec& list, Findings& findings) {
   for (const Spec& item : list.items) {
-    const auto tag = text_at(item, "tag"), severity = text_at(item, "severity"), text = text_at(item, "text");
+    const std::string *const tag = text_at(item, "tag"), *const severity = text_at(item, "severity"),
+                             *const text = text_at(item, "text");
     if (!tag || !severity || !text) return false;
-    const auto* const row = std::find(kSeverities.begin(), kSeverities.end(), *severity);
-    if (row == kSeverities.end()) return false;
-    findings.push_back({*tag, static_cast<Severity>(row - kSeverities.begin()), -1, -1, *text});
+    const auto* const known =
+        std::find_if(kSeverities.begin(), kSeverities.end(), [&](Severity each) { return name(each) == *severity; });
+    if (known == kSeverities.end()) return false;
+    findings.push_back({*tag, *known, -1, -1, *text});
   }
   return true;
 }
 
 }  // namespace
 
-std::string journal_of(const std::string& output) { return (std::filesystem::path(output) / "points.jsonl").string(); }
+std::string journal_of(const std::string& output, const fleet::Shard& shard) {
+  return (std::filesystem::path(output) / fleet::journal_name(kStem, shard)).string();
+}
 
 std::string Journal::line_of(const std::string& key, const Outcome& outcome) {
   std::string line = "{";
-  append_text(line, "key", key);
+  append_member(line, "key", key);
   if (outcome.failed()) {
-    append_text(line, "failure", outcome.tag);
-    append_text(line, "text", outcome.text);
+    append_member(line, "failure", outcome.tag);
+    append_member(line, "text", outcome.text);
   }
   append_key(line, "values");
   line += '{';
@@ -76,15 +72,15 @@ std::string Journal::line_of(const std::string& key, const Outcome& outcome) {
       append_key(line, kMetrics[m].name);
       line += fmt::format("{}", *real);  // the shortest text that becomes the same number
     } else if (const auto* const text = std::get_if<std::string>(&cell)) {
-      append_text(line, kMetrics[m].name, *text);
+      append_member(line, kMetrics[m].name, *text);
     }
   }
   line += "},\"findings\":[";
   for (const Finding& finding : outcome.findings) {
     line += line.back() == '[' ? "{" : ",{";
-    append_text(line, "tag", finding.tag);
-    append_text(line, "severity", name(finding.severity));
-    append_text(line, "text", finding.text);
+    append_member(line, "tag", finding.tag);
+    append_member(line, "severity", name(finding.severity));
+    append_member(line, "text", finding.text);
     line += '}';
   }
   return line + "]}";
@@ -93,12 +89,12 @@ std::string Journal::line_of(const std::string& key, const Outcome& outcome) {
 std::optional<std::pair<std::string, Outcome>> Journal::parse(std::string_view line) {
   const Result<Spec> spec = parse_spec(line, "");
   if (!spec) return std::nullopt;
-  const std::optional<std::string> key = text_at(*spec, "key");
+  const std::string* const key = text_at(*spec, "key");
   const Spec *const values = spec->find("values"), *const findings = spec->find("findings");
   if (!key || !values || !findings) return std::nullopt;
   Outcome outcome;
-  outcome.tag = text_at(*spec, "failure").value_or("");
-  outcome.text = text_at(*spec, "text").value_or("");
+  if (const std::string* const tag = text_at(*spec, "failure")) outcome.tag = *tag;
+  if (const std::string* const text = text_at(*spec, "text")) outcome.text = *text;
   for (const SpecField& field : values->fields) {
     const MetricRow* const row = find_row(kMetrics, field.key);
     if (!row || !read_value(field.value, *row, outcome.values[static_cast<size_t>(row - kMetrics.data())]))
@@ -108,15 +104,23 @@ std::optional<std::pair<std::string, Outcome>> Journal::parse(std::string_view l
   return std::pair(*key, std::move(outcome));
 }
 
-Result<Journal> Journal::open(const std::string& folder, size_t& damaged) {
+Result<Journal> Journal::open(const std::string& folder, const fleet::Shard& shard, size_t& damaged) {
   CHAKRA_TRY(make_directories(folder));
   std::string lines;
-  CHAKRA_ASSIGN(AppendFile file, AppendFile::open(journal_of(folder), lines));
+  CHAKRA_ASSIGN(AppendFile file, AppendFile::open(journal_of(folder, shard), lines));
   Journal journal(std::move(file));
+  const auto take = [&](std::string_view line) {
+    if (auto one = parse(line)) journal.finished_.insert_or_assign(one->first, std::move(one->second));
+    else ++damaged;
+  };
+  CHAKRA_ASSIGN(const std::vector<std::string> others, fleet::other_journals(folder, kStem, shard));
+  for (const std::string& other : others) {
+    CHAKRA_ASSIGN(const std::vector<std::string> of_other, fleet::lines_of_journal(other));
+    std::for_each(of_other.begin(), of_other.end(), take);
+  }
   for (std::string_view rest = lines; !rest.empty();) {
     const size_t end = rest.find('\n');
-    if (auto one = parse(rest.substr(0, end))) journal.finished_.insert_or_assign(one->first, std::move(one->second));
-    else ++damaged;
+    take(rest.substr(0, end));
     rest.remove_prefix(end + 1);
   }
   return journal;

@@ -73,11 +73,12 @@ const answer::Cell& metric_of(const MetricValues& values, std::string_view name)
 
 // ---- finished points (sweep_journal.cpp) -----------------------------------------------------------------------
 
-/// <output>/points.jsonl: a line of JSON for each finished point.
+/// <output>/points.jsonl, or the journal of a shard: a line of JSON for each finished point. All journals of the folder
+/// are read.
 class Journal {
  public:
   /// Errors: base.file.*. `damaged`: lines that are not outcomes, which are ignored.
-  static Result<Journal> open(const std::string& folder, size_t& damaged);
+  static Result<Journal> open(const std::string& folder, const fleet::Shard& shard, size_t& damaged);
   /// Return the outcome of an earlier call, once; nullopt: there is none.
   std::optional<Outcome> take(const std::string& key);
   Result<void> add(const std::string& key, const Outcome& outcome) { return file_.add(line_of(key, outcome)); }

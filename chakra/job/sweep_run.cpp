@@ -33,21 +33,6 @@ void take_findings(const Findings& from, Outcome& to) {
   }
 }
 
-/// A watch for the calls of a point: their progress is not that of the sweep, but they stop with the sweep.
-class WatchedPoint {
- public:
-  explicit WatchedPoint(ProgressPtr sweep) : sweep_(std::move(sweep)), watch_(sweep_ ? &goes_on : nullptr, this) {}
-
- private:
-  ProgressPtr sweep_;
-  Watched watch_;
-
-  static bool goes_on(void* self, double) {
-    const WatchedToo sweep(static_cast<WatchedPoint*>(self)->sweep_);
-    return !was_stopped();
-  }
-};
-
 template <class Made>
 void take_job(Result<Made> made, Source& source) {
   if (!made) {
@@ -199,7 +184,7 @@ class Runner {
     lock.unlock();
     auto source = std::make_shared<Source>();
     if (Result<PointCalls> calls = calls_of(plan_, group.points.front().point); calls) {
-      const WatchedPoint watched(current_watch());
+      const WatchedApart watched(current_watch());
       *source = make_source(*calls, plan_.require_fit);
     } else {
       source->error = calls.error();
@@ -231,7 +216,7 @@ class Runner {
     std::optional<Error> error = source.error;
     if (!error) {
       CHAKRA_ASSIGN(PointCalls calls, calls_of(plan_, point.point));
-      const WatchedPoint watched(current_watch());
+      const WatchedApart watched(current_watch());
       if (const Result<void> done = run_call(calls, source, networks_, outcome); !done) error = done.error();
     }
     CHAKRA_TRY(keep_going());

@@ -5,24 +5,18 @@
 
 #include "chakra/link/link.h"
 #include "chakra/recorded/replays.h"
+#include "chakra/sim/sim.h"
 
 namespace chakra::recorded {
 namespace {
 
 /// Which part of the job a rank recorded.
-match::RankWindow window_of(const trace::Trace& whole, const trace::Trace& communication) {
+match::RankWindow window_of(const trace::Trace& whole, const trace::Trace& communication, const Span& span) {
   match::RankWindow window;
   window.steps.assign(communication.size(), -1);
-  window.begin_ns = INT64_MAX;
-  for (const trace::NodeId n : whole.nodes()) {
-    if (!whole.has_start(n)) continue;
-    window.begin_ns = std::min(window.begin_ns, whole.start_ps[n] / kPsPerNs);
-    window.end_ns = std::max(window.end_ns, add_saturated(whole.start_ps[n], whole.dur_ps[n]) / kPsPerNs);
-  }
-  if (window.begin_ns == INT64_MAX) {
-    window.begin_ns = 0;
-    return window;
-  }
+  if (span.empty()) return window;
+  window.begin_ns = span.begin / kPsPerNs;
+  window.end_ns = std::max<int64_t>(0, span.end / kPsPerNs);
   const analyze::Steps steps = analyze::find_steps(whole);
   std::vector<int64_t> numbers;
   for (const std::string& name : steps.names) numbers.push_back(trace::step_number(name).value_or(-1));
@@ -38,19 +32,16 @@ class RankComparison {
  public:
   explicit RankComparison(Findings& findings) : findings_(findings) {}
 
-  ComparedRanks run(std::vector<RankToCompare>&& ranks) {
-    trace::TraceSet communication;
+  ComparedRanks run(std::vector<RankFacts>&& ranks) {
     std::vector<match::RankWindow> windows;
-    for (RankToCompare& rank : ranks) {
+    std::vector<Span> spans;
+    for (RankFacts& rank : ranks) {
+      spans.push_back({rank.begin_ps, rank.end_ps});
       windows.push_back(std::move(rank.window));
-      communication.ranks.push_back(std::move(rank.communication));
-      out_.traces.ranks.push_back(std::move(rank.whole));
+      out_.communication.ranks.push_back(std::move(rank.communication));
     }
-    match::Matching matching = settle(communication, windows);
-    for (const trace::RankIndex r : out_.traces.indices())
-      match::copy_windows(communication.ranks[r], out_.traces.ranks[r]);
-    out_.mismatches = std::move(matching.findings);
-    put_starts(out_.traces, out_.times, findings_);
+    out_.mismatches = settle(out_.communication, windows).findings;
+    put_starts(out_.communication, spans, out_.times, findings_);
     return std::move(out_);
   }
 
@@ -132,15 +123,23 @@ class RankComparison {
 
 }  // namespace
 
-RankToCompare RankToCompare::of(const trace::Trace& trace) {
-  RankToCompare rank;
+RankFacts RankFacts::of(const trace::Trace& trace) {
+  RankFacts rank;
+  const Span span = span_of(trace);
   rank.communication = analyze::communication_of(trace);
-  rank.window = window_of(trace, rank.communication);
+  rank.window = window_of(trace, rank.communication, span);
+  rank.begin_ps = span.begin;
+  rank.end_ps = span.end;
   return rank;
 }
 
-ComparedRanks compare_ranks(std::vector<RankToCompare> ranks, Findings& findings) {
+ComparedRanks compare_ranks(std::vector<RankFacts> ranks, Findings& findings) {
   return RankComparison(findings).run(std::move(ranks));
+}
+
+void complete(const trace::Trace& communication, trace::Trace& whole) {
+  match::copy_windows(communication, whole);
+  if (const auto start = sim::recorded_start(communication); start && *start) sim::set_recorded_start(whole, **start);
 }
 
 }  // namespace chakra::recorded

@@ -11,23 +11,25 @@
 
 namespace chakra::recorded {
 
-/// A linked rank.
-struct RankToCompare {
-  trace::Trace whole;          ///< set by the caller
+/// The part of a linked rank that a comparison needs: small enough to keep for every rank of a job.
+struct RankFacts {
   trace::Trace communication;  ///< as by analyze::communication_of
   match::RankWindow window;    ///< steps and times; what linking left open is set by the caller
+  Picoseconds begin_ps = INT64_MAX, end_ps = INT64_MIN;  ///< first start and last end; begin_ps > end_ps: no times
 
-  /// Return the rank without `whole`. Cost: O(nodes).
-  static RankToCompare of(const trace::Trace& trace);
+  /// Cost: O(nodes).
+  static RankFacts of(const trace::Trace& trace);
 };
 
 struct ComparedRanks {
-  trace::TraceSet traces;   ///< completed, each with its start on the clock of the job
-  analyze::JobTimes times;  ///< clocks, stragglers, waiting and transfer
-  Findings mismatches;      ///< in the communication
+  trace::TraceSet communication;  ///< completed, each trace with the start of its rank on the clock of the job
+  analyze::JobTimes times;        ///< clocks, stragglers, waiting and transfer
+  Findings mismatches;            ///< in the communication
 };
 /// Compare several ranks. Findings: of match and analyze, sim.start.clock; equal ones of ranks are joined. Cost: as for
 /// match::match and analyze::job_times, up to three times.
-ComparedRanks compare_ranks(std::vector<RankToCompare> ranks, Findings& findings);
+ComparedRanks compare_ranks(std::vector<RankFacts> ranks, Findings& findings);
+/// Complete the linked trace of a rank from the compared communication of the rank. Cost: O(nodes).
+void complete(const trace::Trace& communication, trace::Trace& whole);
 
 }  // namespace chakra::recorded

@@ -25,21 +25,6 @@ int64_t main_reference(const std::vector<analyze::Clock>& clocks) {
       ->first;
 }
 
-/// First start and last end of what was measured; empty where nothing was.
-struct Span {
-  Picoseconds begin = INT64_MAX, end = INT64_MIN;
-  bool empty() const { return begin > end; }
-};
-Span span_of(const trace::Trace& t) {
-  Span span;
-  for (const trace::NodeId n : t.nodes()) {
-    if (!t.has_start(n)) continue;
-    span.begin = std::min(span.begin, t.start_ps[n]);
-    span.end = std::max(span.end, add_saturated(t.start_ps[n], t.dur_ps[n]));
-  }
-  return span;
-}
-
 /// What a simulation does not look at goes: tensors, attributes, and texts other than those of communication.
 void drop_texts(trace::Trace& t) {
   Arena texts;
@@ -91,16 +76,26 @@ net::Fabric any_fabric(const trace::TraceSet& job) {
   return fabric;
 }
 
-void put_starts(trace::TraceSet& job, const analyze::JobTimes& times, Findings& findings) {
+Span span_of(const trace::Trace& t) {
+  Span span;
+  for (const trace::NodeId n : t.nodes()) {
+    if (!t.has_start(n)) continue;
+    span.begin = std::min(span.begin, t.start_ps[n]);
+    span.end = std::max(span.end, add_saturated(t.start_ps[n], t.dur_ps[n]));
+  }
+  return span;
+}
+
+void put_starts(trace::TraceSet& job, const std::vector<Span>& spans, const analyze::JobTimes& times,
+                Findings& findings) {
   const int64_t reference = main_reference(times.clocks);
-  std::vector<Span> spans;
   Picoseconds longest = 0;
   double first_ns = INFINITY;
   const auto start_ns = [&](size_t r) {
     return times.clocks[r].start_ns + static_cast<double>(spans[r].begin) / static_cast<double>(kPsPerNs);
   };
   for (size_t r = 0; r < job.ranks.size(); ++r) {
-    const Span& span = spans.emplace_back(span_of(job.ranks[r]));
+    const Span& span = spans[r];
     if (span.empty()) continue;
     longest = std::max(longest, span.end - span.begin);
     if (times.clocks[r].reference == reference) first_ns = std::min(first_ns, start_ns(r));
@@ -110,9 +105,9 @@ void put_starts(trace::TraceSet& job, const analyze::JobTimes& times, Findings& 
     const analyze::Clock& clock = times.clocks[r];
     const double since_ns = std::isfinite(first_ns) ? start_ns(r) - first_ns : 0;
     const bool apart = clock.reference != reference;
-    const bool left_out = apart ? std::abs(since_ns) > static_cast<double>(longest / kPsPerNs)
-                                : !(std::abs(since_ns) < static_cast<double>(kLongestPs / kPsPerNs) &&
-                                    std::abs(clock.drift_ppm) < kMostDriftPpm);
+    const bool left_out = !(std::abs(clock.drift_ppm) < kMostDriftPpm) ||
+                          (apart ? std::abs(since_ns) > static_cast<double>(longest / kPsPerNs)
+                                 : !(std::abs(since_ns) < static_cast<double>(kLongestPs / kPsPerNs)));
     if (apart || left_out)
       findings.push_back(
           {"sim.start.clock", Severity::warning, clock.rank, -1,

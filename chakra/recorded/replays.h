@@ -11,8 +11,16 @@
 
 namespace chakra::recorded {
 
-/// Set the start of the rank in each measured trace. Requires the clocks of these traces. Findings: sim.start.clock.
-void put_starts(trace::TraceSet& job, const analyze::JobTimes& times, Findings& findings);
+/// First start and last end of the measured work; empty without measured times.
+struct Span {
+  Picoseconds begin = INT64_MAX, end = INT64_MIN;
+  bool empty() const { return begin > end; }
+};
+Span span_of(const trace::Trace& trace);
+/// Set the start of the rank in the trace of each rank with a span. Requires the clocks and the spans of these ranks.
+/// Findings: sim.start.clock.
+void put_starts(trace::TraceSet& job, const std::vector<Span>& spans, const analyze::JobTimes& times,
+                Findings& findings);
 /// Return the job with recorded transfers; nullopt if a comparison is impossible, or the job cannot run.
 /// Findings: sim.job.not_replayed; as for replay_recorded and JobReplay.
 std::optional<JobReplay> replay_linked(trace::TraceSet&& job, Findings& findings);

@@ -217,13 +217,12 @@ class NsysReader {
   template <class Fill>
   Result<void> read_device_ops(const char* name, DeviceOp::Kind kind, std::initializer_list<NeededColumn> columns,
                                const Fill& fill) {
-    const auto add = [&](const ExportTable& table) -> Result<void> {
+    CHAKRA_TRY(each_row(name, columns, [&](const ExportTable& table) -> Result<void> {
       CHAKRA_ASSIGN(DeviceOp op, device_op(table, kind));
       CHAKRA_TRY(fill(table, op));
       out_.device_ops.push_back(op);
       return {};
-    };
-    CHAKRA_TRY(each_row(name, columns, add));
+    }));
     return {};
   }
   Result<DeviceOp> device_op(const ExportTable& table, DeviceOp::Kind kind) {

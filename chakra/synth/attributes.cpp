@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "chakra/trace/metadata.h"
@@ -15,7 +14,6 @@ namespace {
 
 using trace::NodeId;
 using trace::NodeType;
-using trace::Role;
 using trace::Trace;
 
 constexpr auto kWidths =
@@ -35,11 +33,6 @@ int64_t most_frequent(const std::map<int64_t, int64_t>& votes) {
   for (const auto& [value, count] : votes)
     if (count >= most) best = value, most = count;
   return best;
-}
-
-std::optional<int64_t> number(const Trace& t, std::string_view name) {
-  const auto attr = trace::metadata(t, name);
-  return attr ? attr->integer() : std::nullopt;
 }
 
 /// What equal operations of two layers have in common. Times are measured, and differ; names differ by layer.
@@ -73,12 +66,8 @@ std::vector<uint64_t> operations_of(const Trace& t) {
   return values;
 }
 
-/// The last size of the first tensor of an operator of a kind: the width of a norm, the inner size of a matrix
-/// multiplication.
-std::optional<int64_t> last_size(const Trace& t, NodeId n, work::WorkKind kind) {
-  if (t.io_row[n] == trace::kNoRow) return std::nullopt;
-  const work::WorkRow* const row = work::find_work_row(t.name_of(n));
-  if (!row || row->kind != kind) return std::nullopt;
+/// The last size of the first tensor of an operator: the width of a norm, the inner size of a matrix multiplication.
+std::optional<int64_t> last_size(const Trace& t, NodeId n) {
   const trace::Io io = t.ios[t.io_row[n]];
   std::vector<work::Argument> inputs;
   if (!work::parse_arguments(t.strings[io.inputs.shapes], t.strings[io.inputs.types], io.inputs.values, inputs))
@@ -119,17 +108,18 @@ void AttributeGuess::add(const Trace& t, bool is_class) {
   add_sizes(t);
   for (const NodeId n : t.nodes())
     if (!is_class && t.type[n] == NodeType::send && t.comm(n)) add_message(t.rank, t.comm(n)->dst);
-  stages_ = std::max(stages_, number(t, "stages").value_or(0));
-  if (const int64_t experts = number(t, "experts").value_or(0)) ++experts_[experts];
-  int64_t& repeats = repeats_[number(t, "stage").value_or(0)];
+  stages_ = std::max(stages_, trace::metadata_number(t, "stages").value_or(0));
+  int64_t& repeats = repeats_[trace::metadata_number(t, "stage").value_or(0)];
   repeats = std::max(repeats, static_cast<int64_t>(find_repetition(operations_of(t)).count));
 }
 
 void AttributeGuess::add_shapes(const Trace& t) {
   const StringId kernel = t.strings.find("kernel");
   for (const NodeId n : t.nodes()) {
-    if (const auto width = last_size(t, n, work::WorkKind::normalization)) ++widths_[*width];
-    if (const auto depth = last_size(t, n, work::WorkKind::matrix)) ++depths_[*depth];
+    const work::WorkRow* const row = t.io_row[n] == trace::kNoRow ? nullptr : work::find_work_row(t.name_of(n));
+    const bool norm = row && row->kind == work::WorkKind::normalization;
+    if (norm || (row && row->kind == work::WorkKind::matrix))
+      if (const auto size = last_size(t, n)) ++(norm ? widths_ : depths_)[*size];
     for (const trace::Attr& attr : t.attrs_of(n)) {
       const auto shape = attr.name == kernel && attr.text() ? work::parse_kernel(*attr.text()) : std::nullopt;
       if (!shape) continue;
@@ -145,24 +135,17 @@ void AttributeGuess::add_shapes(const Trace& t) {
 }
 
 void AttributeGuess::add_sizes(const Trace& t) {
-  std::map<std::string_view, Role> roles;
-  for (const trace::ProcessGroup& group : t.groups) {
-    const Role role = trace::role_of(group);
-    roles[group.name] = role;
-    if (role == Role::tp) parts_ = std::max({parts_, group.size, static_cast<int64_t>(group.ranks.size())});
-  }
-  std::map<uint64_t, int64_t> seen;
+  const trace::RolesOfTrace roles(t);
+  for (const trace::ProcessGroup& group : t.groups)
+    if (trace::role_of(group) == trace::Role::tp)
+      parts_ = std::max({parts_, group.size, static_cast<int64_t>(group.ranks.size())});
   uint64_t gradients = 0;
   for (const NodeId n : t.nodes()) {
     const trace::Comm* const comm = t.comm(n);
     if (!comm || comm->bytes < kLeastBytes) continue;
     ++sizes_[comm->bytes];
-    const std::string_view group = t.strings[comm->group];
-    const auto role = roles.find(group);
     const bool reduces = comm->type == trace::CommType::all_reduce || comm->type == trace::CommType::reduce_scatter;
-    if (reduces &&
-        trace::row_of(role == roles.end() ? trace::role_named(group) : role->second).moves == trace::Moves::parameters)
-      gradients += comm->bytes;
+    if (reduces && trace::row_of(roles.of(*comm)).moves == trace::Moves::parameters) gradients += comm->bytes;
   }
   gradient_bytes_ = std::max(gradient_bytes_, gradients);
 }

@@ -27,11 +27,11 @@ struct Attributes {
 
 /// Estimates the attributes of a job, trace by trace:
 ///   - width: the most frequent width of normalisations; without any, the most frequent inner size of matrix
-///     multiplications. If the trace has no shapes, the width of a dense layer with as many parameters as one layer has
-///     gradients (12 width^2), moved to the popular width within 30 % that divides the most sizes of communications;
+///     multiplications. A trace without shapes shows gradients: a dense layer has 12 width^2 of them, which gives a
+///     first width. Of the popular widths within 30 % of it, the one that divides the most sizes of communications;
 ///   - stages: the attribute `stages`, else the ranks that messages join;
 ///   - layers: the longest repetition of equal operations, of all stages;
-///   - experts: the attribute `experts`, else the sizes of kernels of experts.
+///   - experts: the sizes of kernels of experts.
 class AttributeGuess {
  public:
   /// Add a rank, or a class of ranks. Messages of a class have slots as peers: pass their ranks to add_message(). Cost:
@@ -65,8 +65,8 @@ Attributes guess_attributes(const trace::ClassJob& job);
 struct Repetition {
   size_t begin = 0, period = 0, count = 0;
 };
-/// Find the repetition with the shortest period of at least 3 and at most 400 values whose runs of at least 3 parts
-/// cover a quarter of the sequence; all zero if there is none. Cost: O(400 values).
+/// Find the longest repetition of the shortest period. A period has 3 to 400 values, and its runs of at least 3 parts
+/// cover a quarter of the sequence. All zero without such a period. Cost: O(400 values).
 Repetition find_repetition(std::span<const uint64_t> values);
 
 }  // namespace chakra::synth

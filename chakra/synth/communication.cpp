@@ -1,6 +1,7 @@
 #include "chakra/synth/communication.h"
 
-#include <map>
+#include <limits>
+#include <numeric>
 
 namespace chakra::synth {
 namespace {
@@ -32,23 +33,31 @@ uint8_t kind_of(const Trace& t, NodeId n) {
 }  // namespace
 
 std::vector<Communication> communications(const Trace& t, const trace::RolesByName& roles) {
-  std::map<StringId, Role> role_of;
-  for (const trace::ProcessGroup& group : t.groups)
-    if (const StringId name = t.strings.find(group.name); name != 0) role_of[name] = trace::role_of(group);
-  for (const auto& [group, role] : roles)
-    if (const StringId name = t.strings.find(group); name != 0) role_of[name] = role;
+  const trace::RolesOfTrace role_of(t, roles);
   std::vector<Communication> all;
   for (const NodeId n : t.nodes()) {
     if (t.type[n] != NodeType::coll && t.type[n] != NodeType::send) continue;
     const trace::Comm* const c = t.comm(n);
-    const auto role = c ? role_of.find(c->group) : role_of.end();
-    all.push_back({n, kind_of(t, n),
-                   role != role_of.end() ? role->second
-                   : c                   ? trace::role_named(t.strings[c->group])
-                                         : Role::unknown,
-                   c ? c->bytes : 0});
+    all.push_back({n, kind_of(t, n), c ? role_of.of(*c) : Role::unknown, c ? c->bytes : 0});
   }
   return all;
+}
+
+std::vector<double> autocorrelations(std::vector<double> values, size_t lags) {
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  double spread = 0;
+  for (double& value : values) {
+    value -= mean;
+    spread += value * value;
+  }
+  constexpr double kRounding = 1e-9;
+  std::vector<double> found(lags, std::numeric_limits<double>::quiet_NaN());
+  for (size_t lag = 1; lag <= lags && lag < values.size(); ++lag) {
+    double together = 0;
+    for (size_t i = lag; i < values.size(); ++i) together += values[i] * values[i - lag];
+    found[lag - 1] = spread > kRounding * static_cast<double>(values.size()) ? together / spread : 1;
+  }
+  return found;
 }
 
 }  // namespace chakra::synth

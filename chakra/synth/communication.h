@@ -26,7 +26,11 @@ struct Communication {
   uint64_t bytes = 0;
 };
 /// Return the collectives and sends of a trace in the order of the nodes: a receive is the other end of a send.
-/// `roles`: the role of each group name that the trace uses; the groups of the trace decide the others. Cost: O(nodes).
+/// `roles`: as for trace::RolesOfTrace. Cost: O(nodes).
 std::vector<Communication> communications(const trace::Trace& trace, const trace::RolesByName& roles = {});
+
+/// Return the correlation of the values with those 1, ..., `lags` places later; 1 if the values are equal, NaN if there
+/// are too few. Cost: O(values lags).
+std::vector<double> autocorrelations(std::vector<double> values, size_t lags);
 
 }  // namespace chakra::synth

@@ -23,20 +23,6 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double log2_size(uint64_t bytes) { return std::log2(static_cast<double>(bytes) + 1); }
 
-/// Correlation of each value with the next one; NaN without a choice.
-double autocorrelation(const std::vector<double>& values) {
-  if (values.size() < 3) return kNaN;
-  double mean = 0, spread = 0, together = 0;
-  for (const double v : values) mean += v;
-  mean /= static_cast<double>(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    spread += (values[i] - mean) * (values[i] - mean);
-    if (i > 0) together += (values[i] - mean) * (values[i - 1] - mean);
-  }
-  constexpr double kRounding = 1e-9;
-  return spread > kRounding * static_cast<double>(values.size()) ? together / spread : 1;
-}
-
 using Spans = std::vector<std::pair<Picoseconds, Picoseconds>>;
 
 /// Sort and merge overlapping spans.
@@ -132,7 +118,8 @@ void JobFeatures::add(const Trace& t, int64_t ranks, const trace::RolesByName& r
   comm_ps_ += weight * length_of(comm);
   compute_ps_ += weight * length_of(compute);
   hidden_ps_ += weight * common(comm, compute);
-  if (const double found = autocorrelation(sizes); !std::isnan(found)) autocorrelation_.add(found, weight);
+  constexpr size_t kLeastSizes = 3;
+  if (sizes.size() >= kLeastSizes) autocorrelation_.add(autocorrelations(sizes, 1)[0], weight);
   if (sizes.empty()) return;
   std::sort(sizes.begin(), sizes.end());
   for (size_t d = 0; d < kDeciles; ++d)

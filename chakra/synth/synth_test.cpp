@@ -54,6 +54,14 @@ double value(const std::vector<double>& values, std::string_view name) {
   return 0;
 }
 
+TEST(Attributes, TakeNoFlagForANumberOfExperts) {
+  trace::Trace t = trace_of({{CommType::all_to_all, 4096, "ep"}});
+  t.metadata.push_back({t.strings.intern("experts"), int64_t{1}});  // as the generator says: there are experts
+  AttributeGuess guess;
+  guess.add(t);
+  EXPECT_EQ(guess.finish().experts, 0);
+}
+
 TEST(Features, OfAKnownJob) {
   JobFeatures job;
   job.add(trace_of(

@@ -19,4 +19,10 @@ inline std::optional<Attr> metadata(const Trace& t, std::string_view name) {
   return std::nullopt;
 }
 
+/// Return the whole number with that name; std::nullopt if absent or not a whole number. Cost: O(metadata).
+inline std::optional<int64_t> metadata_number(const Trace& t, std::string_view name) {
+  const auto attr = metadata(t, name);
+  return attr ? attr->integer() : std::nullopt;
+}
+
 }  // namespace chakra::trace

@@ -98,6 +98,23 @@ std::vector<RolesByName> roles_of_slots(const ClassJob& job) {
   return roles;
 }
 
+RolesOfTrace::RolesOfTrace(const Trace& t, const RolesByName& named) : by_text_(t.strings.size(), Role::unknown) {
+  std::vector<bool> known(by_text_.size(), false);
+  const auto set = [&](std::string_view name, Role role) {
+    const StringId id = t.strings.find(name);
+    if (role == Role::unknown || id == 0) return;  // no communication names the group, or it is that of all ranks
+    by_text_[id] = role;
+    known[id] = true;
+  };
+  for (const ProcessGroup& group : t.groups) set(group.name, role_of(group));
+  for (const auto& [name, role] : named) set(name, role);
+  for (const Comm& comm : t.comms)
+    if (!known[comm.group]) {
+      by_text_[comm.group] = role_named(t.strings[comm.group]);
+      known[comm.group] = true;
+    }
+}
+
 GroupRoles::GroupRoles(const TraceSet& job) {
   for (const Trace& t : job.ranks)
     for (const ProcessGroup& group : t.groups) {

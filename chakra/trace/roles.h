@@ -49,6 +49,20 @@ using RolesByName = std::map<std::string, Role>;
 /// Return the roles of the group slots of each class, by its first rank; empty for a class without ranks.
 std::vector<RolesByName> roles_of_slots(const ClassJob& job);
 
+/// The roles of the groups that the communications of a trace name.
+class RolesOfTrace {
+ public:
+  /// `named`: roles of groups that the trace does not describe, such as slots. A known role goes before that of the
+  /// trace's group; a group without either has the role of its name, and the group "" of all ranks has none. Cost:
+  /// O(groups + communications).
+  explicit RolesOfTrace(const Trace& trace, const RolesByName& named = {});
+  /// Requires a communication of the trace.
+  Role of(const Comm& comm) const { return by_text_[comm.group]; }
+
+ private:
+  std::vector<Role> by_text_;
+};
+
 /// The roles of the groups of a job by name, also of groups that no trace describes.
 class GroupRoles {
  public:

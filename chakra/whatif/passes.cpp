@@ -30,10 +30,7 @@ Failure form(const Trace& t, const std::string& why) {
 
 // ---- what the trace says --------------------------------------------------------------------------------------------
 
-int64_t number(const Trace& t, std::string_view name) {
-  const auto attr = trace::metadata(t, name);
-  return attr ? attr->integer().value_or(-1) : -1;
-}
+int64_t number(const Trace& t, std::string_view name) { return trace::metadata_number(t, name).value_or(-1); }
 
 struct Mark {
   std::string_view pass;

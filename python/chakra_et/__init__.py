@@ -23,18 +23,19 @@ except ImportError as error:
                           f"environment, or with --prefix ({error})") from error
     raise
 from ._base import Answer, Error, Finding, Place, Table, path_of
-from ._chakra import Builder, CommType, EdgeKind, Edges, NodeType, Trace
+from ._chakra import Builder, CommType, EdgeKind, Edges, NodeType, Trace, use_cores
 from ._models import Feeder, Meeting, Models
-from ._verbs import Job, calibrate, certify, convert, doctor, generate, import_workload, link, obfuscate, pack, select, sweep, unpack
+from ._verbs import Job, calibrate, certify, convert, doctor, fleet, generate, import_workload, link, obfuscate, pack, select, sweep, unpack
 
 __version__ = _chakra.version()
 __all__ = ["Answer", "Builder", "CommType", "EdgeKind", "Edges", "Error", "Feeder", "Finding", "Job", "Meeting", "Models", "NodeType",
-           "Place", "Table", "Trace", "calibrate", "certify", "convert", "doctor", "generate", "hta", "import_workload", "link", "list", "names",
-           "obfuscate", "open", "pack", "plots", "record", "select", "sweep", "unpack"]
+           "Place", "Table", "Trace", "calibrate", "certify", "convert", "doctor", "drivers", "fleet", "generate", "hta",
+           "import_workload", "link", "list", "names",
+           "obfuscate", "open", "pack", "plots", "record", "select", "sweep", "unpack", "use_cores"]
 
 
 def __getattr__(name):
-    if name in ("hta", "plots", "record"):  # record is a module that can be called
+    if name in ("drivers", "hta", "plots", "record"):  # record is a module that can be called
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

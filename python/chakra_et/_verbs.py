@@ -668,6 +668,89 @@ class calibrate:
         return Answer(_chakra.calibrate_network(given(locals(), ("from_", "judge", "where", "npus",))))
 
 
+class fleet:
+    """`chakra fleet`."""
+
+    @staticmethod
+    def link(path: Sequence[Text] | Text, *, output: Text | None = None, shard: str | int | None = None,
+            wait: int = 0, memory: str | int | None = None, plan: bool = False, again: bool = False,
+            steps: str | int | None = None, fit_steps: str | int | None = None, iteration: int | None = None,
+            cycle: int | None = None, salvage: bool = False, split: int = 64, progress: Progress = None) -> Answer:
+        """Recordings of many jobs to link: `chakra fleet link`.
+
+        path: folders with the recordings of a job, and folders of such folders.
+
+        Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+        the command.
+
+        output: Folder for the results, which all processes share. A later call with the same arguments continues
+            the work.
+        shard: Do part I of N of the work; the other parts run elsewhere. All parts share the output folder. Without
+            this option, a call does all the work that is left.
+        wait: Seconds to wait for tasks of other shards without progress. Without waiting, a call ends when all
+            other tasks of its shard are finished. 0 to 1000000.
+        memory: Memory for tasks that run together (default: 80 % of the free memory). The estimates are rules of
+            thumb: the unpacked bytes of the input files, times 4 for analyses.
+        plan: Write the work list only. The work list names the jobs, and the ranks of large ones. A new work list
+            takes new and changed files; finished tasks of unchanged jobs stay finished.
+        again: Run failed tasks again. Without this option, a later call runs tasks again that could not read or
+            write a file, and no other failed tasks.
+        steps: Link only the ProfilerSteps A to B, inclusive.
+        fit_steps: Estimate launch latency and dispatch gap from these ProfilerSteps only. The other steps then
+            serve to judge the estimates.
+        iteration: Iteration of a Kineto trace to link, from 0. For a Kineto trace of many iterations with a host
+            trace of one. Default: the iteration of median length. 0 to 1073741824.
+        cycle: Kineto trace of each rank to link, from 0 in the order of names. For a folder in which a schedule
+            with repeat left several traces per rank. 0 to 1073741824.
+        salvage: Skip damaged records, and keep the intact records of truncated files. The report lists each lost
+            record.
+        split: Link the ranks of jobs with more ranks than this as tasks. Jobs with dumps of a flight recorder and
+            profiles of XLA are one task. 1 to 1073741824.
+        """
+        return Answer(_chakra.fleet_link(paths(path), given(locals()), progress))
+
+    @staticmethod
+    def analyze(path: Sequence[Text] | Text, *, output: Text, shard: str | int | None = None, wait: int = 0,
+            memory: str | int | None = None, plan: bool = False, again: bool = False, only: Texts | None = None,
+            launched: Literal["all", "steps", "before-last-step"] = "all", progress: Progress = None) -> Answer:
+        """Many jobs to analyze: `chakra fleet analyze`.
+
+        path: jobs, and folders of jobs.
+
+        Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+        the command.
+
+        output: Folder for the results, which all processes share. A later call with the same arguments continues
+            the work.
+        shard: Do part I of N of the work; the other parts run elsewhere. All parts share the output folder. Without
+            this option, a call does all the work that is left.
+        wait: Seconds to wait for tasks of other shards without progress. Without waiting, a call ends when all
+            other tasks of its shard are finished. 0 to 1000000.
+        memory: Memory for tasks that run together (default: 80 % of the free memory). The estimates are rules of
+            thumb: the unpacked bytes of the input files, times 4 for analyses.
+        plan: Write the work list only. The work list names the jobs, and the ranks of large ones. A new work list
+            takes new and changed files; finished tasks of unchanged jobs stay finished.
+        again: Run failed tasks again. Without this option, a later call runs tasks again that could not read or
+            write a file, and no other failed tasks.
+        only: Run only these analyses (chakra list analyses). Separate several names with commas.
+            {diagnosis,critical_path,time,bytes,imbalance,memory,stragglers,kernels,operators,launches,queues,bandwidth,work,idle,copies,shapes,modules,sequences,steps}.
+        launched: Device operations to include, by the time of their launch. all: launched at any time. steps:
+            launched before the last ProfilerStep ends. before-last-step: launched before the last ProfilerStep begins.
+        """
+        return Answer(_chakra.fleet_analyze(paths(path), given(locals(), ("only",)), progress))
+
+    @staticmethod
+    def merge(*, output: Text, progress: Progress = None) -> Answer:
+        """A fleet to report on: `chakra fleet merge`.
+
+        Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
+        the command.
+
+        output: Folder of a fleet.
+        """
+        return Answer(_chakra.fleet_merge(given(locals()), progress))
+
+
 def link(recordings: Sequence[Text] | Text, *, output: Text | None = None, rank: int | None = None,
         steps: str | int | None = None, fit_steps: str | int | None = None, iteration: int | None = None,
         cycle: int | None = None, salvage: bool = False, max_error: float | None = None, explain: int | None = None,
@@ -796,7 +879,8 @@ def select(path: Sequence[Text] | Text, *, count: int = 12,
     return Answer(_chakra.select(paths(path), given(locals()), progress))
 
 
-def sweep(path: Text, *, output: Text, svg: Text | None = None, progress: Progress = None) -> Answer:
+def sweep(path: Text, *, output: Text, shard: str | int | None = None, svg: Text | None = None,
+        progress: Progress = None) -> Answer:
     """Where the results of a sweep go: `chakra sweep`.
 
     path: the file that describes the space of options.
@@ -806,6 +890,8 @@ def sweep(path: Text, *, output: Text, svg: Text | None = None, progress: Progre
 
     output: Folder for the results of points. A later sweep into this folder takes the results of equal points from
         there.
+    shard: Do part I of N of the work; the other parts run elsewhere. All parts share the output folder. Without
+        this option, a call does all the work that is left.
     svg: Draw the first two objectives, with the Pareto front.
     """
     return Answer(_chakra.sweep(path_of(path), given(locals()), progress))

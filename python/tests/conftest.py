@@ -75,6 +75,10 @@ def place(tmp_path_factory):
         out.write("generate: {preset: tiny, layers: [2, 4]}\nsimulate: {network: net.yml}\nobjectives: [makespan_ps, memory_bytes]\n")
     command("sweep", "sweep.yml", "-o", "swept")  # the tests continue this sweep
     command("link", RECORDED, "-o", "linked")
+    os.mkdir("recordings")
+    os.symlink(RECORDED, "recordings/pair")
+    command("fleet", "link", "recordings", "-o", "fleet")  # the tests continue these fleets
+    command("fleet", "analyze", "linked", "-o", "analyzed")
     command("obfuscate", "linked", "--key", "my.key", "-o", "hidden")
     command("certify", "linked", "hidden", "-o", "certificate.json")
     return folder

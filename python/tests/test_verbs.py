@@ -20,7 +20,7 @@ TEXTS = {"to": "dot",
     "optimizer": "adamw", "order": "tp-cp-ep-dp-pp", "data_tier": "disk", "checkpoint_tier": "disk", "restart_tier": "disk",
     "kv_tier": "disk", "timeline": "timeline.json", "svg": "sizes.svg", "nodes": "0:2", "npu_frequency": "1GHz", "dims": [2],
     "time_unit": "us", "default_simulated_run_time": "7us", "judge": ["collectives.csv"], "where": ["ranks=4"], "operation": "all_reduce", "contexts": [64],
-    "set": ["hosts=3"], "key": "my.key", "names": "shared.names", "named": "types", "param": ["a=b"], "among": ["tiny"],
+    "set": ["hosts=3"], "key": "my.key", "names": "shared.names", "named": "types", "param": ["a=b"], "among": ["tiny"], "shard": "1/2",
     "against": "linked", "against_network": "net.yml", "xlsx": "report.xlsx",
 }
 COMPAT = {"compat": "astra-sim", "system": "system.json"}
@@ -56,6 +56,9 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "unpack": (["unpack"], ["packed.chakra"], {"output": "unpacked"}),
     "select": (["select"], ["linked"], {"count": 1}),
     "sweep": (["sweep"], ["sweep.yml"], {"output": "swept"}),
+    "fleet_link": (["fleet", "link"], ["recordings"], {"output": "fleet"}),
+    "fleet_analyze": (["fleet", "analyze"], ["linked"], {"output": "analyzed"}),
+    "fleet_merge": (["fleet", "merge"], [], {"output": "fleet"}),
     "certify": (["certify"], ["linked", "hidden"], {}),
     "obfuscate": (["obfuscate"], ["linked"], {"key": "my.key", "output": "shared"}),
     "doctor": (["doctor"], ["linked"], {}),
@@ -68,6 +71,8 @@ ARGUMENTS = {("obfuscate", "reveal"): ["hidden"], ("certify", "check"): ["certif
 def function_of(verb):
     if verb == "blueprint":
         return chakra_et.generate.network
+    if verb.startswith("fleet_"):
+        return getattr(chakra_et.fleet, verb.removeprefix("fleet_"))
     for scope in (chakra_et.Job, chakra_et.calibrate, chakra_et.generate, chakra_et):
         if verb in vars(scope):
             return getattr(scope, verb)
@@ -87,13 +92,13 @@ def by_python(verb, arguments, options):
             return function(chakra_et.open(arguments[0]), arguments[1], **options).to_json()
         if verb == "certify":
             return function(*arguments, **options).to_json()
-        if verb in ("device", "network", "cases"):
+        if verb in ("device", "network", "cases", "fleet_merge"):
             return function(**options).to_json()
         if verb == "blueprint":
             return function(blueprint=arguments[0], **options).to_json()
         if verb == "import_workload":
             return function(arguments[0], **options).made.to_json()
-        if verb in ("convert", "pack", "unpack", "doctor", "select", "sweep", "obfuscate"):
+        if verb in ("convert", "pack", "unpack", "doctor", "select", "sweep", "obfuscate", "fleet_link", "fleet_analyze"):
             return function(arguments[0], **options).to_json()
         return function(*map(chakra_et.open, arguments), **options).to_json()
     except chakra_et.Error as error:

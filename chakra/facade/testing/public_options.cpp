@@ -143,6 +143,21 @@ const std::array kVerbs{
          "job::SweepOptions",
          rows<job::SweepOptions>(),
          {"file"}},
+    Verb{"FleetLinkOptions",
+         "Recordings of many jobs to link: `chakra fleet link`.",
+         "job::FleetLinkOptions",
+         rows<job::FleetLinkOptions>(),
+         {"paths"}},
+    Verb{"FleetAnalyzeOptions",
+         "Many jobs to analyze: `chakra fleet analyze`.",
+         "job::FleetAnalyzeOptions",
+         rows<job::FleetAnalyzeOptions>(),
+         {"paths"}},
+    Verb{"FleetMergeOptions",
+         "A fleet to report on: `chakra fleet merge`.",
+         "job::FleetMergeOptions",
+         rows<job::FleetMergeOptions>(),
+         {}},
     Verb{"CertifyOptions",
          "How to judge a shared copy of a job: `chakra certify`.",
          "job::CertifyOptions",
@@ -404,6 +419,12 @@ constexpr std::array kFunctions{
     Function{"CalibrateDeviceOptions", "calibrate", "device", "", "Answer", "Answer(_chakra.calibrate_device({}))", ""},
     Function{"CalibrateNetworkOptions", "calibrate", "network", "", "Answer", "Answer(_chakra.calibrate_network({}))",
              ""},
+    Function{"FleetLinkOptions", "fleet", "link", "path: Sequence[Text] | Text", "Answer",
+             "Answer(_chakra.fleet_link(paths(path), {}, progress))",
+             "path: folders with the recordings of a job, and folders of such folders."},
+    Function{"FleetAnalyzeOptions", "fleet", "analyze", "path: Sequence[Text] | Text", "Answer",
+             "Answer(_chakra.fleet_analyze(paths(path), {}, progress))", "path: jobs, and folders of jobs."},
+    Function{"FleetMergeOptions", "fleet", "merge", "", "Answer", "Answer(_chakra.fleet_merge({}, progress))", ""},
     Function{
         "LinkOptions", "", "link", "recordings: Sequence[Text] | Text", "Job",
         "Job(_chakra.link(paths(recordings), {}, progress))",
@@ -555,7 +576,7 @@ std::string python_source() {
                 "Error with code\n"
                 "    130. Ctrl-C stops a verb, too. Other Python threads run during a verb.\n    \"\"\"\n"
               : fmt::format("\n\nclass {}:\n    \"\"\"`chakra {}`.\"\"\"\n", function.scope,
-                            function.scope == "generate" ? "gen" : "calibrate");
+                            function.scope == "generate" ? "gen" : function.scope);
     scope = function.scope;
     text += "\n" + python_function(function);
   }

@@ -1,0 +1,57 @@
+// chakra fleet
+#include "chakra/cli/cli.h"
+#include "chakra/cli/rows.h"
+
+namespace chakra::cli {
+namespace {
+
+template <class Options>
+using Verb = Result<Answer> (*)(const std::vector<std::string>& paths, const Options& options, Control control);
+
+Control with_progress(const Globals& globals, const std::string& csv, ProgressLine& line) {
+  Control control = globals.control(csv);
+  control.progress = [](void* shown, double share) {
+    static_cast<ProgressLine*>(shown)->show(share, "tasks");
+    return true;
+  };
+  control.user = &line;
+  return control;
+}
+
+template <class Options, Verb<Options> Run>
+Syntax fleet_with() {
+  using Asked = With<Options>;
+  return syntax_of<Asked>(
+      [](Asked& o) {
+        options::Options rows = rows_of(o.options, {{"paths", &o.paths}});
+        rows.push_back(csv_option(o.csv));
+        return rows;
+      },
+      [](const Asked& o, const Globals& globals) {
+        ProgressLine line;
+        return show(globals, Run(o.paths, o.options, with_progress(globals, o.csv, line)));
+      });
+}
+
+Syntax merge_syntax() {
+  using Asked = With<FleetMergeOptions>;
+  return syntax_of<Asked>(
+      [](Asked& o) {
+        options::Options rows = rows_of(o.options, {});
+        rows.push_back(csv_option(o.csv));
+        return rows;
+      },
+      [](const Asked& o, const Globals& globals) {
+        return show(globals, fleet_merge(o.options, globals.control(o.csv)));
+      });
+}
+
+}  // namespace
+
+Syntax fleet_syntax() {
+  return {.below = {{"analyze", "Analyze many jobs", fleet_with<FleetAnalyzeOptions, fleet_analyze>},
+                    {"link", "Link recordings of many jobs", fleet_with<FleetLinkOptions, fleet_link>},
+                    {"merge", "Report on a fleet without running tasks", merge_syntax}}};
+}
+
+}  // namespace chakra::cli

@@ -1,0 +1,30 @@
+// Verbs of a fleet: the tasks of each, and the call that all share. Inside job.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "chakra/job/fleet_work.h"
+#include "chakra/job/shared_options.h"
+
+namespace chakra::job {
+
+/// Rows that all verbs have.
+Options fleet_rows(FleetOptions& options, const char* paths_help);
+std::vector<FleetTask> link_tasks(const FleetJob& job, size_t index);
+std::vector<FleetTask> analyze_tasks(const FleetJob& job, size_t index);
+
+/// A verb with its options.
+struct FleetVerb {
+  std::string name;
+  const FleetOptions& options;
+  std::string text;  ///< of the other options
+  TasksOf tasks_of;
+  std::function<Result<WorkList>()> find_work;
+  RunTask run;
+};
+/// Read or write the work list, run the tasks, and report. Errors: as for fleet_link().
+Result<FleetReport> run_fleet(const FleetVerb& verb);
+
+}  // namespace chakra::job
