@@ -24,6 +24,7 @@ constexpr int64_t kMostDigits = 999'999'999'999'999;      ///< Excel shows and k
 constexpr size_t kMostSheetRows = (size_t{1} << 20) - 1;  ///< without headings
 constexpr size_t kMostCellBytes = 32'000;                 ///< Excel: 32,767 characters
 constexpr size_t kMostSheetName = 31;
+constexpr std::string_view kBoth = "both";  ///< job of answers about two jobs
 
 constexpr std::string_view kXml = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
 constexpr std::string_view kMain = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
@@ -175,7 +176,7 @@ class Sheet {
 
 class Maker {
  public:
-  /// Add the tables of an answer. `side`: a, b, or "" for the only job and for answers about both.
+  /// Add the tables of an answer. `side`: a, b, both, or "" for the only job.
   Result<void> tables(std::string_view side, const Part& part) {
     for (const Table& table : part.answer->tables()) {
       if (!table.present || table.findings || table.rows == 0) continue;
@@ -276,7 +277,7 @@ class Maker {
       sheet.end_row();
     }
     book_.rows += static_cast<int64_t>(end - begin);
-    const std::string name = unused((side.empty() ? "" : std::string(side) + " ") + table.key);
+    const std::string name = unused((side.empty() || side == kBoth ? "" : std::string(side) + " ") + table.key);
     contents_.push_back({name, std::string(side), &answer, &table, begin, end, long_ones});
     return put(name, std::move(sheet));
   }
@@ -298,7 +299,7 @@ class Maker {
   static void each_part(std::span<const Subject> subjects, std::span<const Part> comparison, const Add& add) {
     for (const Subject& subject : subjects)
       for (const Part& part : subject.parts) add(side_name(subjects, subject), part);
-    for (const Part& part : comparison) add(std::string_view("both"), part);
+    for (const Part& part : comparison) add(kBoth, part);
   }
   static void headings(Sheet& sheet, std::initializer_list<std::string_view> all) {
     sheet.begin_row();
@@ -396,7 +397,7 @@ Result<Workbook> workbook_of(std::span<const Subject> subjects, std::span<const 
   Maker maker;
   for (const Subject& subject : subjects)
     for (const Part& part : subject.parts) CHAKRA_TRY(maker.tables(Maker::side_name(subjects, subject), part));
-  for (const Part& part : comparison) CHAKRA_TRY(maker.tables("", part));
+  for (const Part& part : comparison) CHAKRA_TRY(maker.tables(kBoth, part));
   return maker.finish(subjects, comparison);
 }
 
