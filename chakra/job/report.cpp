@@ -15,6 +15,7 @@ namespace chakra::job {
 
 // `job.report.omitted` (note): the page lacks rows of large tables
 // `job.report.cut` (note): the page has only the beginnings of long texts
+// `job.report.congestion` (warning): two simulations have different contention models
 // `job.report.slices` (2): the timeline of a page would have more than 2,000,000 operations
 // `job.report.cells` (note): the workbook has only the beginnings of texts that are too long for a cell
 
@@ -146,10 +147,25 @@ Result<ReportedSide> side_of(const ReportOptions& o, const SideOptions& of, cons
   return of.network.empty() ? measure(o, of, findings) : simulate(o, of, stop, findings);
 }
 
+/// The contention model of a simulation.
+std::string contention_of(const ReportedSide& side) {
+  const answer::Value* const mode = side.answers.front().first.value("congestion.mode");
+  const auto* const text = mode ? std::get_if<std::string>(&mode->cell) : nullptr;
+  return text ? *text : "";
+}
+
 /// Compare both sides. Jobs by classes are not compared node by node: that would expand all ranks.
 Result<void> compare(const SideOptions& a, const SideOptions& b, ReportedJob& made) {
-  if (made.sides[0].predicted && made.sides[1].predicted)
+  if (made.sides[0].predicted && made.sides[1].predicted) {
     made.differences = path_changes(made.sides[0].predicted->path, made.sides[1].predicted->path);
+    const std::string mode_a = contention_of(made.sides[0]), mode_b = contention_of(made.sides[1]);
+    if (mode_a != mode_b)
+      made.comparison.push_back(
+          {"job.report.congestion", Severity::warning, -1, -1,
+           fmt::format("the contention model of the jobs is {} and {}, so a part of the difference "
+                       "comes from the models; choose one with --congestion",
+                       mode_a, mode_b)});
+  }
   const bool same = a.loaded == b.loaded, classes = a.loaded->classes() || b.loaded->classes();
   if (same || (classes && made.sides[0].predicted)) return {};
   CHAKRA_ASSIGN(
@@ -190,7 +206,7 @@ Result<void> make_page(const ReportOptions& o, ReportedJob& made) {
   if (!made.differences.empty()) {
     answer::Builder to("report");
     add_differences(made.differences, to);
-    both.push_back({&answers.emplace_back(std::move(to).finish({}))});
+    both.push_back({&answers.emplace_back(std::move(to).finish(made.comparison))});
   }
   if (made.diff) {
     const DiffOptions call{.a = made.diff->a, .b = made.diff->b, .markdown = made.diff->steps.has_value()};
@@ -237,6 +253,7 @@ Result<ReportedJob> report_job(const ReportOptions& o, const std::atomic<bool>* 
   const ProgressPart part(0.9, 1);
   made.ranks = made.sides[0].ranks;
   if (sides.size() > 1) CHAKRA_TRY(compare(sides[0], sides[1], made));
+  made.findings.insert(made.findings.end(), made.comparison.begin(), made.comparison.end());
   CHAKRA_TRY(keep_going());
   CHAKRA_TRY(make_page(o, made));
   note_omissions(made);

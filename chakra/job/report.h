@@ -50,6 +50,7 @@ struct ReportedJob {
   int64_t ranks = 0;
   std::vector<ReportedSide> sides;      ///< one or two
   std::vector<PathChange> differences;  ///< of two simulations
+  Findings comparison;                  ///< about both simulations together
   std::optional<JobsDiff> diff;         ///< of two jobs, unless one is by classes
   report::Page page;
   report::Workbook workbook;  ///< with `xlsx`
