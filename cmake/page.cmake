@@ -1,4 +1,4 @@
-# chakra_page(OUTPUT STYLE SCRIPT): writes a C++ file with the fixed parts of a page: kBeforeData, which ends where the data begin,
+# chakra_page(OUTPUT STYLE SCRIPT...): writes a C++ file with the fixed parts of a page: kBeforeData, which ends where the data begin,
 # and kAfterData. The content security policy allows the style and the script by their hashes, so the page needs no other permission.
 
 # In base 64: 22 times three hexadecimal digits are two characters each, since a hash has 64 digits and two more stand for the padding.
@@ -19,10 +19,14 @@ function(chakra_page_hash text result)
   set(${result} "sha256-${hash}" PARENT_SCOPE)
 endfunction()
 
-function(chakra_page output style_file script_file)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${style_file} ${script_file})
+function(chakra_page output style_file)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${style_file} ${ARGN})
   file(READ ${style_file} style)
-  file(READ ${script_file} script)
+  set(script)
+  foreach(file ${ARGN})
+    file(READ ${file} part)
+    string(APPEND script "${part}")
+  endforeach()
   chakra_page_hash("${style}" style_hash)
   chakra_page_hash("${script}" script_hash)
   string(CONCAT policy "default-src 'none'; script-src '${script_hash}'; style-src '${style_hash}'; "

@@ -286,8 +286,35 @@ Options rows_of(QueryOptions& o, const Arguments& more) { return bound<job::Quer
 
 Options fields_of(ReportOptions& o) {
   return {
+      {"--against", &o.against, {}},
+      {"--against-network", &o.against_network, {}},
+      {"--timeline", &o.timeline, {}},
+      {"--xlsx", &o.xlsx, {}},
       {"--groups", &o.groups, {}},
       {"--launched", choice(o.launched, kLaunched), {}},
+      {"--network", &o.network, {}},
+      {"--system", &o.system, {}},
+      {"--memory", &o.memory, {}},
+      {"--ranks", &o.ranks, {}},
+      {"--expand", &o.expand, {}},
+      {"--no-check", &o.no_check, {}},
+      {"--compat", choice(o.compat, kCompat), {}},
+      {"--backend", choice(o.backend, kBackend), {}},
+      {"--num-queues-per-dim", &o.num_queues_per_dim, {}},
+      {"--rendezvous-protocol", &o.rendezvous_protocol, {}},
+      {"--injection-scale", &o.injection_scale, {}},
+      {"--congestion", choice(o.congestion, kCongestion), {}},
+      {"--packet-bytes", &o.packet_bytes, {}},
+      {"--collectives", &o.collectives, {}},
+      {"--routing", &o.routing, {}},
+      {"--transfers", choice(o.transfers, kTransfers), {}},
+      {"--delay", &o.delay, {}},
+      {"--align-starts", &o.align_starts, {}},
+      {"--no-fold", &o.no_fold, {}},
+      {"--device", &o.device, {}},
+      {"--stack", &o.stack, {}},
+      {"--from-device", &o.from_device, {}},
+      {"--unrecorded", choice(o.unrecorded, kUnrecorded), {}},
   };
 }
 Options rows_of(ReportOptions& o, const Arguments& more) { return bound<job::ReportOptions>(fields_of(o), more); }

@@ -193,14 +193,22 @@ Result<Answer> Job::query(const std::string& sql, const QueryOptions& options, C
 
 Result<Answer> Job::report(const std::string& path, const ReportOptions& options, Control control) const {
   return watched(control, [&]() -> Result<Answer> {
-    job::ReportOptions call{data_->name(), path, {}, {}, {}};
-    CHAKRA_ASSIGN(const std::vector<std::string> inputs, data_->inputs({options.groups}));
-    CHAKRA_TRY(keep_apart(inputs, {path}, control));
+    job::ReportOptions call;
+    call.path = data_->name();
+    call.output = path;
+    CHAKRA_ASSIGN(std::vector<std::string> inputs, data_->inputs({options.network, options.against_network,
+                                                                  options.system, options.memory, options.groups}));
+    if (!options.against.empty()) {
+      CHAKRA_ASSIGN(const std::vector<std::string> others, job::job_files(options.against));
+      inputs.insert(inputs.end(), others.begin(), others.end());
+    }
+    CHAKRA_TRY(keep_apart(inputs, {path, options.xlsx}, control));
     CHAKRA_TRY(take(options, call));
     CHAKRA_ASSIGN(call.loaded, data_->for_call());
-    CHAKRA_ASSIGN(const job::ReportedJob made, job::report_job(call));
+    CHAKRA_ASSIGN(const job::ReportedJob made, job::report_job(call, control.stop));
     job::Outputs files;
     CHAKRA_TRY(job::add_text(files, path, made.page.html));
+    if (!options.xlsx.empty()) CHAKRA_TRY(job::add_text(files, options.xlsx, made.workbook.bytes));
     return deliver(made, control, std::move(files));
   });
 }

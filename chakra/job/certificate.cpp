@@ -150,10 +150,14 @@ std::vector<std::string> certificate_files(const std::string& output) {
 Result<Outputs> certificate_of(const CertifiedJob& job, const std::string& output) {
   Outputs files;
   const answer::Answer certificate = answer_of(job, false);
+  const report::Subject page{"certificate", job.ranks, {{&certificate}}};
   for (const std::string& file : certificate_files(output))
-    if (file.ends_with(".html"))
-      CHAKRA_TRY(add_text(files, file, report::page_of({"certificate", job.ranks, {&certificate}}).html));
-    else CHAKRA_TRY(add_answer(files, file, certificate));
+    if (file.ends_with(".html")) {
+      CHAKRA_ASSIGN(const report::Page html, report::page_of({&page, 1}));
+      CHAKRA_TRY(add_text(files, file, html.html));
+    } else {
+      CHAKRA_TRY(add_answer(files, file, certificate));
+    }
   return files;
 }
 

@@ -13,7 +13,7 @@ Result<JobsDiff> diff_jobs(const DiffOptions& o) {
   CHAKRA_ASSIGN(d.diff, analyze::diff(a, b, d.findings));
   analyze::join_ranks(d.findings);
   if (o.threshold) d.exceeding = analyze::exceeding(d.diff, *o.threshold / 100, o.least_share / 100);
-  if (o.fail_over || o.markdown) {
+  if (o.fail_over || o.markdown || o.steps) {
     CHAKRA_ASSIGN(const analyze::DiagnosedJob before, analyze::diagnose_job(a));
     CHAKRA_ASSIGN(const analyze::DiagnosedJob after, analyze::diagnose_job(b));
     d.steps = analyze::step_change(before, after, o.fail_over);

@@ -20,6 +20,7 @@ struct DiffOptions {
   double least_share = 1;                  ///< percent of all time; smaller times are ignored for the threshold
   std::optional<double> fail_over = {};    ///< percent; compares steps and diagnoses
   bool markdown = false;                   ///< text as Markdown; compares steps and diagnoses
+  bool steps = false;                      ///< compares steps and diagnoses, without an option
   bool timing = false;                     ///< run compare_times() instead
   LoadedPtr loaded_a = {}, loaded_b = {};  ///< read instead of `a` and `b`
 };

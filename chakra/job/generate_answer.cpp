@@ -136,15 +136,16 @@ constexpr std::array kFormulas{
     column<&MemoryFormulas::activations>("memory_formula.activations_peak", Unit::none, "how they are counted"),
     column<&MemoryFormulas::working>("memory_formula.working", Unit::none, "how it is counted"),
     column<&MemoryFormulas::allocator>("memory_formula.allocator", Unit::none, "how it is counted")};
-constexpr auto kStepClasses =
-    joined(joined(std::array{column<&ClassStats::first_rank>("first_rank", Unit::id, "the first rank of the class"),
-                             column<&ClassStats::ranks>("count", Unit::count, "ranks of the class"),
-                             of_class<ClassStats>("parameters", "parameters of a rank"),
-                             column<&ClassStats::operations>("operations", Unit::flop, "operations of a rank")},
-                  kMemory),
-           std::array{rows<ClassStats>("communication", "what a rank sends and receives"),
-                      if_any<&ClassStats::fp8_operations>("fp8_operations", Unit::flop, "FLOPs with 8-bit inputs"),
-                      storage_place<ClassStats>()});
+constexpr std::array kClass{column<&ClassStats::first_rank>("first_rank", Unit::id, "the first rank of the class"),
+                            column<&ClassStats::ranks>("count", Unit::count, "ranks of the class")};
+constexpr auto kStepClasses = joined(
+    joined(
+        joined(kClass, std::array{of_class<ClassStats>("parameters", "parameters of a rank"),
+                                  column<&ClassStats::operations>("operations", Unit::flop, "operations of a rank")}),
+        kMemory),
+    std::array{rows<ClassStats>("communication", "what a rank sends and receives"),
+               if_any<&ClassStats::fp8_operations>("fp8_operations", Unit::flop, "FLOPs with 8-bit inputs"),
+               storage_place<ClassStats>()});
 constexpr std::array kStack{column<&StepJob::stack>("stack", Unit::none, "the software")};
 constexpr std::array kStepStats{
     column<&StepStats::parameters>("parameters", Unit::none, "parameters of the model"),
@@ -255,6 +256,13 @@ answer::Answer answer_of(const StepJob& job) {
   to.table("ranks", "classes of ranks", stats.classes, kStepClasses);
   add_parts(stats.classes, to);
   return std::move(to).finish();
+}
+
+void add_memory_by_class(std::string key, const std::vector<ClassStats>& classes, answer::Builder& to, bool present) {
+  constexpr auto kColumns =
+      joined(joined(kClass, kMemory),
+             std::array{of_memory("memory_per_rank.sum", "sum of the parts", [](const auto& m) { return m.sum(); })});
+  to.table(std::move(key), "memory of a rank of each class, by formulas", classes, kColumns, present);
 }
 
 answer::Answer answer_of(const ServeJob& job) {

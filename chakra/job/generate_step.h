@@ -48,5 +48,8 @@ Result<StepJob> generate_step(const StepJobOptions& options, Findings& findings)
 /// formula, and whether it fits into the device.
 view::Text text_of(const StepJob& job);
 answer::Answer answer_of(const StepJob& job);
+/// Add a table of the memory of a rank of each class.
+void add_memory_by_class(std::string key, const std::vector<gen::ClassStats>& classes, answer::Builder& to,
+                         bool present);
 
 }  // namespace chakra::job

@@ -44,4 +44,7 @@ std::string text_of_all(const Options& rows);
 /// --device, --stack, --from-device, --unrecorded. `from_needs`: requirements of the last two, for the help.
 Options device_options(DeviceOptions& devices, std::string_view from_needs);
 
+/// The options of 'chakra sim' for another call: without the job, groups and files. All except --network need `needs`.
+Options simulation_options(SimulateOptions& simulate, std::string_view needs);
+
 }  // namespace chakra::job

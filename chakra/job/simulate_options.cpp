@@ -1,4 +1,7 @@
 // The options of a simulation, by theme, in the order of --help.
+#include <algorithm>
+#include <array>
+
 #include "chakra/job/shared_options.h"
 #include "chakra/job/simulate.h"
 
@@ -115,6 +118,23 @@ Options rows_of(SimulateOptions& o) {
                   "FILE.json"};
   timeline.excludes = "--compat astra-sim";
   rows.push_back(std::move(timeline));
+  return rows;
+}
+
+Options simulation_options(SimulateOptions& o, std::string_view needs) {
+  constexpr std::array<std::string_view, 5> kOthers{"path", "groups", "timeline", "astra-output", "max-error"};
+  Options rows;
+  for (Option& row : rows_of(o)) {
+    const std::string key = options::key_of(row);
+    if (std::find(kOthers.begin(), kOthers.end(), key) != kOthers.end()) continue;
+    if (key == "network") {
+      row.required = false;
+      row.help = "Simulate the job on this network (YAML), instead of analyzing it";
+    } else if (row.needs.empty()) {
+      row.needs = needs;
+    }
+    rows.push_back(std::move(row));
+  }
   return rows;
 }
 

@@ -208,9 +208,31 @@ Options rows_of(QueryOptions& o) {
 }
 
 Options rows_of(ReportOptions& o) {
-  return {required({"path", &o.path, kTracesHelp, "PATH"}),
-          required({"-o,--output", &o.output, "Page to write", "FILE.html"}), groups_option(o.groups),
-          launched_option(o.scope)};
+  Option launched = launched_option(o.scope);
+  launched.excludes = "--network";
+  Option other_network{"--against-network", &o.against_network,
+                       "Simulate also on this network: the other job, or the same job", "FILE"};
+  other_network.needs = "--network";
+  Options rows{required({"path", &o.path, kJobHelp, "PATH"}),
+               required({"-o,--output", &o.output, "Page to write", "FILE.html"}),
+               {"--against",
+                &o.against,
+                "Compare with this job",
+                "PATH",
+                {},
+                "With --network, both jobs are simulated with the same options."},
+               std::move(other_network),
+               {"--timeline",
+                &o.timeline,
+                "Add a timeline of all operations to the page",
+                {},
+                {},
+                "Of a simulated job by classes, a timeline of one rank of each class. At most 2,000,000 operations."},
+               {"--xlsx", &o.xlsx, "Write all tables also to this workbook, each on a sheet", "FILE.xlsx"},
+               groups_option(o.groups),
+               std::move(launched)};
+  add(rows, simulation_options(o.simulate, "--network"));
+  return rows;
 }
 
 Options rows_of(SelectOptions& o) {

@@ -1,14 +1,15 @@
 // Answers -> JSON in a page.
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <span>
 #include <string_view>
 
 #include "chakra/base/base.h"
+#include "chakra/report/choose.h"
 #include "chakra/report/page.inc"  // kBeforeData, kAfterData: made of page.css and page.js by cmake/page.cmake
 #include "chakra/report/report.h"
+#include "chakra/report/slices.h"
 
 namespace chakra::report {
 namespace {
@@ -20,110 +21,22 @@ using answer::Table;
 /// JavaScript rounds larger whole numbers, so the page has them as texts.
 constexpr int64_t kMostExact = int64_t{1} << 53;
 
-/// A column of whole numbers or of texts; null if the table lacks such a column.
-const Series* whole_column(const Table& table, std::string_view key) {
-  const Series* const found = table.column(key);
-  return found && found->info().type == answer::Type::whole ? found : nullptr;
-}
-const Series* text_column(const Table& table, std::string_view key) {
-  const Series* const found = table.column(key);
-  return found && found->info().type == answer::Type::text ? found : nullptr;
-}
-
-/// Rows of a table that must be in the page, by the key of the table.
-using Evidence = std::map<std::string, std::set<size_t>, std::less<>>;
-
-Evidence evidence_of(const Answer& answer) {
-  Evidence evidence;
-  const Table* const diagnosis = answer.table("diagnosis");
-  const Series* const table = diagnosis ? text_column(*diagnosis, "evidence") : nullptr;
-  const Series* const row = diagnosis ? whole_column(*diagnosis, "row") : nullptr;
-  if (!table || !row) return evidence;
-  for (size_t r = 0; r < diagnosis->rows; ++r)
-    if (table->has(r) && row->has(r) && row->whole(r) >= 0)
-      evidence[std::string(table->text(r))].insert(static_cast<size_t>(row->whole(r)));
-  return evidence;
-}
-
-/// The worst stragglers, and the ranks of the evidence.
-std::set<int64_t> remarkable_ranks(const Answer& answer) {
-  std::set<int64_t> ranks;
-  const auto add = [&](const Table& table, size_t row) {
-    const Series* const rank = whole_column(table, "rank");
-    if (rank && row < table.rows && rank->has(row)) ranks.insert(rank->whole(row));
-  };
-  if (const Table* const table = answer.table("stragglers"))
-    for (size_t r = 0; r < kStragglers; ++r) add(*table, r);
-  for (const auto& [key, rows] : evidence_of(answer))
-    if (const Table* const table = answer.table(key))
-      for (const size_t r : rows) add(*table, r);
-  return ranks;
-}
-
-/// The ranks to show; empty: all.
-std::set<int64_t> chosen_ranks(std::span<const Answer* const> answers) {
-  for (const Answer* answer : answers) {
-    const Table* const paths = answer->table("critical_path");
-    const Series* const rank = paths ? whole_column(*paths, "rank") : nullptr;
-    const Series* const length = paths ? whole_column(*paths, "length_ps") : nullptr;
-    if (!rank || !length || paths->rows <= kMostRanks) continue;
-    std::vector<std::pair<int64_t, int64_t>> order;
-    for (size_t r = 0; r < paths->rows; ++r) order.emplace_back(length->whole(r), rank->whole(r));
-    std::sort(order.begin(), order.end());
-    std::set<int64_t> chosen;
-    for (size_t i = 0; i < kMostRanks; ++i) chosen.insert(order[i * (order.size() - 1) / (kMostRanks - 1)].second);
-    for (const int64_t each : remarkable_ranks(*answer)) chosen.insert(each);
-    return chosen;
-  }
-  return {};
-}
-
-struct Chosen {
-  std::vector<size_t> rows;  ///< ascending
-  bool cut = false;          ///< rows of the chosen ranks are missing
-};
-/// The rows of a table to show: of the chosen ranks, and of each rank equally many.
-Chosen chosen_rows(const Table& table, const std::set<int64_t>& ranks, const std::set<size_t>& evidence) {
-  const Series* const rank = whole_column(table, "rank");
-  Chosen chosen;
-  std::vector<size_t>& rows = chosen.rows;
-  std::map<int64_t, size_t> count;
-  for (size_t r = 0; r < table.rows; ++r) {
-    if (rank && !ranks.empty() && rank->has(r) && !ranks.contains(rank->whole(r))) continue;
-    rows.push_back(r);
-    if (rank) ++count[rank->whole(r)];
-  }
-  if (rows.size() > kMostRows) {
-    chosen.cut = true;
-    const size_t each = rank ? std::max<size_t>(1, kMostRows / count.size()) : kMostRows;
-    count.clear();
-    size_t shown = 0;
-    std::erase_if(rows, [&](size_t r) {
-      const bool drop = shown >= kMostRows || ++count[rank ? rank->whole(r) : 0] > each;
-      shown += !drop;
-      return drop;
-    });
-  }
-  for (const size_t r : evidence)
-    if (r < table.rows && !std::binary_search(rows.begin(), rows.end(), r))
-      rows.insert(std::upper_bound(rows.begin(), rows.end(), r), r);
-  return chosen;
-}
-
 class Writer {
  public:
   explicit Writer(Page& page) : page_(page) {}
 
-  void subject(const Subject& subject) {
-    const std::set<int64_t> ranks = chosen_ranks(subject.answers);
-    page_.ranks = ranks.empty() ? subject.ranks : std::ssize(ranks);
-    out_ += "{\"version\": 1, \"job\": ";
-    text(subject.name);
-    out_ += ", \"ranks\": " + std::to_string(subject.ranks);
-    out_ += ", \"ranks_shown\": " + std::to_string(page_.ranks) + ", \"answers\": [";
+  Result<void> all(std::span<const Subject> subjects, std::span<const Part> comparison) {
+    out_ += "{\"version\": 2, \"jobs\": [";
+    Comma jobs(out_);
+    for (const Subject& subject : subjects) {
+      jobs.next();
+      CHAKRA_TRY(add(subject));
+    }
+    out_ += "], \"answers\": [";
     Comma comma(out_);
-    for (const Answer* answer : subject.answers) comma.next(), add(*answer, ranks);
+    for (const Part& part : comparison) comma.next(), add(part, {});
     out_ += "]}";
+    return {};
   }
   /// The JSON, in which no text can end the element around it.
   std::string take() {
@@ -198,12 +111,39 @@ class Writer {
     member("unit", answer::kUnitNames[static_cast<size_t>(info.unit)]);
     member("meaning", info.meaning);
     member("heading", info.heading);
+    if (info.missing == answer::Missing::left_out) out_ += ", \"optional\": true";
   }
 
-  void add(const Answer& answer, const std::set<int64_t>& ranks) {
+  Result<void> add(const Subject& subject) {
+    const std::set<int64_t> ranks = chosen_ranks(subject.parts);
+    const int64_t before = page_.ranks;
+    page_.ranks += ranks.empty() ? subject.ranks : std::ssize(ranks);
+    out_ += "{\"name\": ";
+    text(subject.name);
+    out_ += ", \"ranks\": " + std::to_string(subject.ranks) + ", \"answers\": [";
+    Comma comma(out_);
+    for (const Part& part : subject.parts) {
+      comma.next();
+      if (const size_t identical = add(part, ranks)) page_.ranks = before + static_cast<int64_t>(identical);
+    }
+    out_ += "], \"timeline\": ";
+    if (subject.timeline) {
+      CHAKRA_ASSIGN(const std::string slices, packed_slices(*subject.timeline, page_));
+      out_ += slices;
+    } else {
+      out_ += "null";
+    }
+    out_ += ", \"ranks_shown\": " + std::to_string(page_.ranks - before) + '}';
+    return {};
+  }
+  /// Return the number of ranks, if rows of the table of ranks stand for several.
+  size_t add(const Part& part, const std::set<int64_t>& ranks) {
+    const Answer& answer = *part.answer;
     const Evidence evidence = evidence_of(answer);
+    size_t identical = 0;
     out_ += "{\"verb\": ";
     text(answer.verb());
+    member("command", part.command);
     out_ += ", \"values\": [";
     Comma values(out_);
     for (const answer::Value& value : answer.values()) {
@@ -216,11 +156,16 @@ class Writer {
     }
     out_ += "], \"tables\": [";
     Comma tables(out_);
+    std::map<const Table*, Chosen> shown;
     for (const Table& table : answer.tables()) {
-      if (!table.present || table.parent >= 0 || table.findings) continue;
+      if (!table.present || table.findings) continue;
       const auto needed = evidence.find(table.key);
+      Chosen& chosen = shown[&table];
+      if (table.parent >= 0) chosen = rows_below(table, shown[&answer.tables()[static_cast<size_t>(table.parent)]]);
+      else chosen = chosen_rows(table, ranks, needed == evidence.end() ? std::set<size_t>() : needed->second);
+      if (table.key == "ranks" && !chosen.identical.empty()) identical = chosen.all();
       tables.next();
-      add(table, chosen_rows(table, ranks, needed == evidence.end() ? std::set<size_t>() : needed->second));
+      add(answer, table, chosen);
     }
     out_ += "], \"findings\": [";
     Comma findings(out_);
@@ -230,21 +175,45 @@ class Writer {
       add(finding);
     }
     out_ += "], \"all_findings\": " + std::to_string(answer.findings().size()) + "}";
+    return identical;
   }
-  void add(const Table& table, const Chosen& chosen) {
+  /// The nested rows of the chosen rows of the parent.
+  static Chosen rows_below(const Table& table, const Chosen& parents) {
+    Chosen chosen;
+    for (const size_t parent : parents.rows)
+      for (size_t r = table.begin[parent]; r < table.begin[parent + 1]; ++r)
+        if (chosen.rows.size() < kMostRows) chosen.rows.push_back(r);
+        else chosen.cut = true;
+    return chosen;
+  }
+  /// Row of the parent for each row of a nested table.
+  void parents(const Table& table, const std::vector<size_t>& rows) {
+    static constexpr answer::Info kRow{.key = "row", .unit = answer::Unit::id, .meaning = "row of the outer table"};
+    info(kRow.key, kRow);
+    out_ += ", \"cells\": [";
+    for (size_t r = 0; r < rows.size(); ++r) {
+      const auto after = std::upper_bound(table.begin.begin(), table.begin.end(), rows[r]);
+      out_ += (r > 0 ? "," : "") + std::to_string(after - table.begin.begin() - 1);
+    }
+    out_ += "]}";
+  }
+  void add(const Answer& answer, const Table& table, const Chosen& chosen) {
     const std::vector<size_t>& rows = chosen.rows;
     page_.tables += !rows.empty();
     page_.rows += std::ssize(rows);
-    page_.rows_omitted += static_cast<int64_t>(table.rows - rows.size());
+    if (table.parent < 0) page_.rows_omitted += static_cast<int64_t>(table.rows - chosen.all());
     out_ += "{\"key\": ";
     text(table.key);
     member("meaning", table.meaning);
+    if (table.parent >= 0) member("parent", answer.tables()[static_cast<size_t>(table.parent)].key);
     out_ += ", \"rows\": " + std::to_string(table.rows) + ", \"cut\": " + (chosen.cut ? "true" : "false");
     out_ += ", \"columns\": [";
     Comma columns(out_);
+    if (table.parent >= 0) columns.next(), parents(table, rows);
     for (const Series& series : table.columns) {
+      if (series.info().type == answer::Type::rows) continue;
       columns.next();
-      info(series.info().key, series.info());
+      info(series.info().key.empty() ? "value" : series.info().key, series.info());
       out_ += ", \"cells\": [";
       for (size_t r = 0; r < rows.size(); ++r) {
         if (r > 0) out_ += ',';
@@ -254,12 +223,16 @@ class Writer {
     }
     out_ += "], \"at\": ";
     if (rows.size() == table.rows) out_ += "null";  // each row is at its place
-    else {
-      out_ += '[';
-      for (size_t r = 0; r < rows.size(); ++r) out_ += (r > 0 ? "," : "") + std::to_string(rows[r]);
-      out_ += ']';
-    }
+    else numbers(rows);
+    out_ += ", \"identical\": ";
+    if (chosen.identical.empty()) out_ += "null";
+    else numbers(chosen.identical);
     out_ += '}';
+  }
+  void numbers(const std::vector<size_t>& all) {
+    out_ += '[';
+    for (size_t i = 0; i < all.size(); ++i) out_ += (i > 0 ? "," : "") + std::to_string(all[i]);
+    out_ += ']';
   }
   void add(const Finding& finding) {
     out_ += "{\"tag\": ";
@@ -277,10 +250,10 @@ class Writer {
 
 }  // namespace
 
-Page page_of(const Subject& subject) {
+Result<Page> page_of(std::span<const Subject> subjects, std::span<const Part> comparison) {
   Page page;
   Writer writer(page);
-  writer.subject(subject);
+  CHAKRA_TRY(writer.all(subjects, comparison));
   page.html = std::string(kBeforeData) + writer.take() + std::string(kAfterData);
   return page;
 }

@@ -1,4 +1,3 @@
-"use strict";
 // Shows the answers in the element `data`. All numbers are cells of these answers; the page orders, filters and formats.
 const data = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("page");
@@ -17,7 +16,8 @@ const svg = (tag, attributes = {}, ...children) =>
 
 // ---- numbers -----------------------------------------------------------------------------------------------------
 
-const four = (value) => Math.abs(value) >= 1000 ? value.toFixed(0) : value === 0 ? "0" : value.toPrecision(4);
+const commas = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",");
+const four = (value) => Math.abs(value) >= 1000 ? commas(value.toFixed(0)) : value === 0 ? "0" : value.toPrecision(4);
 function scaled(value, steps) {
   const [factor, unit] = steps.find(([least]) => Math.abs(value) >= least) || steps[steps.length - 1];
   return four(value / factor) + " " + unit;
@@ -33,13 +33,13 @@ const SHOW = {
   "FLOP/s": (v) => scaled(v, decimal("FLOP/s")),
   share: (v) => (100 * v).toFixed(2) + " %",
   percent: (v) => v.toFixed(2) + " %",
-  count: (v, exact) => exact.replace(/\B(?=(\d{3})+(?!\d)(?!.*\.))/g, (m, g, at, all) => all.includes(".") ? "" : ","),
+  count: (v, exact) => exact.includes(".") ? exact : commas(exact),
 };
 /// Whole numbers from 2^53 on are texts in the data, since JavaScript would round them.
 const isNumber = (value, column) =>
   typeof value === "number" || (typeof value === "string" && column.unit !== "" && /^-?\d{16,20}$/.test(value));
 function show(value, column) {
-  if (value === null) return "not known";
+  if (value === null) return column.optional ? "" : "not known";
   if (!isNumber(value, column)) return String(value);
   const exact = String(value);
   return SHOW[column.unit] ? SHOW[column.unit](Number(value), exact) : Number.isInteger(value) || column.unit ? exact : four(value);
@@ -51,26 +51,49 @@ const heading = (column) => column.heading || column.key.replace(/_ps$/, "").rep
 
 // ---- tables of the answers ---------------------------------------------------------------------------------------
 
-const tables = new Map();
-for (const answer of data.answers)
-  for (const table of answer.tables) {
-    table.verb = answer.verb;
-    table.column = Object.fromEntries(table.columns.map((column) => [column.key, column]));
-    table.shown = table.columns.length ? table.columns[0].cells.length : 0;
-    if (!tables.has(table.key)) tables.set(table.key, table);
-  }
+/// The tables of answers, by key; the first answer that has the key counts.
+function tablesOf(answers) {
+  const tables = new Map();
+  for (const answer of answers)
+    for (const table of answer.tables) {
+      Object.assign(table, { verb: answer.verb, command: answer.command, all: tables });
+      table.columns = table.columns.filter((column) => !column.optional || column.cells.some((value) => value !== null) || !column.cells.length);
+      if (table.identical) table.columns.splice(1, 0, { key: "identical_rows", unit: "count", heading: "identical rows", cells: table.identical,
+        meaning: "rows that are equal except for ids and groups, this row included" });
+      table.column = Object.fromEntries(table.columns.map((column) => [column.key, column]));
+      table.shown = table.columns.length ? table.columns[0].cells.length : 0;
+      if (!tables.has(table.key)) tables.set(table.key, table);
+    }
+  return tables;
+}
+const NAMES = ["A", "B"];
+const two = data.jobs.length > 1;
+data.jobs.forEach((job, i) => {
+  job.id = two ? NAMES[i].toLowerCase() + "-" : "";
+  job.label = two ? NAMES[i] + ": " : "";
+  job.tables = tablesOf(job.answers);
+});
+/// Answers about both jobs.
+const both = { id: "both-", label: "", name: "", ranks: 0, answers: data.answers, tables: tablesOf(data.answers) };
+/// The job whose figures are drawn.
+let job = data.jobs[0], tables = job.tables;
+function withJob(which, make) {
+  [job, tables] = [which, which.tables];
+  return make();
+}
 const rowsOf = (table) => table ? [...Array(table.shown).keys()] : [];
 const cell = (table, key, row) => table.column[key].cells[row];
 /// The place of a row in the table of the answer.
 const placeOf = (table, row) => table.at ? table.at[row] : row;
-const job = /^[\w./:=+-]+$/.test(data.job) ? data.job : "'" + data.job.replaceAll("'", "'\\''") + "'";
-const command = (table) => `chakra ${table.verb} ${job} --all ${table.key}`;
-const title = (table) => table.meaning.slice(0, 1).toUpperCase() + table.meaning.slice(1);
+const command = (table) => table.command ? `${table.command} --all ${table.key}` : "";
+const outer = (table) => table.parent ? table.all.get(table.parent).meaning + ": " : "";
+const title = (table) => { const words = outer(table) + table.meaning; return words.slice(0, 1).toUpperCase() + words.slice(1); };
 
 function tableElement(table) {
   const body = el("tbody");
-  const left = table.rows - table.shown;
-  const filter = el("input", { type: "search", "aria-label": "Filter the rows of " + table.meaning, placeholder: "filter" });
+  const left = table.rows - (table.identical ? table.identical.reduce((sum, count) => sum + count, 0) : table.shown);
+  const id = job.id + table.key;
+  const filter = el("input", { type: "search", "aria-label": "Filter the rows of " + job.label + table.meaning, placeholder: "filter" });
   const more = el("button", { type: "button", class: "more" });
   const order = { column: null, up: false };
   let all = false;
@@ -112,13 +135,13 @@ function tableElement(table) {
   more.addEventListener("click", () => { all = !all; draw(); });
   table.mark = (place) => { marks.add(place); draw(); };
   draw();
-  return el("div", { id: "table-" + table.key, tabindex: "-1" },
-    el("h3", {}, title(table)),
+  return el("div", { id: "table-" + id, tabindex: "-1" },
+    el("h3", {}, job.label + title(table)),
     table.shown > FIRST ? filter : undefined,
-    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": table.meaning },
+    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": job.label + table.meaning },
       el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body)),
     more,
-    left > 0 ? el("p", { class: "quiet" }, `${left} more rows: ${command(table)}`) : undefined,
+    left > 0 ? el("p", { class: "quiet" }, `${left} more rows` + (table.command ? ": " + command(table) : "")) : undefined,
     el("details", {}, el("summary", { class: "quiet" }, "Definitions"),
       el("dl", {}, ...table.columns.flatMap((c) => [el("dt", {}, heading(c)),
         el("dd", {}, c.meaning + (c.unit && c.unit !== "id" ? ` (${UNITS[c.unit] ?? c.unit})` : ""))]))));
@@ -130,6 +153,7 @@ const short = (text, most) => text.length > most ? text.slice(0, most - 1) + "\u
 const rankName = (rank) => "rank " + rank;
 /// A figure that is drawn again where its width changes. `draw`: width -> SVG element.
 function figure(name, draw, legend = []) {
+  name = job.label + name;
   const place = el("div", { role: "img", "aria-label": name + "; the tables below have the numbers" });
   let width = 0;
   new ResizeObserver((entries) => {
@@ -143,21 +167,25 @@ function figure(name, draw, legend = []) {
       svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, svg("rect", { width: 12, height: 12, class: "s" + i % 8 })),
       " " + short(each, 40)))), place);
 }
-const tooLarge = (table) => el("p", { class: "quiet" }, `${title(table)}: too many rows for a figure; ${command(table)}`);
+const tooLarge = (table) => el("p", { class: "quiet" }, `${job.label}${title(table)}: too many rows for a figure; ${command(table)}`);
 const canvas = (width, height, ...parts) => svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, ...parts);
 const label = (x, y, text, most, anchor = "start") =>
   svg("text", { x, y, "text-anchor": anchor }, short(text, most), svg("title", {}, text));
 
+/// The largest value of figures with this id: those of both jobs have one scale.
+const scales = new Map();
 /// One bar per row, of parts side by side. rows: [{name, parts: [{series, value, text}]}], all in one unit.
-function bars(name, rows, legend, column) {
-  const most = Math.max(...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0)));
-  if (!(most > 0)) return undefined;
+function bars(id, name, rows, legend, column) {
+  const longest_bar = Math.max(...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0)));
+  if (!(longest_bar > 0)) return undefined;
+  scales.set(id, Math.max(scales.get(id) ?? 0, longest_bar));
   return figure(name, (width) => {
+    const most = scales.get(id);
     const longest = Math.max(...rows.map((row) => row.name.length));
-    const left = Math.min(220, Math.floor(width / 3), longest * 7 + 8), high = rows.length > 32 ? 12 : 20, room = width - left - 4;
+    const left = Math.min(220, Math.floor(width / 3), longest * 7.4 + 8), high = rows.length > 32 ? 12 : 20, room = width - left - 4;
     const parts = rows.flatMap((row, i) => {
       let x = left;
-      return [label(0, i * high + 11, row.name, Math.floor(left / 6.5)), ...row.parts.map((part) => {
+      return [label(0, i * high + 11, row.name, Math.floor(left / 7.2)), ...row.parts.map((part) => {
         const wide = part.value / most * room;
         x += wide;
         return svg("rect", { x: x - wide, y: i * high + 1, width: Math.max(wide, 0), height: high - 3, class: "s" + part.series % 8 },
@@ -180,21 +208,61 @@ function stacked(key, part, value) {
     const number = Number(cell(table, value, r)), name = cell(table, part, r);
     ranks.get(rank).parts.push({ series: legend.indexOf(name), value: number, text: `${name}, ${show(number, table.column[value])}` });
   }
-  return bars(title(table), [...ranks.values()], legend, table.column[value]);
+  return bars(key + value, title(table), [...ranks.values()], legend, table.column[value]);
 }
-/// Columns side by side, the first rows of a table.
-function columns(key, names, values, most = FIRST) {
+/// Columns side by side, the first rows of a table; with `largest`, those with the largest first value.
+function columns(key, names, values, most = FIRST, largest = false) {
   const table = tables.get(key);
   if (!table?.shown) return undefined;
-  const rows = rowsOf(table).slice(0, most).map((r) => ({
-    name: names.map((name) => (name === "rank" ? "rank " : "") + show(cell(table, name, r), table.column[name])).join(" "),
+  const order = rowsOf(table);
+  if (largest) order.sort((a, b) => Number(cell(table, values[0], b)) - Number(cell(table, values[0], a)) || a - b);
+  const rows = order.slice(0, most).map((r) => ({
+    name: names.map((name) => (name === "rank" ? "rank " : "") + show(cell(table, name, r), table.column[name])).filter(Boolean).join(" "),
     parts: values.map((value, i) => {
       const number = Number(cell(table, value, r)) || 0;
       return { series: i, value: number, text: `${heading(table.column[value])}, ${show(number, table.column[value])}` };
     }),
   }));
-  const first = title(table) + (table.rows > rows.length ? ` (the first ${rows.length} rows of ${table.rows})` : "");
-  return bars(first, rows, values.map((value) => heading(table.column[value])), table.column[values[0]]);
+  const first = title(table) + (table.rows > rows.length ? ` (the ${largest ? "largest" : "first"} ${rows.length} rows of ${table.rows})` : "");
+  return bars(key + values[0], first, rows, values.map((value) => heading(table.column[value])), table.column[values[0]]);
+}
+/// A bar per row, of columns that add up. `name`: row -> text.
+function parts(key, name, values) {
+  const table = tables.get(key);
+  if (!table?.shown) return undefined;
+  const used = values.filter((value) => table.column[value]?.cells.some((each) => Number(each) > 0));
+  const rows = rowsOf(table).slice(0, 64).map((r) => ({
+    name: name(table, r),
+    parts: used.map((value, i) => {
+      const number = Number(cell(table, value, r)) || 0;
+      return { series: i, value: number, text: `${heading(table.column[value])}, ${show(number, table.column[value])}` };
+    }),
+  }));
+  return bars(key + values[0], title(table), rows, used.map((value) => heading(table.column[value])), table.column[values[0]]);
+}
+/// The simulated time of each rank; a bar stands for all ranks that are equal.
+const rankParts = () => tables.get("ranks")?.column.finish_ps && parts("ranks", (table, r) => rankName(cell(table, "rank", r)) +
+  (table.identical && table.identical[r] > 1 ? ` and ${show(table.identical[r] - 1, { unit: "count" })} identical` : ""),
+  ["compute_ps", "exposed_comm_ps", "exposed_storage_ps", "host_ps", "bubble_ps", "idle_ps"]);
+/// Rows of a table with positive and negative values around zero.
+function changes(key, names, value) {
+  const table = tables.get(key);
+  if (!table?.shown) return undefined;
+  const column = table.column[value], rows = rowsOf(table).slice(0, 24);
+  const most = Math.max(...rows.map((r) => Math.abs(Number(cell(table, value, r)))));
+  if (!(most > 0)) return undefined;
+  const names_of = rows.map((r) => names.map((name) => cell(table, name, r)).filter(Boolean).join(" "));
+  return figure(title(table), (width) => {
+    const left = Math.min(220, Math.floor(width / 3)), zero = left + (width - left) / 2, room = (width - left) / 2 - 70, high = 20;
+    return canvas(width, rows.length * high + 4, svg("path", { class: "axis", d: `M${zero} 0V${rows.length * high}` }),
+      ...rows.flatMap((r, i) => {
+        const number = Number(cell(table, value, r)), wide = Math.abs(number) / most * room, text = (number > 0 ? "+" : "") + show(number, column);
+        return [label(0, i * high + 13, names_of[i], Math.floor(left / 6.5)),
+          svg("rect", { x: number < 0 ? zero - wide : zero, y: i * high + 2, width: wide, height: high - 5, class: number < 0 ? "s2" : "s3" },
+            svg("title", {}, `${names_of[i]}: ${text}`)),
+          label(number < 0 ? zero - wide - 4 : zero + wide + 4, i * high + 13, text, 12, number < 0 ? "end" : "start")];
+      }));
+  });
 }
 /// Ranks x kinds, a cell as strong as its share.
 function heat(key, kind, share) {
@@ -202,7 +270,7 @@ function heat(key, kind, share) {
   if (!table?.shown) return undefined;
   if (table.cut) return tooLarge(table);
   const kinds = [...new Set(table.column[kind].cells)], ranks = [...new Set(table.column.rank.cells)];
-  const picked = ranks.length < data.ranks ? ` (${ranks.length} of ${data.ranks} ranks: at equal steps of the critical path, and the worst stragglers)` : "";
+  const picked = ranks.length < job.ranks ? ` (${ranks.length} of ${job.ranks} ranks: at equal steps of the critical path, and the worst stragglers)` : "";
   return figure(`Share of each rank's time${picked}`, (width) => {
     const left = 64, wide = (width - left) / kinds.length, high = ranks.length > 32 ? 12 : 20, top = 18;
     const cells = rowsOf(table).map((r) => {
@@ -245,23 +313,35 @@ function lines(key, from, value, names) {
 
 // ---- the page ----------------------------------------------------------------------------------------------------
 
-const findings = data.answers.flatMap((answer) => answer.findings.map((finding) => ({ ...finding, verb: answer.verb })));
+const findingsOf = (which) => which.answers.flatMap((answer) => answer.findings);
 const SECTIONS = [
   ["Claims and attacks", ["claims", "places"], () => []],
   ["Fidelity", ["fidelity"], () => []],
   ["The copy", ["guesses", "files"], () => []],
+  ["Reliability", ["reliability", "measured.ranks", "measured.ranks.steps", "measured.steps"], () => []],
+  ["Simulated time of ranks", ["ranks", "actors", "actors.exposed"],
+    () => [rankParts(), columns("actors.exposed", ["row", "what", "group"], ["time_ps"], 24, true)]],
   ["Time", ["time"], () => [heat("time", "what_runs", "share"), stacked("time", "what_runs", "time_ps")]],
-  ["Critical path", ["critical_path", "critical_path_bounds", "critical_path_nodes", "critical_path_edges"],
-    () => [stacked("critical_path_bounds", "bound", "time_ps")]],
+  ["Critical path", ["path_parts", "critical_path", "critical_path_bounds", "critical_path_nodes", "critical_path_edges"],
+    () => [columns("path_parts", ["kind", "operation"], ["time_ps"]), stacked("critical_path_bounds", "bound", "time_ps")]],
   ["Overlap and exposed communication", ["overlap", "exposed"],
     () => [columns("overlap", ["rank"], ["overlapped_ps", "exposed_ps"], 64)]],
-  ["Collectives", ["collectives", "bandwidth", "message_bandwidth", "bytes", "bytes_by_size"],
-    () => [columns("collectives", ["type", "group", "size_bytes"], ["waiting_ps", "transfer_ps"]),
+  ["Links", ["links", "congestion.shared_links"], () => [columns("links", ["from", "to"], ["busy_ps"], 24, true),
+    columns("congestion.shared_links", ["link"], ["lacks_ps"])]],
+  ["Storage", ["tiers", "tiers.kinds"], () => [columns("tiers", ["tier"], ["busy_ps"])]],
+  ["Device time", ["devices"], () => [columns("devices", ["to", "how"], ["after_ps"])]],
+  ["Collectives", ["collectives", "collectives.fitted_ranks", "collectives.fitted_nodes", "bandwidth", "message_bandwidth", "bytes", "bytes_by_size"],
+    () => [tables.get("collectives")?.column.total_ps
+      ? columns("collectives", ["type", "group", "bytes"], ["total_ps", "wait_ps"], FIRST, true)
+      : columns("collectives", ["type", "group", "size_bytes"], ["waiting_ps", "transfer_ps"]),
       columns("bandwidth", ["type", "group", "size_bytes"], ["bus"])]],
   ["Imbalance of sizes", ["imbalance", "imbalance_ranks", "imbalance_collectives"],
     () => [columns("imbalance_ranks", ["type", "group", "bytes", "rank"], ["sum_bytes"], 24)]],
   ["Stragglers and clocks", ["stragglers", "clocks"], () => [columns("stragglers", ["rank"], ["waited_for_ps"])]],
-  ["Memory", ["memory", "memory_over_time"], () => [columns("memory", ["rank", "device"], ["peak_bytes"], 64),
+  ["Memory", ["memory_by_class", "memory", "memory_over_time"], () => [
+    parts("memory_by_class", (table, r) => `${rankName(cell(table, "first_rank", r))} (${show(cell(table, "count", r), { unit: "count" })} ranks)`,
+      ["parameters", "gradients", "optimizer", "activations_peak", "working", "allocator"].map((part) => "memory_per_rank." + part)),
+    columns("memory", ["rank", "device"], ["peak_bytes"], 64),
     lines("memory_over_time", "from_ps", "live_bytes", ["rank", "device"])]],
   ["Kernels and operators", ["kernels", "kernel_kinds", "device_time", "operators", "shapes", "work", "modules", "annotations",
     "sequences", "copies"], () => [stacked("kernel_kinds", "kind", "time_ps"), columns("kernels", ["rank", "name"], ["sum_ps"]),
@@ -270,57 +350,119 @@ const SECTIONS = [
     () => [columns("idle_causes", ["rank", "stream", "cause"], ["time_ps"])]],
 ];
 
+/// Sections about both jobs.
+const COMPARED = [
+  ["Differences", ["differences", "exceeding", "diagnosis_changes", "rows"], () => [changes("differences", ["kind", "operation"], "change_ps")]],
+];
+
 function diagnosis() {
-  const table = tables.get("diagnosis");
+  const table = tables.get("diagnosis"), id = job.id;
   if (!table?.shown || !table.column.sentence) return [];
-  return [el("h2", {}, "Where the time goes"), el("ol", { class: "diagnosis" }, ...rowsOf(table).map((r) => {
-    const evidence = tables.get(cell(table, "evidence", r));
-    const link = el("a", { href: "#table-" + cell(table, "evidence", r) }, "evidence");
+  const known = tables;
+  return [el("h2", {}, job.label + "Where the time goes"), el("ol", { class: "diagnosis" }, ...rowsOf(table).map((r) => {
+    const evidence = known.get(cell(table, "evidence", r));
+    const link = el("a", { href: "#table-" + id + cell(table, "evidence", r) }, "evidence");
     link.addEventListener("click", () => evidence.mark(cell(table, "row", r)));
     return el("li", {}, cell(table, "sentence", r) + " ", evidence ? link : undefined);
   }))];
 }
+const factList = (list) => el("dl", { class: "facts" }, ...list.map(([name, value, title]) =>
+  el("div", value.length > 24 ? { title, class: "long" } : { title }, el("dt", {}, name), el("dd", {}, value))));
+const fact = (value) => [heading(value), show(value.value, value), meaning(value, value.value)];
+/// Values of a simulation that are facts of the first screen, with names.
+const FACTS = { makespan_ps: "Simulated step", network: "Network", mode: "Rules", transfers: "Transfers", "congestion.mode": "Contention model",
+  "congestion.closed_misses_ps": "Shared links may add", "measured.measured_ps": "Measured", "measured.simulated_transfers.error": "Off the measurement",
+  "throughput.tokens_per_s": "Tokens per second", "throughput.mfu": "MFU", "link_use.links": "Links with traffic",
+  "link_use.most_busy_ps": "Busiest link", "link_use.median_busy_ps": "Median link" };
 function facts() {
-  const list = [["Ranks", show(data.ranks, { unit: "count" }), "ranks of the job"]];
+  const list = [["Ranks", show(job.ranks, { unit: "count" }), "ranks of the job"]];
   const paths = tables.get("critical_path");
-  if (paths?.shown) {
+  if (paths?.shown && paths.column.length_ps) {
     const longest = rowsOf(paths).reduce((a, b) => Number(cell(paths, "length_ps", b)) > Number(cell(paths, "length_ps", a)) ? b : a, 0);
     for (const [key, name] of [["length_ps", "Longest critical path"], ["replay_ps", "Replay of that rank"], ["measured", "Times are measured"]])
       list.push([name, show(cell(paths, key, longest), paths.column[key]) + (key === "length_ps" ? `, rank ${cell(paths, "rank", longest)}` : ""),
         meaning(paths.column[key], cell(paths, key, longest))]);
   }
-  for (const answer of data.answers.filter((each) => each.verb === "certify"))
-    for (const value of answer.values) list.push([heading(value), show(value.value, value), meaning(value, value.value)]);
+  for (const answer of job.answers) {
+    if (answer.verb === "certify") list.push(...answer.values.map(fact));
+    if (answer.verb === "sim")
+      for (const value of answer.values.filter((each) => FACTS[each.key] && each.value !== null))
+        list.push([FACTS[value.key], show(value.value, value), meaning(value, value.value)]);
+  }
   for (const severity of ["error", "warning", "note"]) {
-    const count = findings.filter((finding) => finding.severity === severity).length;
+    const count = findingsOf(job).filter((finding) => finding.severity === severity).length;
     if (count) list.push([severity[0].toUpperCase() + severity.slice(1) + "s", String(count), "findings with this severity, below"]);
   }
-  return el("dl", { class: "facts" }, ...list.map(([name, value, title]) =>
-    el("div", { title }, el("dt", {}, name), el("dd", {}, value))));
+  return factList(list);
 }
-function section(title, keys, figures) {
-  const shown = keys.map((key) => tables.get(key)).filter((table) => table?.shown);
-  if (!shown.length) return undefined;
-  const id = "section-" + title.toLowerCase().replace(/[^a-z]+/g, "-");
-  return { title, id, element: el("section", { id }, el("h2", {}, title), ...figures().filter(Boolean), ...shown.map(tableElement)) };
+/// Where the time of a simulation goes: a sentence for each of the largest parts of the critical path, and the errors.
+function predicted() {
+  const path = tables.get("path_parts"), errors = tables.get("reliability");
+  if (!errors?.shown) return [];
+  const link = (key) => el("a", { href: "#table-" + job.id + key }, "evidence");
+  const row = (text, key) => el("li", {}, text + " ", link(key));
+  const large = rowsOf(path).slice(0, 3).filter((r) => cell(path, "share", r) >= .005).map((r) => row(`${show(cell(path, "share", r), path.column.share)} of the critical path: ` +
+    `${cell(path, "kind", r)}${cell(path, "operation", r) ? " " + cell(path, "operation", r) : ""}, ${show(cell(path, "time_ps", r), path.column.time_ps)}.`, "path_parts"));
+  const known = rowsOf(errors).map((r) => row(`${cell(errors, "what", r)}: ` + (cell(errors, "error", r) === null ? "error not known"
+    : `off by ${show(cell(errors, "error", r), errors.column.error)}`) + ` (${cell(errors, "basis", r)}).`, "reliability"));
+  return [...(large.length ? [el("h2", {}, job.label + "Where the time goes"), el("ol", { class: "diagnosis" }, ...large)] : []),
+    el("h2", {}, job.label + "Reliability of the prediction"), el("ul", { class: "diagnosis" }, ...known)];
+}
+const idOf = (title) => "section-" + title.toLowerCase().replace(/[^a-z]+/g, "-");
+/// A section about one job, or the parts of two jobs side by side.
+function section(title, keys, figures, jobs) {
+  const shown = jobs.map((each) => keys.map((key) => each.tables.get(key)).filter((table) => table?.shown));
+  if (shown.every((all) => !all.length)) return undefined;
+  const drawn = jobs.map((each) => withJob(each, () => figures().filter(Boolean)));
+  const parts = jobs.length < 2 ? drawn[0] : drawn.some((all) => all.length) ? [el("div", { class: "sides" }, ...drawn.map((all) => el("div", {}, ...all)))] : [];
+  return { title, id: idOf(title), element: el("section", { id: idOf(title) }, el("h2", {}, title), ...parts,
+    ...shown.flatMap((all, i) => withJob(jobs[i], () => all.map(tableElement)))) };
 }
 function findingsSection() {
-  const cut = data.answers.filter((answer) => answer.all_findings > answer.findings.length).map((answer) =>
-    el("p", { class: "quiet" }, `${answer.all_findings - answer.findings.length} more: chakra ${answer.verb} ${job}`));
-  return { title: "Findings", id: "section-findings", element: el("section", { id: "section-findings" }, el("h2", {}, "Findings"),
-    findings.length ? undefined : el("p", {}, "No findings."),
-    el("ul", {}, ...findings.map((finding) => el("li", {},
-      el("span", { class: finding.severity === "error" ? "error" : "quiet" }, finding.severity + ": "),
-      (finding.rank === undefined ? "" : `rank ${finding.rank}: `) + (finding.node === undefined ? "" : `node ${finding.node}: `) +
-      finding.text + " ", el("code", {}, `[${finding.tag}]`)))), ...cut) };
+  const subjects = [...data.jobs, both], title = "Findings", id = idOf(title);
+  const cut = subjects.flatMap((each) => each.answers).filter((answer) => answer.all_findings > answer.findings.length).map((answer) =>
+    el("p", { class: "quiet" }, `${answer.all_findings - answer.findings.length} more: ${answer.command}`));
+  const items = subjects.flatMap((each) => findingsOf(each).map((finding) => el("li", {},
+    el("span", { class: finding.severity === "error" ? "error" : "quiet" }, each.label + finding.severity + ": "),
+    (finding.rank === undefined ? "" : `rank ${finding.rank}: `) + (finding.node === undefined ? "" : `node ${finding.node}: `) +
+    finding.text + " ", el("code", {}, `[${finding.tag}]`))));
+  return { title, id, element: el("section", { id }, el("h2", {}, title),
+    items.length ? el("ul", {}, ...items) : el("p", {}, "No findings."), ...cut) };
 }
-const known = new Set(SECTIONS.flatMap(([, keys]) => keys));
-const others = [...tables.keys()].filter((key) => !known.has(key));
-const sections = [...SECTIONS, ["Other tables", others, () => []]].map((each) => section(...each)).filter(Boolean);
+/// Values of a comparison that are facts of the first screen, with names.
+const COMPARED_FACTS = { "step.a_ps": "Step A", "step.b_ps": "Step B", "step.change": "Change", "step.spread_a": "Spread of steps A",
+  "step.spread_b": "Spread of steps B", "nodes.a": "Nodes A", "nodes.b": "Nodes B", "nodes.added": "Nodes added",
+  "nodes.removed": "Nodes removed", "nodes.changed": "Nodes changed" };
+/// The step of both jobs, and how it changed.
+function comparison() {
+  const step = both.tables.get("differences");
+  const list = step?.shown ? [["a_ps", "Step A"], ["b_ps", "Step B"], ["change_ps", "Change"], ["share", "Change, by step A"]].map(([key, name]) =>
+    [name, show(cell(step, key, 0), step.column[key]), meaning(step.column[key], cell(step, key, 0))]) : [];
+  const values = new Map(both.answers.flatMap((answer) => answer.values).map((value) => [value.key, value]));
+  for (const [key, name] of Object.entries(COMPARED_FACTS)) {
+    const value = values.get(key);
+    if (value && value.value !== null) list.push([name, show(value.value, value), meaning(value, value.value)]);
+  }
+  return list.length ? [el("h2", {}, "Comparison"), factList(list)] : [];
+}
+const known = new Set([...SECTIONS, ...COMPARED].flatMap(([, keys]) => keys));
+const others = (subjects) => [...new Set(subjects.flatMap((each) => [...each.tables.keys()]))].filter((key) => !known.has(key));
+function timelineSection() {
+  const all = data.jobs.filter((each) => each.timeline), length = Math.max(...all.map((each) => Number(each.timeline.length_ps)));
+  const drawn = all.map((each) => [el("h3", {}, each.label + each.name),
+    timeline(each.timeline, length, each.label + each.name, (ps) => SHOW.ps(ps), ({ rank, track, depth }) => `rank ${rank}, ${track}` + (depth ? ` (${depth + 1})` : ""))]);
+  if (!drawn.length) return undefined;
+  return { title: "Timeline", id: "section-timeline", element: el("section", { id: "section-timeline" }, el("h2", {}, "Timeline"), ...drawn.flat(),
+    el("p", { class: "quiet" }, "Select the timeline, then: A and D move, W, S and the wheel zoom, arrows up and down scroll, N goes to the next match, 0 shows all.")) };
+}
+const sections = [timelineSection()].concat([...COMPARED, ["Other differences", others([both]), () => []]].map((each) => section(...each, [both])),
+  [...SECTIONS, ["Other tables", others(data.jobs), () => []]].map((each) => section(...each, data.jobs))).filter(Boolean);
 sections.push(findingsSection());
-const empty = [...tables.values()].filter((table) => !table.shown).map(title);
-document.title = "chakra report: " + data.job;
-page.append(el("main", {}, el("h1", {}, data.job), facts(), ...diagnosis(),
+const empty = [...new Set(data.jobs.flatMap((each) => [...each.tables.values()]).filter((table) => !table.shown && !table.key.includes(".")).map(title))];
+const name = data.jobs.map((each) => each.name).join(" and ");
+const heads = data.jobs.map((each) => withJob(each, () => el("div", {}, two ? el("h2", {}, each.label + each.name) : undefined, facts(), ...diagnosis(), ...predicted())));
+document.title = "chakra report: " + name;
+page.append(el("main", {}, el("h1", {}, name), ...comparison(), ...(two ? [el("div", { class: "sides" }, ...heads)] : heads),
   el("nav", { "aria-label": "Sections" }, el("ul", {}, ...sections.map(({ id, title }) => el("li", {}, el("a", { href: "#" + id }, title))))),
   ...sections.map(({ element }) => element),
   empty.length ? el("p", { class: "quiet" }, "Tables without rows: " + empty.join("; ") + ".") : undefined));

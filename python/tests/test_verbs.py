@@ -21,6 +21,7 @@ TEXTS = {"to": "dot",
     "kv_tier": "disk", "timeline": "timeline.json", "svg": "sizes.svg", "nodes": "0:2", "npu_frequency": "1GHz", "dims": [2],
     "time_unit": "us", "default_simulated_run_time": "7us", "judge": ["collectives.csv"], "where": ["ranks=4"], "operation": "all_reduce", "contexts": [64],
     "set": ["hosts=3"], "key": "my.key", "names": "shared.names", "named": "types", "param": ["a=b"], "among": ["tiny"], "shard": "1/2",
+    "against": "linked", "against_network": "net.yml", "xlsx": "report.xlsx",
 }
 COMPAT = {"compat": "astra-sim", "system": "system.json"}
 NEEDS = {  # what an option goes together with
@@ -38,7 +39,7 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "what_if": (["whatif"], ["tiny"], {"from_network": "net.yml"}),
     "analyze": (["analyze"], ["linked"], {}),
     "query": (["query"], ["linked", "select rank, count(*) as nodes, :a as a from nodes group by rank"], {"param": ["a=b"]}),
-    "report": (["report"], ["linked", "-o", "report.html"], {}),
+    "report": (["report"], ["linked", "-o", "report.html"], {"network": "net2.yml"}),
     "view": (["view"], ["linked", "-o", "drawn.dot"], {"rank": 0}),
     "run": (["replay"], ["linked"], {"dry_run": True}),
     "diff": (["diff"], ["linked", "linked"], {}),

@@ -1,0 +1,128 @@
+#include "chakra/report/slices.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <queue>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "chakra/base/zip.h"
+
+namespace chakra::report {
+namespace {
+
+using result::Timeline;
+
+// `job.report.lanes` (2): a timeline has more than 100,000 lanes: ranks, their streams, and operations that overlap on
+// a stream
+
+constexpr int64_t kMostLanes = 100'000;
+
+/// Seven bits a byte, the lowest first.
+void append_number(std::string& out, uint64_t value) {
+  for (; value > 127; value >>= 7) out += static_cast<char>(128 | (value & 127));
+  out += static_cast<char>(value);
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t three = 0;
+    for (size_t k = 0; k < 3; ++k)
+      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : kDigits[three >> (18 - 6 * k) & 63];
+  }
+  return out;
+}
+
+/// Slices that follow each other.
+struct SliceLane {
+  uint32_t track = 0;
+  size_t depth = 0;  ///< of its track
+  std::vector<uint32_t> slices;
+};
+
+/// Lanes by track and depth.
+std::vector<SliceLane> lanes_of(const Timeline& timeline) {
+  std::vector<std::vector<uint32_t>> of_track(timeline.tracks.size());
+  for (uint32_t i = 0; i < timeline.slices.size(); ++i) of_track[timeline.slices[i].track].push_back(i);
+  std::vector<SliceLane> lanes;
+  for (uint32_t track = 0; track < of_track.size(); ++track) {
+    std::vector<uint32_t>& slices = of_track[track];
+    std::stable_sort(slices.begin(), slices.end(), [&](uint32_t a, uint32_t b) {
+      const Timeline::Slice &x = timeline.slices[a], &y = timeline.slices[b];
+      return x.start_ps != y.start_ps ? x.start_ps < y.start_ps : x.end_ps > y.end_ps;  // the outer slice first
+    });
+    const size_t first = lanes.size();
+    using Busy = std::pair<Picoseconds, size_t>;  // until when, and the lane
+    std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy;
+    std::set<size_t> free;
+    for (const uint32_t i : slices) {
+      const Timeline::Slice& slice = timeline.slices[i];
+      for (; !busy.empty() && busy.top().first <= slice.start_ps; busy.pop()) free.insert(busy.top().second);
+      if (free.empty()) {
+        free.insert(lanes.size());
+        lanes.push_back({track, lanes.size() - first, {}});
+      }
+      const size_t at = *free.begin();
+      free.erase(free.begin());
+      busy.emplace(slice.end_ps, at);
+      lanes[at].slices.push_back(i);
+    }
+  }
+  return lanes;
+}
+
+}  // namespace
+
+Result<std::string> packed_slices(const Timeline& timeline, Page& page) {
+  const std::vector<SliceLane> lanes = lanes_of(timeline);
+  if (std::ssize(lanes) > kMostLanes)
+    return fail(Code::usage, "job.report.lanes",
+                "the timeline would have " + show_count(std::ssize(lanes)) + " lanes, and a page can have " +
+                    show_count(kMostLanes) + ": too many operations of a rank overlap; leave out the timeline");
+  Picoseconds zero = timeline.slices.empty() ? 0 : timeline.slices[0].start_ps, unit = 0;
+  for (const Timeline::Slice& slice : timeline.slices) zero = std::min(zero, slice.start_ps);
+  Picoseconds length = 0;
+  for (const Timeline::Slice& slice : timeline.slices) length = std::max(length, slice.end_ps - zero);
+  for (const Timeline::Slice& slice : timeline.slices)
+    unit = std::gcd(unit, std::gcd(slice.start_ps - zero, slice.end_ps - slice.start_ps));
+  unit = std::max<Picoseconds>(unit, 1);
+  std::unordered_map<StringId, uint64_t> places;
+  std::vector<StringId> names;
+  std::string gaps, durations, name_places, json = "{\"unit_ps\": " + std::to_string(unit) + ", \"lanes\": [";
+  for (const SliceLane& lane : lanes) {
+    const Timeline::Track& track = timeline.tracks[lane.track];
+    if (&lane != lanes.data()) json += ",\n";
+    json += "{\"rank\": " + std::to_string(track.rank) + ", \"depth\": " + std::to_string(lane.depth) + ", \"track\": ";
+    answer::append_text(json, track.name.substr(0, kMostText));
+    json += ", \"slices\": " + std::to_string(lane.slices.size()) + "}";
+    Picoseconds last = zero;
+    for (const uint32_t i : lane.slices) {
+      const Timeline::Slice& slice = timeline.slices[i];
+      const auto [at, added] = places.try_emplace(slice.name, names.size());
+      if (added) names.push_back(slice.name);
+      append_number(gaps, static_cast<uint64_t>((slice.start_ps - last) / unit));
+      append_number(durations, static_cast<uint64_t>((slice.end_ps - slice.start_ps) / unit));
+      append_number(name_places, at->second);
+      last = slice.end_ps;
+    }
+  }
+  json += "], \"length_ps\": " + std::to_string(length) + ", \"names\": [";
+  for (const StringId name : names) {
+    if (name != names.front()) json += ",\n";
+    answer::append_text(json, timeline.strings[name].substr(0, kMostText));
+  }
+  CHAKRA_ASSIGN(const std::string packed, deflated(gaps + durations + name_places));
+  json += "], \"bytes\": \"" + base64(packed) + "\"}";
+  page.slices += std::ssize(timeline.slices);
+  return json;
+}
+
+}  // namespace chakra::report
