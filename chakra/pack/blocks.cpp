@@ -16,6 +16,7 @@ using schema::zigzag;
 /// A block's first byte says how it is packed.
 enum class Packed : char { plain, zstd };
 
+constexpr size_t kAtOnce = size_t{1} << 17;  ///< bytes of a block that is unpacked at once
 constexpr uint64_t kLeastHeader = 10;  ///< bytes of a rank's index: its kind, numbers, checksum
 
 }  // namespace
@@ -57,8 +58,21 @@ bool unpack(std::string_view packed, std::string_view before, std::string& out, 
   if (kind != static_cast<char>(Packed::zstd)) return false;
   static thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(),
                                                                                          &ZSTD_freeDCtx);
-  ZSTD_DCtx_reset(context.get(), ZSTD_reset_session_and_parameters);
-  if (!before.empty()) ZSTD_DCtx_refPrefix(context.get(), before.data(), before.size());
+  const auto begin = [&] {
+    ZSTD_DCtx_reset(context.get(), ZSTD_reset_session_and_parameters);
+    if (!before.empty()) ZSTD_DCtx_refPrefix(context.get(), before.data(), before.size());
+  };
+  // Most blocks are small: at once, without zstd's buffer between. A stream finds the end of one frame by itself.
+  static thread_local const std::unique_ptr<char[]> small = std::make_unique_for_overwrite<char[]>(kAtOnce);
+  if (ZSTD_findFrameCompressedSize(packed.data(), packed.size()) == packed.size()) {
+    begin();
+    const size_t size = ZSTD_decompressDCtx(context.get(), small.get(), kAtOnce, packed.data(), packed.size());
+    if (!ZSTD_isError(size) && size <= most) {
+      out.assign(small.get(), size);
+      return true;
+    }
+  }
+  begin();
   ZSTD_inBuffer in{packed.data(), packed.size(), 0};
   for (size_t room = std::max<size_t>(4096, packed.size() * 8);; room *= 2) {
     const size_t had = out.size();
@@ -173,7 +187,11 @@ bool decode(std::string_view bytes, RankHeader& header, uint32_t version) {
   header.nodes = in.varint();
   header.group_nodes = in.varint();
   uint64_t at = in.varint(), last = 0;
-  for (uint64_t left = in.varint(); left > 0 && in.ok; --left) header.columns.push_back(last += in.varint());
+  for (uint64_t left = in.varint(); left > 0 && in.ok; --left) {
+    const uint64_t step = in.varint();
+    if (step > UINT32_MAX - last || (step == 0 && !header.columns.empty())) return false;
+    header.columns.push_back(last += step);
+  }
   if (version >= kVersionOfChanges)
     for (std::string* const changes : {&header.changes.values, &header.changes.numbers})
       *changes = in.bytes(in.varint());

@@ -4,7 +4,7 @@
 
 namespace chakra::pack {
 
-uint64_t ByteReader::varint() {
+uint64_t ByteReader::long_varint() {
   uint64_t value = 0;
   for (int shift = 0; shift < 64 && at != end; shift += 7) {
     const auto byte = static_cast<unsigned char>(*at++);

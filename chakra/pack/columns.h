@@ -5,7 +5,6 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <array>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +15,7 @@
 
 #include "chakra/base/text_map.h"
 #include "chakra/pack/bytes.h"
+#include "chakra/pack/texts.h"
 #include "chakra/schema/schema.h"
 
 namespace chakra::pack {
@@ -99,39 +99,61 @@ using EntryOf = std::function<Result<std::string_view>(uint64_t id)>;
 class Substitutions;
 struct Replacements;
 
-/// Reads the nodes of a group back. Damage in the columns is io.container.damaged without a place.
+/// The bytes of columns, ascending by the id of the column's entry.
+using ColumnViews = std::vector<std::pair<uint32_t, std::string_view>>;
+
+/// Reads the nodes of groups back. Damage in the columns is io.container.damaged without a place; after an error,
+/// every call fails.
 class ColumnReader {
  public:
-  /// The columns, and the values to replace in them, must outlive the reader.
-  static Result<std::unique_ptr<ColumnReader>> create(const Columns& columns, const EntryOf& entry_of,
-                                                      const Substitutions& substitutions);
+  /// `entry_of` and `substitutions`, the values to replace, must outlive the reader.
+  ColumnReader(const EntryOf& entry_of, const Substitutions& substitutions);
   ~ColumnReader();
-  /// Read the next node; false after the last. The texts are valid until the following call.
+  /// Begin a group. Its columns must stay in place until the next group begins.
+  Result<void> begin(const ColumnViews& columns);
+  /// Read the next node of the group; false after the last. The texts are valid until the following call.
   Result<bool> next(NodeRecord& record);
 
   struct Column;
   struct Shape;
+  struct Text;
 
  private:
-  explicit ColumnReader(const EntryOf& entry_of);
+  using Stream = std::pair<Column*, size_t>;
   Column* column(char kind, uint32_t field = 0, std::string_view name = {});
-  std::string_view text(Column& column);
-  void value(Column& column, AttrRecord& attr);
-  const Shape* shape(uint64_t id);
-  std::string& fresh();
+  Result<Stream> stream_of(uint32_t id);
   std::string_view entry(uint64_t id);
+  const Shape* shape(uint64_t id);
+  uint64_t number(ByteReader& stream);
+  uint64_t bits(ByteReader& stream, int bytes);
+  std::string_view bytes(ByteReader& stream);
   uint64_t delta(Column& column);
   uint64_t replaced(const Column& column, uint64_t value);
+  Text* next_text(Column& column);
+  std::string_view text(Column& column);
+  std::string_view list(Column& column, uint32_t field);
+  void value(Column& column, AttrRecord& attr);
+  void unknown_fields(NodeRecord& record);
 
   const EntryOf& entry_of_;
+  const Substitutions& substitutions_;
+  // Known from earlier groups.
   std::map<std::string, std::unique_ptr<Column>, std::less<>> columns_;
+  absl::flat_hash_map<uint32_t, Stream> streams_;  ///< by entry
   absl::flat_hash_map<uint64_t, std::unique_ptr<Shape>> shapes_;
-  std::optional<Error> error_;
-  std::deque<std::string> pool_;
-  std::string value_;
-  std::vector<uint64_t> recent_;
-  size_t used_ = 0, text_bytes_ = 0;
+  std::pair<uint64_t, const Shape*> last_shape_;
+  size_t known_texts_ = 0;
   FixedColumns<Column> fixed_;
+  // Of the group and of the node.
+  int64_t group_ = 0;
+  std::vector<Column*> in_group_;
+  std::vector<uint64_t> recent_;  ///< the numbers of the last name
+  bool ok_ = true;                ///< no column ended too early
+  std::optional<Error> error_;
+  size_t text_bytes_ = 0;
+  Scratch scratch_;
+  std::string value_;
+  wire::Bytes run_, list_;
 };
 
 }  // namespace chakra::pack

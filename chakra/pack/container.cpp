@@ -17,12 +17,13 @@ struct RankReader::State {
   Stored& stored;
   const RankHeader &own, &master;
   uint64_t node, last;
-  std::string metadata = {}, base = {};
+  std::string metadata = {};
   size_t group = 0;
-  Columns columns = {};
+  bool begun = false;  ///< the group is
+  UnpackedGroup unpacked = {};
   EntryOf entry_of = [this](uint64_t id) { return stored.entry(id); };
-  std::optional<Substitutions> substitutions = {};
-  std::unique_ptr<ColumnReader> reader = {};
+  Substitutions substitutions = {};
+  std::optional<ColumnReader> reader = {};
   uint64_t at = 0;  ///< in the file: the block that is read
 
   Failure named(Error error) const {
@@ -31,20 +32,20 @@ struct RankReader::State {
     return Failure(std::move(error));
   }
   Result<void> begin(size_t wanted) {
-    reader.reset();
+    begun = false;
     group = wanted;
     const Block& block =
         own.groups[group].size || group >= master.groups.size() ? own.groups[group] : master.groups[group];
     at = block.offset;
-    CHAKRA_ASSIGN(columns, stored.columns(own, master, group, base));
-    if (!substitutions) {
+    CHAKRA_TRY(stored.columns(own, master, group, unpacked));
+    if (!reader) {
       auto parsed = Substitutions::parse(own.changes.values, entry_of);
       if (!parsed) return named(std::move(parsed.error()));
       substitutions = std::move(*parsed);
+      reader.emplace(entry_of, substitutions);
     }
-    auto created = ColumnReader::create(columns, entry_of, *substitutions);
-    if (!created) return named(std::move(created.error()));
-    reader = std::move(*created);
+    if (auto done = reader->begin(unpacked.columns); !done) return named(std::move(done.error()));
+    begun = true;
     return {};
   }
   Result<void> read(NodeRecord& record) {
@@ -70,7 +71,7 @@ Result<bool> RankReader::next(schema::NodeRecord& record) {
   State& s = *state_;
   if (s.node >= s.last) return false;
   const size_t group = s.node / s.own.group_nodes;
-  if (!s.reader || group != s.group) {
+  if (!s.begun || group != s.group) {
     CHAKRA_TRY(s.begin(group));
     for (uint64_t skip = s.node % s.own.group_nodes; skip > 0; --skip) CHAKRA_TRY(s.read(record));
   }

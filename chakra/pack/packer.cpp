@@ -217,16 +217,16 @@ struct Packer::State {
     rank.header = header;
     CHAKRA_ASSIGN(rank.metadata, stored.metadata(header, header));
     CHAKRA_ASSIGN(RankReader reader, container.open_rank(header.rank));
-    std::string base;
+    UnpackedGroup as_stored;
     schema::NodeRecord record;
     for (size_t g = 0; g < header.groups.size(); ++g) {
       for (uint64_t n = g * header.group_nodes; n < std::min(header.nodes, (g + 1) * header.group_nodes); ++n) {
         CHAKRA_TRY(reader.next(record));
         CHAKRA_TRY(columns.add(record));
       }
-      CHAKRA_ASSIGN(const Columns as_stored, stored.columns(header, header, g, base));
+      CHAKRA_TRY(stored.columns(header, header, g, as_stored));
       const Group& group = rank.groups.emplace_back(columns.take());
-      if (group.columns != as_stored) return std::nullopt;
+      if (ColumnViews(group.columns.begin(), group.columns.end()) != as_stored.columns) return std::nullopt;
       for (const auto& [id, bytes] : group.columns) rank.bytes += bytes.size();
     }
     return std::optional(std::move(rank));
