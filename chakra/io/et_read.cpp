@@ -32,13 +32,6 @@ Result<Picoseconds> ps_from_ns(int64_t ns) {
   return ns * kPsPerNs;
 }
 
-/// Adds the source's place to an error without one.
-template <class T>
-Result<T> placed(Result<T> result, const RecordSource& source) {
-  if (!result && result.error().place.file.empty()) result.error().place = source.place();
-  return result;
-}
-
 // ---- of the whole file -----------------------------------------------------------------------------------
 
 /// Process groups as JSON, into Trace::groups; some may be there after an error.
@@ -214,14 +207,10 @@ class NodeReader {
 Result<void> read_nodes(RecordSource& source, const ReadOptions& options, int64_t default_pid, Builder& builder) {
   NodeReader nodes(builder, options, default_pid);
   NodeRecord record;
-  EmptyNodes empty_nodes;
-  std::string_view message;
   for (;;) {
-    CHAKRA_ASSIGN(const bool more, source.next(message));
+    CHAKRA_ASSIGN(const bool more, source.next_node(record));
     if (!more) return {};
     if (builder.trace.size() >= kMostNodes) return range("more nodes than 32 bits can number", source.place());
-    CHAKRA_TRY(empty_nodes.see(message, source));
-    CHAKRA_TRY(placed(decode(message, record), source));
     CHAKRA_TRY(placed(nodes.add(record), source));
   }
 }

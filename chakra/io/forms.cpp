@@ -17,6 +17,7 @@ class EtSink : public RecordSink {
   explicit EtSink(PackedFile& file) : file_(file) {}
 
   Result<void> metadata(std::string_view message, const MetadataRecord&) override { return add(message); }
+  bool takes_messages() const override { return true; }
   Result<void> node(std::string_view message, const NodeRecord&) override { return add(message); }
   Result<void> finish() override {
     CHAKRA_TRY(file_.write(out_.view()));
@@ -114,6 +115,22 @@ Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form
   return form->open(std::move(source));
 }
 
+Failure EmptyNodes::second(const RecordSource& source) {
+  return fail(Code::bad_input, "io.et.damaged",
+              "a second empty message, which would be a second node 0; zero bytes look like this: was the file cut "
+              "and filled up?",
+              source.place());
+}
+
+Result<bool> RecordSource::next_node(NodeRecord& record) {
+  std::string_view message;
+  CHAKRA_ASSIGN(const bool more, next(message));
+  if (!more) return false;
+  CHAKRA_TRY(empty_nodes_.see(message.empty(), *this));
+  CHAKRA_TRY(placed(decode(message, record), *this));
+  return true;
+}
+
 Result<MetadataRecord> first_record(RecordSource& source, std::string_view& message) {
   CHAKRA_ASSIGN(const bool any, source.next(message));
   if (!any) return fail(Code::bad_input, "io.et.empty", "the file is empty", {source.place().file});
@@ -127,10 +144,6 @@ Result<MetadataRecord> first_record(RecordSource& source, std::string_view& mess
 Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whole) {
   Converted converted;
   int64_t announced = -1;
-  const auto placed = [&](Result<void> result) {
-    if (!result && result.error().place.file.empty()) result.error().place = source.place();
-    return result;
-  };
   std::string_view message;
   CHAKRA_ASSIGN(MetadataRecord metadata, first_record(source, message));
   for (const AttrRecord& attr : metadata.attrs) {
@@ -144,15 +157,17 @@ Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whol
     message = rest;
     CHAKRA_TRY(decode(message, metadata));
   }
-  CHAKRA_TRY(placed(sink.metadata(message, metadata)));
+  CHAKRA_TRY(placed(sink.metadata(message, metadata), source));
   NodeRecord node;
   EmptyNodes empty_nodes;
   for (;;) {
-    CHAKRA_ASSIGN(const bool more, source.next(message));
+    CHAKRA_ASSIGN(const bool more, sink.takes_messages() ? source.next(message) : source.next_node(node));
     if (!more) break;
-    CHAKRA_TRY(empty_nodes.see(message, source));
-    CHAKRA_TRY(placed(decode(message, node)));
-    CHAKRA_TRY(placed(sink.node(message, node)));
+    if (sink.takes_messages()) {
+      CHAKRA_TRY(empty_nodes.see(message.empty(), source));
+      if (!source.makes_messages()) CHAKRA_TRY(placed(decode(message, node), source));
+    }
+    CHAKRA_TRY(placed(sink.node(message, node), source));
     ++converted.nodes;
   }
   if (whole && announced >= 0 && announced != converted.nodes)
@@ -170,7 +185,7 @@ Result<int64_t> count_nodes(const RankFile& file, const FormatRow* form) {
   for (;;) {
     CHAKRA_ASSIGN(const bool more, source->next(message));
     if (!more) return std::max<int64_t>(count, 0);
-    if (++count > 0) CHAKRA_TRY(empty_nodes.see(message, *source));
+    if (++count > 0) CHAKRA_TRY(empty_nodes.see(message.empty(), *source));
   }
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -34,6 +35,22 @@ using schema::NodeRecord;
 using schema::UnknownField;
 using schema::UnknownFields;
 
+class RecordSource;
+
+/// An empty message is a node with defaults only, its id 0, too. One such node is allowed. A second would have
+/// the same id: zero bytes are empty messages, and a crash or a truncated copy may leave many zero bytes.
+class EmptyNodes {
+ public:
+  /// Check a node; call for each node of a trace. Errors: io.et.damaged.
+  Result<void> see(bool empty, const RecordSource& source) {
+    return !empty || !std::exchange(any_, true) ? Result<void>() : second(source);
+  }
+
+ private:
+  static Failure second(const RecordSource& source);
+  bool any_ = false;
+};
+
 /// The messages of one trace in order, whatever the form of the file: first the metadata, then nodes.
 class RecordSource {
  public:
@@ -41,8 +58,16 @@ class RecordSource {
   /// Return the next message, valid until the following call; false at the end of the file.
   /// Errors: those of the form, and those of ByteSource.
   virtual Result<bool> next(std::string_view& message) = 0;
+  /// Return the next message, which is a node, as the record that decode() makes, valid until the following call; false
+  /// at the end of the file. Errors: those of next(), decode() and EmptyNodes.
+  virtual Result<bool> next_node(NodeRecord& record);
+  /// Whether decode() accepts all messages of nodes.
+  virtual bool makes_messages() const { return false; }
   /// Return where in the file the message last returned by next() begins.
   virtual Place place() const = 0;
+
+ protected:
+  EmptyNodes empty_nodes_;  ///< of next_node()
 };
 using RecordSourcePtr = std::unique_ptr<RecordSource>;
 
@@ -73,6 +98,8 @@ class RecordSink {
  public:
   virtual ~RecordSink() = default;
   virtual Result<void> metadata(std::string_view message, const MetadataRecord& record) = 0;
+  /// Whether node() takes messages, not records.
+  virtual bool takes_messages() const { return false; }
   virtual Result<void> node(std::string_view message, const NodeRecord& record) = 0;
   virtual Result<void> finish() = 0;
 };

@@ -1,10 +1,44 @@
 // A rank of a container as a source of messages, and the other way round.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "chakra/io/records.h"
 
 namespace chakra::io {
 namespace {
+
+/// Whether the value of an integer is one of its member, which may have 32 bits or be a truth.
+bool fits_member(const AttrRecord& attr) {
+  if (attr.field == 0 || schema::is_list(attr.field)) return true;
+  switch (schema::kMembers[attr.field].coding) {
+    case schema::Coding::boolean: return attr.natural <= 1;
+    case schema::Coding::natural:
+    case schema::Coding::fixed32: return !schema::is_narrow(attr.field) || attr.natural <= UINT32_MAX;
+    case schema::Coding::varint:
+    case schema::Coding::zigzag:
+    case schema::Coding::sfixed32:
+      return !schema::is_narrow(attr.field) || attr.integer == static_cast<int32_t>(attr.integer);
+    default: return true;
+  }
+}
+
+/// Whether decode() of the record's message gives the record. Fields outside of the schema may repeat known fields,
+/// columns may hold values that are too large for their members.
+bool survives_a_message(const NodeRecord& r) {
+  const auto has_text = [](const IoRecord& io) {
+    return !io.values.empty() || !io.shapes.empty() || !io.types.empty();
+  };
+  return r.unknown.empty() && r.attrs.size() <= kMostAttrs && r.type <= INT32_MAX &&
+         (r.inputs.present || !has_text(r.inputs)) && (r.outputs.present || !has_text(r.outputs)) &&
+         std::all_of(r.attrs.begin(), r.attrs.end(), fits_member);
+}
+
+/// Whether the record's message is empty. Requires that the record survives a message.
+bool is_empty(const NodeRecord& r) {
+  return r.id == 0 && r.name.empty() && r.type == 0 && r.ctrl_deps.empty() && r.data_deps.empty() &&
+         r.start_micros == 0 && r.duration_micros == 0 && !r.inputs.present && !r.outputs.present && r.attrs.empty();
+}
 
 class PackedRank : public RecordSource {
  public:
@@ -17,14 +51,30 @@ class PackedRank : public RecordSource {
     }
     CHAKRA_ASSIGN(const bool more, reader_.next(record_));
     if (!more) return false;
-    out_.clear();
-    encode(record_, out_);
+    encode_record(record_);
     message = out_.view();
+    if (record_.unknown.empty() && record_.attrs.size() <= kMostAttrs) return true;
+    CHAKRA_TRY(placed(decode(message, record_), *this));
     return true;
   }
+  Result<bool> next_node(NodeRecord& record) override {
+    CHAKRA_ASSIGN(const bool more, reader_.next(record));
+    if (!more) return false;
+    const bool survives = survives_a_message(record);
+    if (!survives) encode_record(record);
+    CHAKRA_TRY(empty_nodes_.see(survives ? is_empty(record) : out_.size() == 0, *this));
+    if (!survives) CHAKRA_TRY(placed(decode(out_.view(), record), *this));
+    return true;
+  }
+  bool makes_messages() const override { return true; }
   Place place() const override { return reader_.place(); }
 
  private:
+  void encode_record(const NodeRecord& record) {
+    out_.clear();
+    encode(record, out_);
+  }
+
   pack::RankReader reader_;
   bool any_metadata_ = false;
   NodeRecord record_;

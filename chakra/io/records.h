@@ -1,8 +1,6 @@
 // Helpers shared by the readers and writers of the forms.
 #pragma once
 
-#include <utility>
-
 #include "chakra/io/io.h"
 
 namespace chakra::io {
@@ -19,21 +17,11 @@ std::string json_name(std::string_view name);
 /// Errors: io.et.empty, io.et.not_a_trace, those of the source.
 Result<MetadataRecord> first_record(RecordSource& source, std::string_view& message);
 
-/// An empty message is a node with defaults only, its id 0, too. One such node is allowed. A second would have
-/// the same id: zero bytes are empty messages, and a crash or a truncated copy may leave many zero bytes.
-class EmptyNodes {
- public:
-  /// Check a node; call for each node of a trace. Errors: io.et.damaged.
-  Result<void> see(std::string_view message, const RecordSource& source) {
-    if (!message.empty() || !std::exchange(any_, true)) return {};
-    return fail(Code::bad_input, "io.et.damaged",
-                "a second empty message, which would be a second node 0; zero bytes look like this: was the file cut "
-                "and filled up?",
-                source.place());
-  }
-
- private:
-  bool any_ = false;
-};
+/// Add the source's place to an error without one.
+template <class T>
+Result<T> placed(Result<T> result, const RecordSource& source) {
+  if (!result && result.error().place.file.empty()) result.error().place = source.place();
+  return result;
+}
 
 }  // namespace chakra::io
