@@ -59,11 +59,7 @@ Result<void> read_groups(std::string_view json, const std::string& file, Trace& 
   return {};
 }
 
-/// The metadata about the nodes that follow.
-struct Announced {
-  int64_t nodes = -1;  ///< how many; -1: it does not say
-  int64_t pid = 0;     ///< of nodes without a pid
-};
+}  // namespace
 
 Result<Announced> read_metadata(const MetadataRecord& record, const std::string& file, Trace& trace) {
   const auto keep = [&](std::string_view name, std::string_view text) {
@@ -84,6 +80,8 @@ Result<Announced> read_metadata(const MetadataRecord& record, const std::string&
   }
   return announced;
 }
+
+namespace {
 
 /// Starts from nanoseconds since whenever to picoseconds since the first of them.
 Result<void> rebase(Trace& t) {

@@ -184,6 +184,24 @@ Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form
 /// Read the trace of a rank. The rank comes from the file, else from the file's name,
 /// else is 0. Errors: io.job.rank, and those of read_trace and open_records.
 Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options = {});
+
+/// Reads the traces of ranks, which may be read by several threads at once. Ranks of a container that differ in values of
+/// communications only are decoded once, and share the columns of their nodes.
+class RankTraces {
+ public:
+  /// `files` must outlive the reader.
+  RankTraces(const std::vector<RankFile>& files, const ReadOptions& options);
+  ~RankTraces();
+  /// Read the trace of files[i], once for each i. The result is that of read_rank(). Errors: those of read_rank().
+  Result<trace::Trace> read(size_t i);
+
+ private:
+  struct Class;
+  const std::vector<RankFile>& files_;
+  ReadOptions options_;
+  std::vector<std::shared_ptr<Class>> classes_;  ///< by file; null: the rank resembles no other rank
+};
+
 /// Calls work(0), ..., work(count - 1), in any order and perhaps several at once. All calls are made even if one fails.
 /// Errors: that of the lowest number.
 using Each = std::function<Result<void>(size_t count, const std::function<Result<void>(size_t)>& work)>;

@@ -6,9 +6,7 @@
 #include "chakra/io/records.h"
 
 namespace chakra::io {
-namespace {
 
-/// Whether the value of an integer is one of its member, which may have 32 bits or be a truth.
 bool fits_member(const AttrRecord& attr) {
   if (attr.field == 0 || schema::is_list(attr.field)) return true;
   switch (schema::kMembers[attr.field].coding) {
@@ -22,6 +20,8 @@ bool fits_member(const AttrRecord& attr) {
     default: return true;
   }
 }
+
+namespace {
 
 /// Whether decode() of the record's message gives the record. Fields outside of the schema may repeat known fields,
 /// columns may hold values that are too large for their members.

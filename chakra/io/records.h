@@ -17,6 +17,20 @@ std::string json_name(std::string_view name);
 /// Errors: io.et.empty, io.et.not_a_trace, those of the source.
 Result<MetadataRecord> first_record(RecordSource& source, std::string_view& message);
 
+/// Whether the value of an integer is one of its member, which may have 32 bits or be a truth.
+bool fits_member(const AttrRecord& attr);
+
+/// Give a trace the rank of its file unless the trace has a rank. Errors: io.job.rank, if both differ.
+Result<void> settle_rank(const RankFile& file, trace::Trace& trace);
+
+/// The metadata about the nodes that follow.
+struct Announced {
+  int64_t nodes = -1;  ///< the number of nodes; -1: not given
+  int64_t pid = 0;     ///< of nodes without a pid
+};
+/// Read the metadata of `file` into a trace without nodes. Errors: those of parse_spec, for the process groups.
+Result<Announced> read_metadata(const MetadataRecord& record, const std::string& file, trace::Trace& trace);
+
 /// Add the source's place to an error without one.
 template <class T>
 Result<T> placed(Result<T> result, const RecordSource& source) {

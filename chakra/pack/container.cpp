@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "chakra/pack/column_keys.h"
 #include "chakra/pack/pack.h"
 #include "chakra/pack/stored.h"
 #include "chakra/pack/substitution.h"
@@ -112,15 +113,55 @@ Result<RankReader> Container::open_rank(int64_t rank, int64_t first, int64_t cou
 
 namespace {
 
+/// Whether all nodes of a rank come from the groups of its master.
+bool has_nodes_of(const RankHeader& own, const RankHeader& master) {
+  return own.alone() ||
+         (own.nodes == master.nodes && std::all_of(own.groups.begin(), own.groups.end(),
+                                                   [](const Block& block) { return block.size == 0; }));
+}
+
 /// Whether a rank has the metadata and nodes of its master.
 bool is_equal(const RankHeader& own, const RankHeader& master) {
   const RankHeader::Changes& changes = own.changes;
-  if (own.alone()) return true;
-  return own.metadata.size == 0 && changes.numbers.empty() && changes.values.empty() && own.nodes == master.nodes &&
-         std::all_of(own.groups.begin(), own.groups.end(), [](const Block& block) { return block.size == 0; });
+  return own.alone() || (own.metadata.size == 0 && changes.numbers.empty() && changes.values.empty() &&
+                         has_nodes_of(own, master));
+}
+
+/// The name of the attribute of a column; none for other columns.
+std::optional<std::string_view> attr_of(std::string_view entry) {
+  return entry.size() < kNameAt || entry[kKindAt] != kAttr ? std::nullopt : std::optional(entry.substr(kNameAt));
 }
 
 }  // namespace
+
+Result<Container::Likeness> Container::likeness(int64_t rank) {
+  CHAKRA_ASSIGN(const auto headers, stored_->headers_of(rank));
+  const auto& [own, master] = headers;
+  Likeness like{master->rank, has_nodes_of(*own, *master), {}};
+  if (!like.only_values || own->changes.values.empty()) return like;
+  const EntryOf entry_of = [this](uint64_t id) { return stored_->entry(id); };
+  CHAKRA_TRY(for_each_pair(
+      own->changes.values, entry_of, [&](std::string_view entry, const Replacement& from, const Replacement& to) {
+        const std::optional<std::string_view> name = attr_of(entry);
+        if (!name) {
+          like.only_values = false;
+          return;
+        }
+        const uint32_t member = static_cast<unsigned char>(entry[kFieldAt]);
+        if (like.attrs.empty() || like.attrs.back().name != *name || like.attrs.back().member != member)
+          like.attrs.push_back({std::string(*name), member, {}});
+        like.attrs.back().values.push_back({{from.text, static_cast<int64_t>(from.integer)},
+                                            {to.text, static_cast<int64_t>(to.integer)}});
+      }));
+  // A value stands for one attribute: nodes must not have the name with another member, too.
+  for (const uint64_t id : master->columns) {
+    CHAKRA_ASSIGN(const std::string_view entry, stored_->entry(id));
+    const std::optional<std::string_view> name = attr_of(entry);
+    for (const ChangedAttr& attr : like.attrs)
+      if (name && *name == attr.name && static_cast<unsigned char>(entry[kFieldAt]) != attr.member) like.only_values = false;
+  }
+  return like;
+}
 
 Result<Container::RankInfo> Container::info(int64_t rank) {
   CHAKRA_ASSIGN(const RankHeader* const header, stored_->header(rank));

@@ -62,6 +62,25 @@ class Container : public std::enable_shared_from_this<Container> {
     bool equal = false;  ///< the rank has the metadata and nodes of its master, or is the master
   };
   Result<RankInfo> info(int64_t rank);
+
+  /// An attribute whose values in a rank differ from those in the rank's master.
+  struct ChangedAttr {
+    struct Value {
+      std::string text;  ///< of members with text
+      int64_t integer = 0;
+    };
+    std::string name;
+    uint32_t member = 0;                          ///< of the attribute's oneof
+    std::vector<std::pair<Value, Value>> values;  ///< the master's; the rank's. Other values are equal
+  };
+  /// The difference of a rank from its master.
+  struct Likeness {
+    int64_t master = 0;
+    bool only_values = false;  ///< the nodes differ in the values of `attrs` only
+    std::vector<ChangedAttr> attrs;
+  };
+  /// Errors: as open_rank(). Cost: O(columns).
+  Result<Likeness> likeness(int64_t rank);
   int64_t size() const;     ///< of the file, bytes
   int64_t touched() const;  ///< bytes read so far, including those for opening
   /// Read everything once. Errors: those of open_rank.
