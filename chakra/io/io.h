@@ -185,8 +185,8 @@ Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form
 /// else is 0. Errors: io.job.rank, and those of read_trace and open_records.
 Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options = {});
 
-/// Reads the traces of ranks, which may be read by several threads at once. Ranks of a container that differ in values of
-/// communications only are decoded once, and share the columns of their nodes.
+/// Reads the traces of ranks, which may be read by several threads at once. Ranks of a container that differ in values
+/// of communications only are decoded once, and share the columns of their nodes.
 class RankTraces {
  public:
   /// `files` must outlive the reader.
@@ -196,10 +196,24 @@ class RankTraces {
   Result<trace::Trace> read(size_t i);
 
  private:
-  struct Class;
+  struct Shared;
   const std::vector<RankFile>& files_;
   ReadOptions options_;
-  std::vector<std::shared_ptr<Class>> classes_;  ///< by file; null: the rank resembles no other rank
+  std::unique_ptr<Shared> shared_;
+};
+/// Opens the records of ranks likewise.
+class RankRecords {
+ public:
+  /// `files` must outlive the reader.
+  explicit RankRecords(const std::vector<RankFile>& files);
+  ~RankRecords();
+  /// Open the records of files[i], once for each i. The result is that of open_records(). Errors: as open_records().
+  Result<RecordSourcePtr> open(size_t i);
+
+ private:
+  struct Shared;
+  const std::vector<RankFile>& files_;
+  std::unique_ptr<Shared> shared_;
 };
 
 /// Calls work(0), ..., work(count - 1), in any order and perhaps several at once. All calls are made even if one fails.

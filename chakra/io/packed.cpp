@@ -21,10 +21,6 @@ bool fits_member(const AttrRecord& attr) {
   }
 }
 
-namespace {
-
-/// Whether decode() of the record's message gives the record. Fields outside of the schema may repeat known fields,
-/// columns may hold values that are too large for their members.
 bool survives_a_message(const NodeRecord& r) {
   const auto has_text = [](const IoRecord& io) {
     return !io.values.empty() || !io.shapes.empty() || !io.types.empty();
@@ -33,6 +29,8 @@ bool survives_a_message(const NodeRecord& r) {
          (r.inputs.present || !has_text(r.inputs)) && (r.outputs.present || !has_text(r.outputs)) &&
          std::all_of(r.attrs.begin(), r.attrs.end(), fits_member);
 }
+
+namespace {
 
 /// Whether the record's message is empty. Requires that the record survives a message.
 bool is_empty(const NodeRecord& r) {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 
+#include "chakra/io/masters.h"
 #include "chakra/io/records.h"
 
 namespace chakra::io {
@@ -49,14 +49,14 @@ std::optional<std::string> group_of(uint32_t member, const Value& value) {
 }
 
 /// A rank whose trace others are like.
-class Template {
+class MasterTrace {
  public:
-  static Result<Template> read(const RankFile& master, const ReadOptions& options) {
-    Template made;
+  static Result<std::optional<MasterTrace>> read(const RankFile& master, const ReadOptions& options) {
+    MasterTrace made;
     CHAKRA_ASSIGN(made.trace_, read_rank(master, options));
     CHAKRA_ASSIGN(made.announced_, made.read_metadata_of(master, made.metadata_));
     made.find_other_uses();
-    return made;
+    return std::optional(std::move(made));
   }
 
   /// Return the trace of another rank with these nodes; none if that rank must be read by itself.
@@ -66,7 +66,7 @@ class Template {
     for (const Container::ChangedAttr& attr : attrs) {
       const auto row = std::find_if(kIntegers.begin(), kIntegers.end(),
                                     [&](const IntegerRow& known) { return known.attr == attr.name; });
-      const bool taken = attr.name == "pg_name"  ? rename_groups(attr, made)
+      const bool taken = attr.name == "pg_name"   ? rename_groups(attr, made)
                          : row != kIntegers.end() ? change(attr, row->member, made)
                                                   : false;
       if (!taken) return std::nullopt;
@@ -159,45 +159,17 @@ class Template {
 
 }  // namespace
 
-/// Ranks with the same master.
-struct RankTraces::Class {
-  RankFile master;
-  std::mutex mutex = {};  ///< of the following
-  size_t left = 0;        ///< ranks that are not read yet
-  bool tried = false;
-  std::shared_ptr<const Template> made = {};  ///< null: not made, or it cannot be
+struct RankTraces::Shared {
+  Masters<MasterTrace> masters;
 };
 
 RankTraces::RankTraces(const std::vector<RankFile>& files, const ReadOptions& options)
-    : files_(files), options_(options), classes_(files.size()) {
-  std::map<std::pair<const Container*, int64_t>, std::shared_ptr<Class>> classes;
-  for (size_t i = 0; i < files.size(); ++i) {
-    if (!files[i].container) continue;
-    const auto like = files[i].container->info(files[i].rank);
-    if (!like) continue;  // read() will return the error
-    std::shared_ptr<Class>& cls = classes[{files[i].container.get(), like->master}];
-    if (!cls) cls = std::make_shared<Class>();
-    cls->master = {like->master, files[i].path, true, files[i].container};
-    ++cls->left;
-    classes_[i] = cls;
-  }
-  for (std::shared_ptr<Class>& cls : classes_)
-    if (cls && cls->left < 2) cls.reset();
-}
+    : files_(files), options_(options), shared_(new Shared{Masters<MasterTrace>(files)}) {}
 RankTraces::~RankTraces() = default;
 
 Result<Trace> RankTraces::read(size_t i) {
   const RankFile& file = files_[i];
-  if (!classes_[i]) return read_rank(file, options_);
-  Class& cls = *classes_[i];
-  std::shared_ptr<const Template> like;
-  {
-    const std::lock_guard lock(cls.mutex);
-    if (!std::exchange(cls.tried, true))
-      if (auto made = Template::read(cls.master, options_)) cls.made = std::make_shared<const Template>(std::move(*made));
-    like = cls.made;
-    if (--cls.left == 0) cls.made.reset();
-  }
+  const auto like = shared_->masters.of(i, [&](const RankFile& master) { return MasterTrace::read(master, options_); });
   if (like)  // read_rank() returns the errors, with their places
     if (const auto found = file.container->likeness(file.rank); found && found->only_values)
       if (std::optional<Trace> trace = like->like(file, found->attrs)) return std::move(*trace);

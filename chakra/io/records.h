@@ -19,6 +19,9 @@ Result<MetadataRecord> first_record(RecordSource& source, std::string_view& mess
 
 /// Whether the value of an integer is one of its member, which may have 32 bits or be a truth.
 bool fits_member(const AttrRecord& attr);
+/// Whether decode() of the record's message gives the record. Fields outside of the schema may repeat known fields,
+/// columns may hold values that are too large for their members.
+bool survives_a_message(const NodeRecord& record);
 
 /// Give a trace the rank of its file unless the trace has a rank. Errors: io.job.rank, if both differ.
 Result<void> settle_rank(const RankFile& file, trace::Trace& trace);

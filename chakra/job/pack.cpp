@@ -3,11 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
+#include "chakra/job/cores.h"
 #include "chakra/job/paths.h"
 
 namespace chakra::job {
@@ -223,21 +226,31 @@ Result<UnpackedJob> unpack_job(const UnpackOptions& o) {
         (std::filesystem::path(o.output) / fmt::format("trace.{}{}{}", rank, form.row->ending, form.packing)).string());
   CHAKRA_TRY(keep_apart({o.path}, unpacked.outputs));
   std::vector<Container::RankInfo> infos;
+  std::vector<io::RankFile> files;
   for (const int64_t rank : ranks) {
     CHAKRA_ASSIGN(infos.emplace_back(), container->info(rank));
+    files.push_back({rank, o.path, true, container});
   }
   CHAKRA_TRY(make_directories(o.output));
-  FilesTogether<PackedFile> written;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    CHAKRA_ASSIGN(const auto source, io::open_rank(*container, ranks[i], window.first, window.count));
+  const bool whole = o.nodes.empty();
+  io::RankRecords records(files);
+  std::vector<std::optional<PackedFile>> outputs(ranks.size());
+  std::atomic<int64_t> nodes = 0;
+  CHAKRA_TRY(each_in_parallel(ranks.size(), [&](size_t i) -> Result<void> {
+    CHAKRA_ASSIGN(const auto source,
+                  whole ? records.open(i) : io::open_rank(*container, ranks[i], window.first, window.count));
     CHAKRA_ASSIGN(PackedFile file, PackedFile::create(unpacked.outputs[i]));
     const int64_t count = std::min(window.count, std::max<int64_t>(infos[i].nodes - window.first, 0));
-    const io::RecordSinkPtr sink = form.row->create(file, count);
-    CHAKRA_ASSIGN(const io::Converted copied, io::copy_records(*source, *sink, o.nodes.empty()));
-    unpacked.nodes += copied.nodes;
-    CHAKRA_TRY(written.add(std::move(file)));
-  }
+    CHAKRA_ASSIGN(const io::Converted copied, io::copy_records(*source, *form.row->create(file, count), whole));
+    nodes += copied.nodes;
+    if (i >= FilesTogether<PackedFile>::kMostOpen) CHAKRA_TRY(file.close());
+    outputs[i].emplace(std::move(file));
+    return {};
+  }));
+  FilesTogether<PackedFile> written;
+  for (std::optional<PackedFile>& file : outputs) CHAKRA_TRY(written.add(std::move(*file)));
   CHAKRA_TRY(written.commit());
+  unpacked.nodes = nodes;
   return unpacked;
 }
 
