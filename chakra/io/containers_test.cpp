@@ -84,12 +84,12 @@ void pack(const std::string& path, const std::map<int64_t, Messages>& job, int64
   ASSERT_TRUE(packer);
   NodeRecord record;
   for (const auto& [rank, messages] : job) {
-    packer->begin_rank(messages[0]);
+    pack::RankWriter writer = packer->begin_rank(messages[0]);
     for (size_t i = 1; i < messages.size(); ++i) {
       ASSERT_TRUE(decode(messages[i], record));
-      ASSERT_TRUE(packer->node(record));
+      ASSERT_TRUE(writer.node(record));
     }
-    ASSERT_TRUE(packer->end_rank(rank, "memory"));
+    ASSERT_TRUE(packer->add(std::move(writer), rank, "memory"));
   }
   ASSERT_TRUE(packer->finish());
 }

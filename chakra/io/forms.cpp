@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "chakra/io/records.h"
 
@@ -56,6 +57,15 @@ class ClassRank : public RecordSource {
   std::string text_;
   std::optional<EtFile> file_;
 };
+
+/// The number of nodes and the rank, where the metadata have them.
+void read_counts(const MetadataRecord& metadata, int64_t& nodes, std::optional<int64_t>& rank) {
+  for (const AttrRecord& attr : metadata.attrs) {
+    int64_t number = 0;
+    if (attr.name == kNodeCount) (void)attr.as_integer(nodes);
+    if (attr.name == "rank" && attr.as_integer(number) && number >= 0) rank = number;
+  }
+}
 
 /// The metadata without the number of nodes, which is that of the whole trace.
 std::string without_count(MetadataRecord metadata) {
@@ -141,16 +151,36 @@ Result<MetadataRecord> first_record(RecordSource& source, std::string_view& mess
   return metadata;
 }
 
+std::optional<EtHead> et_head(const RankFile& file) {
+  if (file.container || file.classes || !is_file(file.path)) return std::nullopt;
+  EtHead head;
+  head.size = file_size(file.path);
+  auto source = ByteSource::open(file.path);
+  const auto begin = source ? source->peek(filetype::kTraceHead) : Result<std::string_view>(std::string_view());
+  if (!source || !begin || form_of(*begin) != find_format("et")) return std::nullopt;
+  EtFile et(std::move(*source));
+  std::string_view message;
+  const auto record = first_record(et, message);
+  if (!record) return std::nullopt;
+  head.metadata = message;
+  read_counts(*record, head.announced, head.rank);
+  const auto more = et.next(message);
+  if (!more || !*more) return std::nullopt;
+  head.nodes_at = static_cast<uint64_t>(et.place().byte);
+  // The file of a packed trace begins with other bytes.
+  std::string bytes(head.nodes_at, '\0');
+  std::ifstream raw(file.path, std::ios::binary);
+  if (!raw.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) || !bytes.ends_with(head.metadata))
+    return std::nullopt;
+  return head;
+}
+
 Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whole) {
   Converted converted;
   int64_t announced = -1;
   std::string_view message;
   CHAKRA_ASSIGN(MetadataRecord metadata, first_record(source, message));
-  for (const AttrRecord& attr : metadata.attrs) {
-    int64_t number = 0;
-    if (attr.name == kNodeCount) (void)attr.as_integer(announced);
-    if (attr.name == "rank" && attr.as_integer(number) && number >= 0) converted.rank = number;
-  }
+  read_counts(metadata, announced, converted.rank);
   std::string rest;
   if (!whole && announced >= 0) {
     rest = without_count(std::move(metadata));

@@ -216,9 +216,7 @@ class RankRecords {
   std::unique_ptr<Shared> shared_;
 };
 
-/// Calls work(0), ..., work(count - 1), in any order and perhaps several at once. All calls are made even if one fails.
-/// Errors: that of the lowest number.
-using Each = std::function<Result<void>(size_t count, const std::function<Result<void>(size_t)>& work)>;
+using pack::Each;
 /// Calls one after the other, up to the first error.
 Result<void> one_by_one(size_t count, const std::function<Result<void>(size_t)>& work);
 /// Read the traces of ranks, ascending. Ranks with equal files are read once, and equal columns share memory. The
@@ -279,9 +277,28 @@ Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whol
 /// Open the metadata and some nodes of a rank of a container. Errors: those of pack::Container::open_rank.
 Result<RecordSourcePtr> open_rank(pack::Container& container, int64_t rank, int64_t first = 0,
                                   int64_t count = pack::Container::kAll);
-/// Add a rank to a container, by default the rank in the source, or 0.
-/// Errors: io.job.rank (the source has another rank), those of copy_records and of pack::Packer.
+/// A rank that was read for a container.
+struct UnaddedRank {
+  pack::RankWriter writer;
+  Converted copied;
+  int64_t rank = 0;
+  std::string file;
+};
+/// Read a rank, by default the rank in the source, or 0. Several threads may read ranks of one packer.
+/// Errors: io.job.rank (the source has another rank), those of copy_records and of pack::RankWriter.
+Result<UnaddedRank> read_for(const pack::Packer& packer, std::optional<int64_t> rank, RecordSource& source);
+/// Read a rank and add it to a container. Errors: those of read_for and of pack::Packer::add().
 Result<Converted> add_rank(pack::Packer& packer, std::optional<int64_t> rank, RecordSource& source);
+/// The beginning of an .et file that is not packed.
+struct EtHead {
+  std::string metadata;          ///< the message
+  std::optional<int64_t> rank;   ///< in the metadata
+  int64_t announced = -1;        ///< number of nodes; -1: not given
+  uint64_t nodes_at = 0;         ///< offset of the first node
+  uint64_t size = 0;             ///< of the file
+};
+/// Return none for other files, and for files without valid metadata.
+std::optional<EtHead> et_head(const RankFile& file);
 /// Return the number of nodes of a file, by reading the whole file. Errors: as open_records.
 Result<int64_t> count_nodes(const RankFile& file, const FormatRow* form);
 

@@ -116,13 +116,15 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path) {
               {path});
 }
 
+Result<void> check_rank(std::optional<int64_t> named, std::optional<int64_t> inside, const std::string& file) {
+  if (!named || !inside || *named == *inside) return {};
+  return fail(Code::bad_input, "io.job.rank",
+              fmt::format("the file name has rank {}, but the contents have rank {}", *named, *inside), {file});
+}
+
 Result<void> settle_rank(const RankFile& file, trace::Trace& trace) {
-  if (file.named && trace.says_rank && trace.rank != file.rank)
-    return fail(Code::bad_input, "io.job.rank",
-                fmt::format("the file name has rank {}, but the contents have rank {}", file.rank, trace.rank),
-                {file.path});
   if (!trace.says_rank) trace.rank = file.rank;
-  return {};
+  return file.named ? check_rank(file.rank, trace.rank, file.path) : Result<void>();
 }
 
 Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options) {

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "chakra/io/records.h"
 
@@ -81,16 +82,18 @@ class PackedRank : public RecordSource {
 
 class PackSink : public RecordSink {
  public:
-  explicit PackSink(pack::Packer& packer) : packer_(packer) {}
+  explicit PackSink(const pack::Packer& packer) : packer_(packer) {}
   Result<void> metadata(std::string_view message, const MetadataRecord&) override {
-    packer_.begin_rank(message);
+    writer.emplace(packer_.begin_rank(message));
     return {};
   }
-  Result<void> node(std::string_view, const NodeRecord& record) override { return packer_.node(record); }
+  Result<void> node(std::string_view, const NodeRecord& record) override { return writer->node(record); }
   Result<void> finish() override { return {}; }
 
+  std::optional<pack::RankWriter> writer;
+
  private:
-  pack::Packer& packer_;
+  const pack::Packer& packer_;
 };
 
 }  // namespace
@@ -100,15 +103,18 @@ Result<RecordSourcePtr> open_rank(pack::Container& container, int64_t rank, int6
   return std::make_unique<PackedRank>(std::move(reader));
 }
 
-Result<Converted> add_rank(pack::Packer& packer, std::optional<int64_t> rank, RecordSource& source) {
+Result<UnaddedRank> read_for(const pack::Packer& packer, std::optional<int64_t> rank, RecordSource& source) {
   PackSink sink(packer);
   CHAKRA_ASSIGN(const Converted copied, copy_records(source, sink));
-  if (rank && copied.rank && *copied.rank != *rank)
-    return fail(Code::bad_input, "io.job.rank",
-                fmt::format("the file name has rank {}, but the contents have rank {}", *rank, *copied.rank),
-                {source.place().file});
-  CHAKRA_TRY(packer.end_rank(rank ? *rank : copied.rank.value_or(0), source.place().file));
-  return copied;
+  const std::string file = source.place().file;
+  CHAKRA_TRY(check_rank(rank, copied.rank, file));
+  return UnaddedRank{std::move(*sink.writer), copied, rank ? *rank : copied.rank.value_or(0), file};
+}
+
+Result<Converted> add_rank(pack::Packer& packer, std::optional<int64_t> rank, RecordSource& source) {
+  CHAKRA_ASSIGN(UnaddedRank read, read_for(packer, rank, source));
+  CHAKRA_TRY(packer.add(std::move(read.writer), read.rank, read.file));
+  return read.copied;
 }
 
 }  // namespace chakra::io

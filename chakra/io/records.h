@@ -23,6 +23,8 @@ bool fits_member(const AttrRecord& attr);
 /// columns may hold values that are too large for their members.
 bool survives_a_message(const NodeRecord& record);
 
+/// Errors: io.job.rank, if the name of a file and its contents have different ranks.
+Result<void> check_rank(std::optional<int64_t> named, std::optional<int64_t> inside, const std::string& file);
 /// Give a trace the rank of its file unless the trace has a rank. Errors: io.job.rank, if both differ.
 Result<void> settle_rank(const RankFile& file, trace::Trace& trace);
 

@@ -1,9 +1,11 @@
 #include "chakra/pack/blocks.h"
 
 #include <isa-l/crc.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <bit>
+#include <memory>
 #include <utility>
 
 #include "chakra/schema/schema.h"
@@ -26,17 +28,19 @@ uint32_t checksum(std::string_view bytes) {
                      ~0u);
 }
 
-std::string BlockPacker::pack(std::string_view bytes, std::string_view before, int level) {
+std::string pack_block(std::string_view bytes, std::string_view before, int level) {
+  static thread_local const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
+                                                                                         &ZSTD_freeCCtx);
   std::string out(1 + ZSTD_compressBound(bytes.size()), static_cast<char>(Packed::zstd));
-  ZSTD_CCtx_reset(context_.get(), ZSTD_reset_session_and_parameters);
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_contentSizeFlag, 0);
+  ZSTD_CCtx_reset(context.get(), ZSTD_reset_session_and_parameters);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_contentSizeFlag, 0);
   if (!before.empty()) {
     const auto wanted = static_cast<int>(std::bit_width(bytes.size() + before.size()));
-    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog, std::clamp(wanted, 10, 27));
-    ZSTD_CCtx_refPrefix(context_.get(), before.data(), before.size());
+    ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, std::clamp(wanted, 10, 27));
+    ZSTD_CCtx_refPrefix(context.get(), before.data(), before.size());
   }
-  const size_t size = ZSTD_compress2(context_.get(), out.data() + 1, out.size() - 1, bytes.data(), bytes.size());
+  const size_t size = ZSTD_compress2(context.get(), out.data() + 1, out.size() - 1, bytes.data(), bytes.size());
   const bool too_well = bytes.size() > kSmallBlock && bytes.size() / size >= kMostUnpackedTimes;  // to be unpacked
   if (ZSTD_isError(size) || size >= bytes.size() || too_well) {
     out.assign(1, static_cast<char>(Packed::plain));

@@ -26,7 +26,11 @@ struct ByteReader {
  private:
   uint64_t long_varint();
 };
-void put_varint(std::string& out, uint64_t value);
+void put_long_varint(std::string& out, uint64_t value);
+inline void put_varint(std::string& out, uint64_t value) {
+  if (value < 0x80) out += static_cast<char>(value);
+  else put_long_varint(out, value);
+}
 void put_fixed(std::string& out, uint64_t value, int bytes);
 constexpr int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);

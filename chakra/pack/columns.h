@@ -31,14 +31,25 @@ enum class EntryKind : uint8_t { text, pattern, shape, column };
 /// The dictionary of a job during writing. Ids are dense.
 class Dictionary {
  public:
+  Dictionary() = default;
+  /// An addition to the entries that `base` has now. `base` must outlive the addition.
+  explicit Dictionary(const Dictionary& base) : base_(&base), base_size_(base.size()) {}
+
   /// Add an entry: bytes and kind together, the kind first.
   uint32_t add(EntryKind kind, std::string_view bytes);
   /// Return the id of an entry, if it exists.
   std::optional<uint32_t> find(EntryKind kind, std::string_view bytes) const;
-  std::string_view operator[](uint32_t id) const { return texts_[id]; }
-  uint32_t size() const { return static_cast<uint32_t>(texts_.size()); }
+  std::string_view operator[](uint32_t id) const {
+    return id < base_size_ ? (*base_)[id] : texts_[id - base_size_];
+  }
+  uint32_t size() const { return base_size_ + static_cast<uint32_t>(texts_.size()); }
+  uint32_t base_size() const { return base_size_; }  ///< the first id of this addition
 
  private:
+  std::optional<uint32_t> find(std::string_view entry) const;
+
+  const Dictionary* base_ = nullptr;
+  uint32_t base_size_ = 0;
   Arena arena_;
   std::vector<std::string_view> texts_;
   TextMap<uint32_t> ids_;
@@ -61,6 +72,9 @@ struct FixedColumns {
          *name = nullptr, *unknown = nullptr;
   std::array<Column*, 6> io{};
 };
+
+/// Put other ids in the place of those that an addition to a dictionary has: `ids` has one for each of its entries.
+void renumber(Group& group, const Dictionary& addition, const std::vector<uint32_t>& ids);
 
 /// Splits nodes into columns. Each group is independent.
 class ColumnWriter {
