@@ -291,11 +291,11 @@ Result<UnaddedRank> read_for(const pack::Packer& packer, std::optional<int64_t> 
 Result<Converted> add_rank(pack::Packer& packer, std::optional<int64_t> rank, RecordSource& source);
 /// The beginning of an .et file that is not packed.
 struct EtHead {
-  std::string metadata;          ///< the message
-  std::optional<int64_t> rank;   ///< in the metadata
-  int64_t announced = -1;        ///< number of nodes; -1: not given
-  uint64_t nodes_at = 0;         ///< offset of the first node
-  uint64_t size = 0;             ///< of the file
+  std::string metadata;         ///< the message
+  std::optional<int64_t> rank;  ///< in the metadata
+  int64_t announced = -1;       ///< number of nodes; -1: not given
+  uint64_t nodes_at = 0;        ///< offset of the first node
+  uint64_t size = 0;            ///< of the file
 };
 /// Return none for other files, and for files without valid metadata.
 std::optional<EtHead> et_head(const RankFile& file);

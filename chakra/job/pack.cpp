@@ -26,7 +26,7 @@ using pack::ContainerPtr;
 namespace {
 
 constexpr uint64_t kMostBatchBytes = uint64_t{1} << 30;  ///< of files whose ranks are in memory together
-constexpr size_t kMostAlike = 8;  ///< files of one size that further files are compared with
+constexpr size_t kMostAlike = 8;                         ///< files of one size that further files are compared with
 
 /// Where the nodes of a file come from.
 struct Nodes {
@@ -47,8 +47,7 @@ Result<std::vector<Nodes>> compare_nodes(const std::vector<io::RankFile>& files)
     const io::EtHead& own = *nodes[i].head;
     std::vector<size_t>& alike = of_size[own.size - own.nodes_at];
     for (const size_t other : alike)
-      if (!nodes[i].like &&
-          same_contents(files[i].path, files[other].path, own.nodes_at, nodes[other].head->nodes_at))
+      if (!nodes[i].like && same_contents(files[i].path, files[other].path, own.nodes_at, nodes[other].head->nodes_at))
         nodes[i].like = other;
     if (!nodes[i].like && alike.size() < kMostAlike) alike.push_back(i);
     CHAKRA_TRY(keep_going());

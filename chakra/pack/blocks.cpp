@@ -19,7 +19,7 @@ using schema::zigzag;
 enum class Packed : char { plain, zstd };
 
 constexpr size_t kAtOnce = size_t{1} << 17;  ///< bytes of a block that is unpacked at once
-constexpr uint64_t kLeastHeader = 10;  ///< bytes of a rank's index: its kind, numbers, checksum
+constexpr uint64_t kLeastHeader = 10;        ///< bytes of a rank's index: its kind, numbers, checksum
 
 }  // namespace
 

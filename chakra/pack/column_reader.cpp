@@ -215,9 +215,7 @@ void ColumnReader::value(Column& column, AttrRecord& attr) {
       attr.natural = bits(column.streams[kMain], fixed_bytes(coding));
       attr.real = std::bit_cast<double>(attr.natural);
       return;
-    default:
-      attr.natural = replaced(column, delta(column));
-      attr.integer = static_cast<int64_t>(attr.natural);
+    default: attr.natural = replaced(column, delta(column)); attr.integer = static_cast<int64_t>(attr.natural);
   }
 }
 

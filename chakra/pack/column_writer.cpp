@@ -87,14 +87,15 @@ struct ColumnWriter::Column {
   std::string firsts;  ///< see Group
   std::array<std::optional<uint32_t>, 3> ids;
   uint64_t last = 0, last_text = 0;
-  /// The numbers of the last text of each pattern, of the group that is said. The first of a pattern is told
-  /// from those of the last name, which it often repeats.
-  struct Numbers {
+  /// An entry of the dictionary, and the numbers of its last text in the group `group`. The first differences of a
+  /// pattern in a group refer to the numbers of the last name, which it often repeats.
+  struct Text {
+    uint32_t id = 0;
     int64_t group = -1;
-    std::vector<uint64_t> values;
+    std::vector<uint64_t> numbers;
   };
-  absl::flat_hash_map<uint32_t, Numbers> numbers;
-  std::string previous;  ///< the last text of the group
+  std::array<TextMap<std::unique_ptr<Text>>, 2> known;  ///< texts, patterns
+  std::string previous;                                 ///< the last text of the group
   size_t previous_numbers = 0;
   int64_t previous_group = -1;
 
@@ -134,19 +135,26 @@ void ColumnWriter::text(Column& column, std::string_view text) {
   column.previous_group = group_;
   column.previous_numbers = numbers_.size();
   const EntryKind kind = numbers_.empty() ? EntryKind::text : EntryKind::pattern;
-  const uint32_t id = dictionary_.add(kind, kind == EntryKind::text ? text : pattern_);
-  put_varint(column.streams[kMain], schema::zigzag(static_cast<int64_t>(id - std::exchange(column.last_text, id))));
+  const std::string_view bytes = kind == EntryKind::text ? text : std::string_view(pattern_);
+  auto& known = column.known[kind == EntryKind::pattern];
+  auto found = known.find(bytes);
+  if (found == known.end()) {
+    auto entry = std::make_unique<Column::Text>();
+    entry->id = dictionary_.add(kind, bytes);
+    found = known.emplace(dictionary_[entry->id].substr(1), std::move(entry)).first;
+  }
+  Column::Text& last = *found->second;
+  put_varint(column.streams[kMain],
+             schema::zigzag(static_cast<int64_t>(last.id - std::exchange(column.last_text, last.id))));
   if (kind == EntryKind::text) return;
-  Column::Numbers& last = column.numbers[id];
-  if (last.group != group_) {
-    last.group = group_;
-    last.values = recent_;
-    last.values.resize(numbers_.size());
-    for (const uint64_t number : last.values) put_varint(column.firsts, number);
+  if (std::exchange(last.group, group_) != group_) {
+    last.numbers = recent_;
+    last.numbers.resize(numbers_.size());
+    for (const uint64_t number : last.numbers) put_varint(column.firsts, number);
   }
   for (size_t i = 0; i < numbers_.size(); ++i)
     put_varint(column.streams[kNumbers],
-               schema::zigzag(static_cast<int64_t>(numbers_[i] - std::exchange(last.values[i], numbers_[i]))));
+               schema::zigzag(static_cast<int64_t>(numbers_[i] - std::exchange(last.numbers[i], numbers_[i]))));
   if (&column == fixed_.name) recent_ = numbers_;
 }
 

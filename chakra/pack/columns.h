@@ -39,9 +39,7 @@ class Dictionary {
   uint32_t add(EntryKind kind, std::string_view bytes);
   /// Return the id of an entry, if it exists.
   std::optional<uint32_t> find(EntryKind kind, std::string_view bytes) const;
-  std::string_view operator[](uint32_t id) const {
-    return id < base_size_ ? (*base_)[id] : texts_[id - base_size_];
-  }
+  std::string_view operator[](uint32_t id) const { return id < base_size_ ? (*base_)[id] : texts_[id - base_size_]; }
   uint32_t size() const { return base_size_ + static_cast<uint32_t>(texts_.size()); }
   uint32_t base_size() const { return base_size_; }  ///< the first id of this addition
 

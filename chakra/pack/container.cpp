@@ -115,16 +115,15 @@ namespace {
 
 /// Whether all nodes of a rank come from the groups of its master.
 bool has_nodes_of(const RankHeader& own, const RankHeader& master) {
-  return own.alone() ||
-         (own.nodes == master.nodes && std::all_of(own.groups.begin(), own.groups.end(),
-                                                   [](const Block& block) { return block.size == 0; }));
+  return own.alone() || (own.nodes == master.nodes && std::all_of(own.groups.begin(), own.groups.end(),
+                                                                  [](const Block& block) { return block.size == 0; }));
 }
 
 /// Whether a rank has the metadata and nodes of its master.
 bool is_equal(const RankHeader& own, const RankHeader& master) {
   const RankHeader::Changes& changes = own.changes;
-  return own.alone() || (own.metadata.size == 0 && changes.numbers.empty() && changes.values.empty() &&
-                         has_nodes_of(own, master));
+  return own.alone() ||
+         (own.metadata.size == 0 && changes.numbers.empty() && changes.values.empty() && has_nodes_of(own, master));
 }
 
 /// The name of the attribute of a column; none for other columns.
@@ -150,15 +149,16 @@ Result<Container::Likeness> Container::likeness(int64_t rank) {
         const uint32_t member = static_cast<unsigned char>(entry[kFieldAt]);
         if (like.attrs.empty() || like.attrs.back().name != *name || like.attrs.back().member != member)
           like.attrs.push_back({std::string(*name), member, {}});
-        like.attrs.back().values.push_back({{from.text, static_cast<int64_t>(from.integer)},
-                                            {to.text, static_cast<int64_t>(to.integer)}});
+        like.attrs.back().values.push_back(
+            {{from.text, static_cast<int64_t>(from.integer)}, {to.text, static_cast<int64_t>(to.integer)}});
       }));
   // A value stands for one attribute: nodes must not have the name with another member, too.
   for (const uint64_t id : master->columns) {
     CHAKRA_ASSIGN(const std::string_view entry, stored_->entry(id));
     const std::optional<std::string_view> name = attr_of(entry);
     for (const ChangedAttr& attr : like.attrs)
-      if (name && *name == attr.name && static_cast<unsigned char>(entry[kFieldAt]) != attr.member) like.only_values = false;
+      if (name && *name == attr.name && static_cast<unsigned char>(entry[kFieldAt]) != attr.member)
+        like.only_values = false;
   }
   return like;
 }

@@ -136,8 +136,8 @@ class Packer {
   RankWriter begin_rank(std::string_view metadata) const;
   /// Add a rank, which was read from `source`. Errors: io.container.rank_twice, base.file.write.
   Result<void> add(RankWriter written, int64_t rank, const std::string& source);
-  /// Add a rank with this metadata and the nodes of the earlier rank `of`. Return false, and add no rank, if the columns
-  /// of `of` or of its master are not in memory. Errors: as add(). Cost: O(nodes / group_nodes).
+  /// Add a rank with this metadata and the nodes of the earlier rank `of`. Return false, and add no rank, if the
+  /// columns of `of` or of its master are not in memory. Errors: as add(). Cost: O(nodes / group_nodes).
   Result<bool> repeat_rank(int64_t rank, int64_t of, std::string_view metadata, const std::string& source);
   /// Errors: base.file.write.
   Result<void> finish();

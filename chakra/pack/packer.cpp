@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kPageBytes = size_t{1} << 15;
 /// Masters whose columns are kept to compare with.
 constexpr size_t kMostMasters = 16, kMostMasterBytes = size_t{1} << 28;
-constexpr size_t kLarge = size_t{4} << 20;  ///< bytes of columns
+constexpr size_t kLarge = size_t{4} << 20;       ///< bytes of columns
 constexpr size_t kSideBySide = size_t{1} << 16;  ///< bytes of columns whose blocks are packed by several threads
 
 /// A rank in memory: groups of columns.
@@ -377,9 +377,8 @@ Result<bool> Packer::repeat_rank(int64_t rank, int64_t of, std::string_view meta
   State& s = *state_;
   const auto known = s.repeatable.find(of);
   if (known == s.repeatable.end()) return false;
-  const auto master = std::find_if(s.masters.begin(), s.masters.end(), [&](const RankColumns& m) {
-    return m.header.rank == known->second.master;
-  });
+  const auto master = std::find_if(s.masters.begin(), s.masters.end(),
+                                   [&](const RankColumns& m) { return m.header.rank == known->second.master; });
   if (master == s.masters.end()) return false;
   CHAKRA_TRY(s.check_new(rank, source));
   RankColumns repeated;

@@ -202,8 +202,7 @@ Result<void> Stored::columns_of_master(const RankHeader& master, size_t group, U
     CHAKRA_ASSIGN(unpacked.base, file.block(master.groups[0], {}, name_of_block(master, 0)));
   }
   if (group > 0) {
-    CHAKRA_ASSIGN(unpacked.of_master,
-                  file.block(master.groups[group], unpacked.base, name_of_block(master, group)));
+    CHAKRA_ASSIGN(unpacked.of_master, file.block(master.groups[group], unpacked.base, name_of_block(master, group)));
   }
   CHAKRA_ASSIGN(unpacked.columns, split(master, group, group > 0 ? unpacked.of_master : unpacked.base));
   return {};

@@ -42,7 +42,7 @@ class StoredFile {
 
 /// A group of a rank in memory.
 struct UnpackedGroup {
-  std::string base;     ///< the first group of the rank's master; empty: not read yet
+  std::string base;  ///< the first group of the rank's master; empty: not read yet
   std::string of_master, own;
   ColumnViews columns;  ///< into these bytes
 };

@@ -186,7 +186,8 @@ std::string encode(const std::vector<ColumnPairs>& columns) {
 }
 
 Result<void> for_each_pair(std::string_view bytes, const EntryOf& entry_of, const VisitPair& visit) {
-  return read_pairs(bytes, entry_of, [](uint32_t) {}, visit);
+  return read_pairs(
+      bytes, entry_of, [](uint32_t) {}, visit);
 }
 
 Result<Substitutions> Substitutions::parse(std::string_view bytes, const EntryOf& entry_of) {
