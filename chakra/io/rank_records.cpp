@@ -12,7 +12,7 @@ namespace {
 
 using pack::Container;
 
-constexpr size_t kMostBytes = size_t{1} << 26;  ///< of the messages of a rank that are kept
+constexpr size_t kMostKept = size_t{1} << 26;  ///< of the messages of a rank that are kept
 
 using Names = std::set<std::string>;
 
@@ -45,7 +45,7 @@ struct MasterMessages {
           if (attr.name == name && (nodes.empty() || nodes.back() != node)) nodes.push_back(node);
       out.clear();
       encode(record, out);
-      if (out.size() == 0 || !survives_a_message(record) || made.bytes.size() + out.size() > kMostBytes)
+      if (out.size() == 0 || !survives_a_message(record) || made.bytes.size() + out.size() > kMostKept)
         return std::nullopt;
       made.bytes += out.view();
       made.ends.push_back(static_cast<uint32_t>(made.bytes.size()));

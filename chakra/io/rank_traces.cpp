@@ -118,7 +118,7 @@ class MasterTrace {
 
   /// The strings of a trace are in the order of their first uses. They stay so if new names take the places of others.
   bool rename_groups(const Container::ChangedAttr& attr, Trace& made) const {
-    // A node that is no communication may have the attribute, too.
+    // Other nodes than communications may also have the attribute.
     if (const StringId name = trace_.strings.find(attr.name); name != 0 && other_uses_[name]) return false;
     std::map<StringId, std::string> names;
     for (const auto& [from, to] : attr.values) {

@@ -50,28 +50,28 @@ ColumnReader::ColumnReader(const EntryOf& entry_of, const Substitutions& substit
 ColumnReader::~ColumnReader() = default;
 
 Result<void> ColumnReader::begin(const ColumnViews& columns) {
-  ++group_;
-  recent_.clear();
-  const bool forget = known_texts_ > kMostKnownTexts;
-  if (forget) known_texts_ = 0;
-  for (Column* const column : in_group_) {
+  ++group_.number;
+  group_.recent.clear();
+  const bool forget = known_.texts > kMostKnownTexts;
+  if (forget) known_.texts = 0;
+  for (Column* const column : group_.columns) {
     column->streams.fill(ByteReader({}));
     column->replaced = nullptr;
     column->last = column->last_text = 0;
     column->text = nullptr;
     if (forget) column->texts.clear();
   }
-  in_group_.clear();
+  group_.columns.clear();
   for (const auto& [id, bytes] : columns) {
-    auto known = streams_.find(id);
-    if (known == streams_.end()) {
+    auto known = known_.streams.find(id);
+    if (known == known_.streams.end()) {
       CHAKRA_ASSIGN(const Stream stream, stream_of(id));
-      known = streams_.emplace(id, stream).first;
+      known = known_.streams.emplace(id, stream).first;
     }
     const auto& [column, stream] = known->second;
     if (stream == kMain) column->replaced = substitutions_.of(id);
     column->streams[stream] = ByteReader(bytes);
-    in_group_.push_back(column);
+    group_.columns.push_back(column);
   }
   return {};
 }
@@ -81,14 +81,14 @@ Result<ColumnReader::Stream> ColumnReader::stream_of(uint32_t id) {
   CHAKRA_ASSIGN(const std::string_view entry, entry_of_(id));
   if (entry.size() < 4 || entry[0] != static_cast<char>(EntryKind::column) || entry[1] < '0' || entry[1] > '2')
     return Failure(damaged("a column has an invalid name"));
-  auto& column = columns_[std::string(entry.substr(2))];
+  auto& column = known_.columns[std::string(entry.substr(2))];
   if (!column) column = std::make_unique<Column>();
   return Stream(column.get(), static_cast<size_t>(entry[1] - '0'));
 }
 
 /// A missing column is equivalent to a column without bytes.
 ColumnReader::Column* ColumnReader::column(char kind, uint32_t field, std::string_view name) {
-  std::unique_ptr<Column>& column = columns_[column_key(kind, field, name)];
+  std::unique_ptr<Column>& column = known_.columns[column_key(kind, field, name)];
   if (!column) column = std::make_unique<Column>();
   return column.get();
 }
@@ -145,7 +145,7 @@ ColumnReader::Text* ColumnReader::next_text(Column& column) {
     if (!error_) error_ = damaged("invalid text entry");
     return nullptr;
   }
-  ++known_texts_;
+  ++known_.texts;
   auto text = std::make_unique<Text>(Text{Pattern(found.substr(1), kind == EntryKind::pattern), -1, {}});
   return column.text = column.texts.emplace(id, std::move(text)).first->second.get();
 }
@@ -160,10 +160,10 @@ std::string_view ColumnReader::text(Column& column) {
   std::string_view text = pattern.text();
   std::vector<uint64_t>& numbers = entry->numbers;
   if (pattern.has_numbers()) {
-    if (std::exchange(entry->group, group_) != group_) numbers = recent_;
+    if (std::exchange(entry->group, group_.number) != group_.number) numbers = group_.recent;
     numbers.resize(pattern.numbers());
     for (uint64_t& number : numbers) number += static_cast<uint64_t>(unzigzag(this->number(column.streams[kNumbers])));
-    if (&column == fixed_.name) recent_ = numbers;
+    if (&column == fixed_.name) group_.recent = numbers;
     char* const begin = scratch_.room(pattern.most_bytes());
     text = {begin, static_cast<size_t>(pattern.join(numbers, begin) - begin)};
     scratch_.take(text.size());
@@ -220,9 +220,9 @@ void ColumnReader::value(Column& column, AttrRecord& attr) {
 }
 
 const ColumnReader::Shape* ColumnReader::shape(uint64_t id) {
-  if (last_shape_.second && last_shape_.first == id) return last_shape_.second;
-  std::unique_ptr<Shape>& shape = shapes_[id];
-  if (shape) return (last_shape_ = {id, shape.get()}).second;
+  if (known_.last_shape.second && known_.last_shape.first == id) return known_.last_shape.second;
+  std::unique_ptr<Shape>& shape = known_.shapes[id];
+  if (shape) return (known_.last_shape = {id, shape.get()}).second;
   const std::string_view found = entry(id);
   if (found.empty()) return nullptr;
   auto parsed = std::make_unique<Shape>();

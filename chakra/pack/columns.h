@@ -149,20 +149,22 @@ class ColumnReader {
 
   const EntryOf& entry_of_;
   const Substitutions& substitutions_;
-  // Known from earlier groups.
-  std::map<std::string, std::unique_ptr<Column>, std::less<>> columns_;
-  absl::flat_hash_map<uint32_t, Stream> streams_;  ///< by entry
-  absl::flat_hash_map<uint64_t, std::unique_ptr<Shape>> shapes_;
-  std::pair<uint64_t, const Shape*> last_shape_;
-  size_t known_texts_ = 0;
+  struct Known {  ///< from all groups so far
+    std::map<std::string, std::unique_ptr<Column>, std::less<>> columns;
+    absl::flat_hash_map<uint32_t, Stream> streams;  ///< by entry
+    absl::flat_hash_map<uint64_t, std::unique_ptr<Shape>> shapes;
+    std::pair<uint64_t, const Shape*> last_shape;
+    size_t texts = 0;
+  } known_;
   FixedColumns<Column> fixed_;
-  // Of the group and of the node.
-  int64_t group_ = 0;
-  std::vector<Column*> in_group_;
-  std::vector<uint64_t> recent_;  ///< the numbers of the last name
-  bool ok_ = true;                ///< no column ended too early
+  struct Current {
+    int64_t number = 0;
+    std::vector<Column*> columns;
+    std::vector<uint64_t> recent;  ///< the numbers of the last name
+  } group_;
+  bool ok_ = true;  ///< no column ended too early
   std::optional<Error> error_;
-  size_t text_bytes_ = 0;
+  size_t text_bytes_ = 0;  ///< of the node
   Scratch scratch_;
   std::string value_;
   wire::Bytes run_, list_;

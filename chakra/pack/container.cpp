@@ -152,7 +152,7 @@ Result<Container::Likeness> Container::likeness(int64_t rank) {
         like.attrs.back().values.push_back(
             {{from.text, static_cast<int64_t>(from.integer)}, {to.text, static_cast<int64_t>(to.integer)}});
       }));
-  // A value stands for one attribute: nodes must not have the name with another member, too.
+  // A value stands for one attribute: no node may also have the name with another member.
   for (const uint64_t id : master->columns) {
     CHAKRA_ASSIGN(const std::string_view entry, stored_->entry(id));
     const std::optional<std::string_view> name = attr_of(entry);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "chakra/schema/wire.h"
+#include "chakra/schema/schema.h"
 
 namespace chakra::pack {
 namespace {
