@@ -106,8 +106,44 @@ void expect_equal(const trace::Trace& a, const trace::Trace& b) {
   }
 }
 
-TEST(Containers, RanksOfOneProgramAreThoseOfTheirFiles) {
+/// Pack a job and compare each rank with its file. Return how many ranks share columns with the rank before.
+size_t expect_as_files(const std::map<int64_t, Messages>& job, int64_t group) {
   TemporaryFolder folder;
+  const std::string path = folder.path("job.chakra");
+  pack(path, job, group);
+  const auto files = find_ranks(path);
+  EXPECT_TRUE(files) << files.error().message();
+  size_t shared = 0;
+  for (const bool texts : {false, true}) {
+    RankTraces traces(*files, {.texts = texts});
+    trace::TraceSet read;
+    for (size_t i = 0; i < files->size(); ++i) {
+      const std::string file = file_of(job.at((*files)[i].rank));
+      auto expected = read_et(*ByteSource::from_memory(file), {.texts = texts});
+      EXPECT_TRUE(expected);
+      if (!expected->says_rank) expected->rank = (*files)[i].rank;
+      auto trace = traces.read(i);
+      EXPECT_TRUE(trace) << trace.error().message();
+      expect_equal(*trace, *expected);
+      read.ranks.push_back(std::move(*trace));
+      shared += i > 0 && read.ranks[i].type.shares_with(read.ranks[i - 1].type);
+    }
+  }
+  RankRecords records(*files);
+  for (size_t i = 0; i < files->size(); ++i) {
+    const auto source = records.open(i);
+    EXPECT_TRUE(source);
+    std::string_view message;
+    for (const std::string& expected : job.at((*files)[i].rank)) {
+      EXPECT_TRUE((*source)->next(message).value());
+      EXPECT_EQ(message, expected);
+    }
+    EXPECT_FALSE((*source)->next(message).value());
+  }
+  return shared;
+}
+
+TEST(Containers, RanksOfOneProgramAreThoseOfTheirFiles) {
   Prng random(11);
   size_t shared = 0;
   for (int round = 0; round < 150; ++round) {
@@ -117,41 +153,89 @@ TEST(Containers, RanksOfOneProgramAreThoseOfTheirFiles) {
       const auto rank = static_cast<int64_t>(random.below(10));
       job[rank] = program.rank(rank);
     }
-    const std::string path = folder.path("job.chakra");
-    pack(path, job, static_cast<int64_t>(1 + random.below(16)));
-    const auto files = find_ranks(path);
-    ASSERT_TRUE(files) << files.error().message();
-    for (const bool texts : {false, true}) {
-      RankTraces traces(*files, {.texts = texts});
-      const trace::Trace* last = nullptr;
-      std::vector<trace::Trace> kept;
-      kept.reserve(files->size());
-      for (size_t i = 0; i < files->size(); ++i) {
-        const std::string file = file_of(job.at((*files)[i].rank));
-        auto source = ByteSource::from_memory(file);
-        auto expected = read_et(std::move(*source), {.texts = texts});
-        ASSERT_TRUE(expected);
-        if (!expected->says_rank) expected->rank = (*files)[i].rank;
-        auto read = traces.read(i);
-        ASSERT_TRUE(read) << read.error().message();
-        expect_equal(*read, *expected);
-        shared += last && last->type.shares_with(read->type);
-        last = &kept.emplace_back(std::move(*read));
-      }
-    }
-    RankRecords records(*files);
-    for (size_t i = 0; i < files->size(); ++i) {
-      const auto source = records.open(i);
-      ASSERT_TRUE(source);
-      std::string_view message;
-      for (const std::string& expected : job.at((*files)[i].rank)) {
-        ASSERT_TRUE((*source)->next(message).value());
-        ASSERT_EQ(message, expected);
-      }
-      ASSERT_FALSE((*source)->next(message).value());
-    }
+    shared += expect_as_files(job, static_cast<int64_t>(1 + random.below(16)));
   }
   EXPECT_GT(shared, 300u);
+}
+
+/// Ranks 0 and 1 of three communications and of a computation; `change` adds to the metadata and to node `n`.
+template <class Change>
+size_t shared_if(const Change& change) {
+  std::map<int64_t, Messages> job;
+  for (const int64_t rank : {0, 1}) {
+    ChakraProtoMsg::GlobalMetadata metadata;
+    metadata.set_version("0.0.4");
+    std::vector<ChakraProtoMsg::Node> nodes(4);
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      nodes[n].set_id(n + 1);
+      nodes[n].set_name(fmt::format("name of node {}", n));
+      nodes[n].set_type(n < 3 ? ChakraProtoMsg::COMM_COLL_NODE : ChakraProtoMsg::COMP_NODE);
+      nodes[n].set_duration_micros(100 + 7 * n);
+    }
+    change(rank, metadata, nodes);
+    job[rank] = {metadata.SerializeAsString()};
+    for (const ChakraProtoMsg::Node& node : nodes) job[rank].push_back(node.SerializeAsString());
+  }
+  return expect_as_files(job, 8);
+}
+
+TEST(Containers, SharesNoNodesWhereAValueMeansTwoThings) {
+  using Metadata = ChakraProtoMsg::GlobalMetadata;
+  using Nodes = std::vector<ChakraProtoMsg::Node>;
+  const auto add = [](auto& message, const char* name) {
+    auto* const attr = message.add_attr();
+    attr->set_name(name);
+    return attr;
+  };
+  const auto group = [&](auto& node, const std::string& name) { add(node, "pg_name")->set_string_val(name); };
+  const auto text = [](int64_t rank) { return fmt::format("group {}", rank); };
+  EXPECT_EQ(shared_if([&](int64_t rank, Metadata&, Nodes& nodes) {
+              group(nodes[0], text(rank));
+              group(nodes[1], text(rank + 5));
+              add(nodes[2], "comm_dst")->set_int64_val(rank);
+            }),
+            2u);
+  EXPECT_EQ(shared_if([&](int64_t rank, Metadata&, Nodes& nodes) {  // groups change places
+              group(nodes[0], text(rank));
+              group(nodes[1], text(1 - rank));
+            }),
+            2u);
+  EXPECT_EQ(shared_if([&](int64_t rank, Metadata&, Nodes& nodes) {  // -1 is also that of node 1
+              add(nodes[0], "comm_src")->set_int64_val(rank - 1);
+              add(nodes[1], "comm_dst")->set_int64_val(3);
+            }),
+            0u);
+  EXPECT_EQ(shared_if([&](int64_t rank, Metadata&, Nodes& nodes) {  // 5 as a number stays
+              group(nodes[0], fmt::format("{}", 5 + rank));
+              add(nodes[1], "pg_name")->set_int64_val(5);
+            }),
+            0u);
+  EXPECT_EQ(shared_if([&](int64_t rank, Metadata&, Nodes& nodes) {  // the name of a node stays
+              group(nodes[0], rank == 0 ? "name of node 1" : "other");
+            }),
+            0u);
+  EXPECT_EQ(shared_if([&](int64_t rank, Metadata&, Nodes& nodes) {  // two groups become one
+              group(nodes[0], rank == 0 ? "a" : "c");
+              group(nodes[1], rank == 0 ? "b" : "c");
+            }),
+            0u);
+  EXPECT_EQ(shared_if([&](int64_t rank, Metadata&, Nodes& nodes) {  // no communication: kept as text
+              group(nodes[3], text(rank));
+            }),
+            1u);
+  EXPECT_EQ(shared_if([&](int64_t rank, Metadata&, Nodes& nodes) {  // in another column
+              add(nodes[0], "comm_size")->set_int64_val(1000 + rank);
+            }),
+            0u);
+  EXPECT_EQ(shared_if([&](int64_t rank, Metadata& metadata, Nodes&) {  // names of metadata are strings of the trace
+              add(metadata, rank == 0 ? "one" : "two")->set_string_val("value");
+            }),
+            0u);
+  EXPECT_EQ(shared_if([&](int64_t rank, Metadata& metadata, Nodes& nodes) {  // of nodes without a pid
+              add(metadata, "pid")->set_int64_val(rank);
+              add(nodes[3], "tid")->set_int64_val(1);
+            }),
+            0u);
 }
 
 /// All ranks, each by `read`; the errors in the order of the ranks.
