@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "chakra/base/testing/testing.h"
@@ -288,13 +289,21 @@ std::string packed_together(const Job& job, size_t together) {
   auto packer = Packer::create(folder.path("job"), 7);
   EXPECT_TRUE(packer);
   for (auto next = job.begin(); next != job.end();) {
-    std::vector<std::pair<int64_t, RankWriter>> writers;
-    for (; next != job.end() && writers.size() < together; ++next) {
-      auto writer = written(*packer, next->second);
-      EXPECT_TRUE(writer) << writer.error().message();
-      writers.emplace_back(next->first, std::move(*writer));
+    const auto first = next;
+    std::vector<std::optional<RankWriter>> writers(
+        std::min(together, static_cast<size_t>(std::distance(next, job.end()))));
+    std::vector<std::thread> threads;
+    for (std::optional<RankWriter>& writer : writers)
+      threads.emplace_back([&writer, &packer, &messages = (next++)->second] {
+        auto filled = written(*packer, messages);
+        if (filled) writer.emplace(std::move(*filled));
+      });
+    for (std::thread& thread : threads) thread.join();
+    auto rank = first;
+    for (std::optional<RankWriter>& writer : writers) {
+      EXPECT_TRUE(writer);
+      EXPECT_TRUE(packer->add(std::move(*writer), (rank++)->first, "memory"));
     }
-    for (auto& [rank, writer] : writers) EXPECT_TRUE(packer->add(std::move(writer), rank, "memory"));
   }
   EXPECT_TRUE(packer->finish());
   return must_read(folder.path("job"));
