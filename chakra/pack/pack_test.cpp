@@ -239,11 +239,9 @@ double cost_of_a_rank(const Job& job) {
 
 TEST(Container, AFurtherRankOfAProgramCostsAtMost64Bytes) {
   Job equal, program, exceptions;
-  for (int64_t rank = 0; rank < 64; ++rank) {
-    equal[rank] = regular_trace(0);
-    program[rank] = program_of(rank);
+  for (int64_t rank = 0; rank < 64; ++rank)
+    equal[rank] = regular_trace(0), program[rank] = program_of(rank),
     exceptions[rank] = program_of(rank, static_cast<int>(rank * 6));
-  }
   EXPECT_LE(cost_of_a_rank(equal), 32);
   EXPECT_LE(cost_of_a_rank(program), 64);
   EXPECT_LE(cost_of_a_rank(exceptions), 1500);
@@ -271,10 +269,8 @@ TEST(Container, RepeatsARank) {
   ASSERT_TRUE(container);
   EXPECT_EQ((*container)->ranks(), (std::vector<int64_t>{2, 5, 6, 7, 20, 21, 22, 23}));
   EXPECT_EQ(*all_of(*(*container)->open_rank(2)), regular_trace(0));
-  EXPECT_TRUE((*container)->info(2)->equal);
-  EXPECT_TRUE((*container)->info(5)->equal);
-  EXPECT_FALSE((*container)->info(6)->equal);
-  EXPECT_FALSE((*container)->info(7)->equal);
+  for (const auto& [rank, equal] : {std::pair(2, true), {5, true}, {6, false}, {7, false}})
+    EXPECT_EQ((*container)->info(rank)->equal, equal) << rank;
   Messages expected = regular_trace(0);
   expected[0] = other;
   EXPECT_EQ(*all_of(*(*container)->open_rank(7)), expected);
@@ -299,11 +295,8 @@ std::string packed_together(const Job& job, size_t together) {
         if (filled) writer.emplace(std::move(*filled));
       });
     for (std::thread& thread : threads) thread.join();
-    auto rank = first;
-    for (std::optional<RankWriter>& writer : writers) {
-      EXPECT_TRUE(writer);
-      EXPECT_TRUE(packer->add(std::move(*writer), (rank++)->first, "memory"));
-    }
+    for (auto [rank, writer] = std::pair(first, writers.begin()); rank != next; ++rank, ++writer)
+      EXPECT_TRUE(packer->add(std::move(writer->value()), rank->first, "memory"));
   }
   EXPECT_TRUE(packer->finish());
   return must_read(folder.path("job"));
