@@ -82,10 +82,12 @@ uint64_t file_size(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) ? static_cast<uint64_t>(status.st_size) : 0;
 }
 
-bool same_contents(const std::string& a, const std::string& b) {
+bool same_contents(const std::string& a, const std::string& b, uint64_t from_a, uint64_t from_b) {
   constexpr size_t kPiece = size_t{1} << 14;
   std::ifstream files[2] = {std::ifstream(a, std::ios::binary), std::ifstream(b, std::ios::binary)};
   std::string pieces[2] = {std::string(kPiece, 0), std::string(kPiece, 0)};
+  files[0].seekg(static_cast<std::streamoff>(from_a));
+  files[1].seekg(static_cast<std::streamoff>(from_b));
   while (files[0] && files[1]) {
     for (int i = 0; i < 2; ++i) files[i].read(pieces[i].data(), kPiece);
     const auto got = files[0].gcount();

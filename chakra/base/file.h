@@ -189,8 +189,8 @@ bool is_directory(const std::string& path);
 bool is_file(const std::string& path);
 /// Return the size in bytes; 0 for anything but a regular file.
 uint64_t file_size(const std::string& path);
-/// Whether two regular files hold the same bytes; false if a file is
+/// Whether two regular files hold the same bytes, from an offset in each on; false if a file is
 /// unreadable. Cost: O(bytes up to the first difference).
-bool same_contents(const std::string& a, const std::string& b);
+bool same_contents(const std::string& a, const std::string& b, uint64_t from_a = 0, uint64_t from_b = 0);
 
 }  // namespace chakra

@@ -40,8 +40,8 @@ size_t StringPool::slot_of(std::string_view text, size_t hash) const {
   }
 }
 
-void StringPool::grow() {
-  slots_.assign(std::max<size_t>(16, 2 * slots_.size()), {0, kFree});
+void StringPool::fill_slots(size_t size) {
+  slots_.assign(size, {0, kFree});
   const std::span<Slot> slots = slots_.edit();
   for (StringId id = 0; id < texts_.size(); ++id) {
     const size_t hash = TextHash()(texts_[id]);
@@ -50,13 +50,19 @@ void StringPool::grow() {
 }
 
 StringId StringPool::intern(std::string_view text) {
-  if (texts_.size() * 4 >= slots_.size() * 3) grow();
+  if (texts_.size() * 4 >= slots_.size() * 3) fill_slots(std::max<size_t>(16, 2 * slots_.size()));
   const size_t hash = TextHash()(text), at = slot_of(text, hash);
   if (slots_[at].id != kFree) return slots_[at].id;
   const auto id = static_cast<StringId>(texts_.size());
   slots_.edit(at) = {static_cast<uint32_t>(hash >> 32), id};
   texts_.push_back(arena_.add(text));
   return id;
+}
+
+void StringPool::rename(std::span<const std::pair<StringId, std::string_view>> names) {
+  if (names.empty()) return;
+  for (const auto& [id, text] : names) texts_.edit(id) = arena_.add(text);
+  fill_slots(slots_.size());
 }
 
 StringId StringPool::find(std::string_view text) const {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -92,6 +93,11 @@ class StringPool {
   StringId find(std::string_view text) const;
   std::string_view operator[](StringId id) const { return texts_[id]; }
   size_t size() const { return texts_.size(); }
+  /// Give strings other texts. Copies keep theirs. Requires distinct ids other than 0, and distinct texts that no other
+  /// string has. Cost: O(size()).
+  void rename(std::span<const std::pair<StringId, std::string_view>> names);
+  /// Whether both have the same strings in the same memory, as copies do until one of them adds or renames a string.
+  bool shares_with(const StringPool& other) const { return texts_.shares_with(other.texts_); }
 
  private:
   struct Slot {
@@ -105,7 +111,7 @@ class StringPool {
   Column<Slot> slots_;  ///< a power of two, at most three quarters in use; linear probing
 
   size_t slot_of(std::string_view text, size_t hash) const;  ///< the slot of the string, or the slot for adding it
-  void grow();
+  void fill_slots(size_t slots);
 };
 
 /// Whether text == literal, in a few instructions: a parser makes this comparison for every field.

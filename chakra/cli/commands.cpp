@@ -70,11 +70,11 @@ constexpr CommandRow kCommandRows[] = {
      "chakra pack traces/ -o job.chakra --stats\n"
      "chakra pack more/ -o job.chakra --append                # further ranks\n"
      "chakra sim job.chakra --network net.yml                 # every command reads it like a folder",
-     pack_syntax},
+     pack_syntax, true, true},
     {"unpack", "Extract the ranks of a container into files",
      "chakra unpack job.chakra -o traces\n"
      "chakra unpack job.chakra -o some --ranks 3,7 --nodes 5000:100",
-     unpack_syntax},
+     unpack_syntax, true, true},
     {"report", "Write a page about a job: bottlenecks, overlap, traffic, stragglers and findings",
      "chakra report traces/ -o report.html", report_syntax, true, true},
     {"select", "Choose the jobs that represent a fleet",

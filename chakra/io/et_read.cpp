@@ -32,13 +32,6 @@ Result<Picoseconds> ps_from_ns(int64_t ns) {
   return ns * kPsPerNs;
 }
 
-/// Adds the source's place to an error without one.
-template <class T>
-Result<T> placed(Result<T> result, const RecordSource& source) {
-  if (!result && result.error().place.file.empty()) result.error().place = source.place();
-  return result;
-}
-
 // ---- of the whole file -----------------------------------------------------------------------------------
 
 /// Process groups as JSON, into Trace::groups; some may be there after an error.
@@ -66,11 +59,7 @@ Result<void> read_groups(std::string_view json, const std::string& file, Trace& 
   return {};
 }
 
-/// The metadata about the nodes that follow.
-struct Announced {
-  int64_t nodes = -1;  ///< how many; -1: it does not say
-  int64_t pid = 0;     ///< of nodes without a pid
-};
+}  // namespace
 
 Result<Announced> read_metadata(const MetadataRecord& record, const std::string& file, Trace& trace) {
   const auto keep = [&](std::string_view name, std::string_view text) {
@@ -91,6 +80,8 @@ Result<Announced> read_metadata(const MetadataRecord& record, const std::string&
   }
   return announced;
 }
+
+namespace {
 
 /// Starts from nanoseconds since whenever to picoseconds since the first of them.
 Result<void> rebase(Trace& t) {
@@ -214,14 +205,10 @@ class NodeReader {
 Result<void> read_nodes(RecordSource& source, const ReadOptions& options, int64_t default_pid, Builder& builder) {
   NodeReader nodes(builder, options, default_pid);
   NodeRecord record;
-  EmptyNodes empty_nodes;
-  std::string_view message;
   for (;;) {
-    CHAKRA_ASSIGN(const bool more, source.next(message));
+    CHAKRA_ASSIGN(const bool more, source.next_node(record));
     if (!more) return {};
     if (builder.trace.size() >= kMostNodes) return range("more nodes than 32 bits can number", source.place());
-    CHAKRA_TRY(empty_nodes.see(message, source));
-    CHAKRA_TRY(placed(decode(message, record), source));
     CHAKRA_TRY(placed(nodes.add(record), source));
   }
 }

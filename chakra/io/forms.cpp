@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "chakra/io/records.h"
 
@@ -17,6 +18,7 @@ class EtSink : public RecordSink {
   explicit EtSink(PackedFile& file) : file_(file) {}
 
   Result<void> metadata(std::string_view message, const MetadataRecord&) override { return add(message); }
+  bool takes_messages() const override { return true; }
   Result<void> node(std::string_view message, const NodeRecord&) override { return add(message); }
   Result<void> finish() override {
     CHAKRA_TRY(file_.write(out_.view()));
@@ -55,6 +57,15 @@ class ClassRank : public RecordSource {
   std::string text_;
   std::optional<EtFile> file_;
 };
+
+/// The number of nodes and the rank, where the metadata have them.
+void read_counts(const MetadataRecord& metadata, int64_t& nodes, std::optional<int64_t>& rank) {
+  for (const AttrRecord& attr : metadata.attrs) {
+    int64_t number = 0;
+    if (attr.name == kNodeCount) (void)attr.as_integer(nodes);
+    if (attr.name == "rank" && attr.as_integer(number) && number >= 0) rank = number;
+  }
+}
 
 /// The metadata without the number of nodes, which is that of the whole trace.
 std::string without_count(MetadataRecord metadata) {
@@ -114,6 +125,22 @@ Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form
   return form->open(std::move(source));
 }
 
+Failure EmptyNodes::second(const RecordSource& source) {
+  return fail(Code::bad_input, "io.et.damaged",
+              "a second empty message, which would be a second node 0; zero bytes look like this: was the file cut "
+              "and filled up?",
+              source.place());
+}
+
+Result<bool> RecordSource::next_node(NodeRecord& record) {
+  std::string_view message;
+  CHAKRA_ASSIGN(const bool more, next(message));
+  if (!more) return false;
+  CHAKRA_TRY(empty_nodes_.see(message.empty(), *this));
+  CHAKRA_TRY(placed(decode(message, record), *this));
+  return true;
+}
+
 Result<MetadataRecord> first_record(RecordSource& source, std::string_view& message) {
   CHAKRA_ASSIGN(const bool any, source.next(message));
   if (!any) return fail(Code::bad_input, "io.et.empty", "the file is empty", {source.place().file});
@@ -124,35 +151,53 @@ Result<MetadataRecord> first_record(RecordSource& source, std::string_view& mess
   return metadata;
 }
 
+std::optional<EtHead> et_head(const RankFile& file) {
+  if (file.container || file.classes || !is_file(file.path)) return std::nullopt;
+  EtHead head;
+  head.size = file_size(file.path);
+  auto source = ByteSource::open(file.path);
+  const auto begin = source ? source->peek(filetype::kTraceHead) : Result<std::string_view>(std::string_view());
+  if (!source || !begin || form_of(*begin) != find_format("et")) return std::nullopt;
+  EtFile et(std::move(*source));
+  std::string_view message;
+  const auto record = first_record(et, message);
+  if (!record) return std::nullopt;
+  head.metadata = message;
+  read_counts(*record, head.announced, head.rank);
+  const auto more = et.next(message);
+  if (!more || !*more) return std::nullopt;
+  head.nodes_at = static_cast<uint64_t>(et.place().byte);
+  // The file of a packed trace begins with other bytes.
+  std::string bytes(head.nodes_at, '\0');
+  std::ifstream raw(file.path, std::ios::binary);
+  if (!raw.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) || !bytes.ends_with(head.metadata))
+    return std::nullopt;
+  return head;
+}
+
 Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whole) {
   Converted converted;
   int64_t announced = -1;
-  const auto placed = [&](Result<void> result) {
-    if (!result && result.error().place.file.empty()) result.error().place = source.place();
-    return result;
-  };
   std::string_view message;
   CHAKRA_ASSIGN(MetadataRecord metadata, first_record(source, message));
-  for (const AttrRecord& attr : metadata.attrs) {
-    int64_t number = 0;
-    if (attr.name == kNodeCount) (void)attr.as_integer(announced);
-    if (attr.name == "rank" && attr.as_integer(number) && number >= 0) converted.rank = number;
-  }
+  read_counts(metadata, announced, converted.rank);
   std::string rest;
   if (!whole && announced >= 0) {
     rest = without_count(std::move(metadata));
     message = rest;
     CHAKRA_TRY(decode(message, metadata));
   }
-  CHAKRA_TRY(placed(sink.metadata(message, metadata)));
+  CHAKRA_TRY(placed(sink.metadata(message, metadata), source));
   NodeRecord node;
   EmptyNodes empty_nodes;
   for (;;) {
-    CHAKRA_ASSIGN(const bool more, source.next(message));
+    CHAKRA_ASSIGN(const bool more, sink.takes_messages() ? source.next(message) : source.next_node(node));
     if (!more) break;
-    CHAKRA_TRY(empty_nodes.see(message, source));
-    CHAKRA_TRY(placed(decode(message, node)));
-    CHAKRA_TRY(placed(sink.node(message, node)));
+    if (sink.takes_messages()) {
+      CHAKRA_TRY(empty_nodes.see(message.empty(), source));
+      if (!source.makes_messages()) CHAKRA_TRY(placed(decode(message, node), source));
+    }
+    CHAKRA_TRY(placed(sink.node(message, node), source));
     ++converted.nodes;
   }
   if (whole && announced >= 0 && announced != converted.nodes)
@@ -170,7 +215,7 @@ Result<int64_t> count_nodes(const RankFile& file, const FormatRow* form) {
   for (;;) {
     CHAKRA_ASSIGN(const bool more, source->next(message));
     if (!more) return std::max<int64_t>(count, 0);
-    if (++count > 0) CHAKRA_TRY(empty_nodes.see(message, *source));
+    if (++count > 0) CHAKRA_TRY(empty_nodes.see(message.empty(), *source));
   }
 }
 

@@ -251,13 +251,13 @@ TEST(Forms, EverySetThereIsInAContainer) {
       const auto messages = read_as(must_read(file), "et");
       ASSERT_TRUE(messages) << file;
       expected.push_back(*messages);
-      packer->begin_rank(expected.back()[0]);
+      pack::RankWriter writer = packer->begin_rank(expected.back()[0]);
       schema::NodeRecord record;
       for (size_t i = 1; i < expected.back().size(); ++i) {
         ASSERT_TRUE(decode(expected.back()[i], record));
-        ASSERT_TRUE(packer->node(record));
+        ASSERT_TRUE(writer.node(record));
       }
-      ASSERT_TRUE(packer->end_rank(rank, file));
+      ASSERT_TRUE(packer->add(std::move(writer), rank, file));
     }
     ASSERT_TRUE(packer->finish());
     const auto container = pack::Container::open(folder.path("out.chakra"));

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -34,6 +35,22 @@ using schema::NodeRecord;
 using schema::UnknownField;
 using schema::UnknownFields;
 
+class RecordSource;
+
+/// An empty message is a node with defaults only, its id 0, too. One such node is allowed. A second would have
+/// the same id: zero bytes are empty messages, and a crash or a truncated copy may leave many zero bytes.
+class EmptyNodes {
+ public:
+  /// Check a node; call for each node of a trace. Errors: io.et.damaged.
+  Result<void> see(bool empty, const RecordSource& source) {
+    return !empty || !std::exchange(any_, true) ? Result<void>() : second(source);
+  }
+
+ private:
+  static Failure second(const RecordSource& source);
+  bool any_ = false;
+};
+
 /// The messages of one trace in order, whatever the form of the file: first the metadata, then nodes.
 class RecordSource {
  public:
@@ -41,8 +58,16 @@ class RecordSource {
   /// Return the next message, valid until the following call; false at the end of the file.
   /// Errors: those of the form, and those of ByteSource.
   virtual Result<bool> next(std::string_view& message) = 0;
+  /// Return the next message, which is a node, as the record that decode() makes, valid until the following call; false
+  /// at the end of the file. Errors: those of next(), decode() and EmptyNodes.
+  virtual Result<bool> next_node(NodeRecord& record);
+  /// Whether decode() accepts all messages of nodes.
+  virtual bool makes_messages() const { return false; }
   /// Return where in the file the message last returned by next() begins.
   virtual Place place() const = 0;
+
+ protected:
+  EmptyNodes empty_nodes_;  ///< of next_node()
 };
 using RecordSourcePtr = std::unique_ptr<RecordSource>;
 
@@ -73,6 +98,8 @@ class RecordSink {
  public:
   virtual ~RecordSink() = default;
   virtual Result<void> metadata(std::string_view message, const MetadataRecord& record) = 0;
+  /// Whether node() takes messages, not records.
+  virtual bool takes_messages() const { return false; }
   virtual Result<void> node(std::string_view message, const NodeRecord& record) = 0;
   virtual Result<void> finish() = 0;
 };
@@ -157,9 +184,39 @@ Result<RecordSourcePtr> open_records(const RankFile& file, const FormatRow* form
 /// Read the trace of a rank. The rank comes from the file, else from the file's name,
 /// else is 0. Errors: io.job.rank, and those of read_trace and open_records.
 Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options = {});
-/// Calls work(0), ..., work(count - 1), in any order and perhaps several at once. All calls are made even if one fails.
-/// Errors: that of the lowest number.
-using Each = std::function<Result<void>(size_t count, const std::function<Result<void>(size_t)>& work)>;
+
+/// Reads the traces of ranks, which may be read by several threads at once. Ranks of a container that differ in values
+/// of communications only are decoded once, and share the columns of their nodes.
+class RankTraces {
+ public:
+  /// `files` must outlive the reader.
+  RankTraces(const std::vector<RankFile>& files, const ReadOptions& options);
+  ~RankTraces();
+  /// Read the trace of files[i], once for each i. The result is that of read_rank(). Errors: those of read_rank().
+  Result<trace::Trace> read(size_t i);
+
+ private:
+  struct Shared;
+  const std::vector<RankFile>& files_;
+  ReadOptions options_;
+  std::unique_ptr<Shared> shared_;
+};
+/// Opens the records of ranks likewise.
+class RankRecords {
+ public:
+  /// `files` must outlive the reader.
+  explicit RankRecords(const std::vector<RankFile>& files);
+  ~RankRecords();
+  /// Open the records of files[i], once for each i. The result is that of open_records(). Errors: as open_records().
+  Result<RecordSourcePtr> open(size_t i);
+
+ private:
+  struct Shared;
+  const std::vector<RankFile>& files_;
+  std::unique_ptr<Shared> shared_;
+};
+
+using pack::Each;
 /// Calls one after the other, up to the first error.
 Result<void> one_by_one(size_t count, const std::function<Result<void>(size_t)>& work);
 /// Read the traces of ranks, ascending. Ranks with equal files are read once, and equal columns share memory. The
@@ -220,9 +277,28 @@ Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whol
 /// Open the metadata and some nodes of a rank of a container. Errors: those of pack::Container::open_rank.
 Result<RecordSourcePtr> open_rank(pack::Container& container, int64_t rank, int64_t first = 0,
                                   int64_t count = pack::Container::kAll);
-/// Add a rank to a container, by default the rank in the source, or 0.
-/// Errors: io.job.rank (the source has another rank), those of copy_records and of pack::Packer.
+/// A rank that was read for a container.
+struct UnaddedRank {
+  pack::RankWriter writer;
+  Converted copied;
+  int64_t rank = 0;
+  std::string file;
+};
+/// Read a rank, by default the rank in the source, or 0. Several threads may read ranks of one packer.
+/// Errors: io.job.rank (the source has another rank), those of copy_records and of pack::RankWriter.
+Result<UnaddedRank> read_for(const pack::Packer& packer, std::optional<int64_t> rank, RecordSource& source);
+/// Read a rank and add it to a container. Errors: those of read_for and of pack::Packer::add().
 Result<Converted> add_rank(pack::Packer& packer, std::optional<int64_t> rank, RecordSource& source);
+/// The beginning of an .et file that is not packed.
+struct EtHead {
+  std::string metadata;         ///< the message
+  std::optional<int64_t> rank;  ///< in the metadata
+  int64_t announced = -1;       ///< number of nodes; -1: not given
+  uint64_t nodes_at = 0;        ///< offset of the first node
+  uint64_t size = 0;            ///< of the file
+};
+/// Return none for other files, and for files without valid metadata.
+std::optional<EtHead> et_head(const RankFile& file);
 /// Return the number of nodes of a file, by reading the whole file. Errors: as open_records.
 Result<int64_t> count_nodes(const RankFile& file, const FormatRow* form);
 

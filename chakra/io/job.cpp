@@ -116,14 +116,21 @@ Result<std::vector<RankFile>> find_ranks(const std::string& path) {
               {path});
 }
 
+Result<void> check_rank(std::optional<int64_t> named, std::optional<int64_t> inside, const std::string& file) {
+  if (!named || !inside || *named == *inside) return {};
+  return fail(Code::bad_input, "io.job.rank",
+              fmt::format("the file name has rank {}, but the contents have rank {}", *named, *inside), {file});
+}
+
+Result<void> settle_rank(const RankFile& file, trace::Trace& trace) {
+  if (!trace.says_rank) trace.rank = file.rank;
+  return file.named ? check_rank(file.rank, trace.rank, file.path) : Result<void>();
+}
+
 Result<trace::Trace> read_rank(const RankFile& file, const ReadOptions& options) {
   CHAKRA_ASSIGN(const RecordSourcePtr source, open_records(file));
   CHAKRA_ASSIGN(trace::Trace trace, read_trace(*source, options));
-  if (file.named && trace.says_rank && trace.rank != file.rank)
-    return fail(Code::bad_input, "io.job.rank",
-                fmt::format("the file name has rank {}, but the contents have rank {}", file.rank, trace.rank),
-                {file.path});
-  if (!trace.says_rank) trace.rank = file.rank;
+  CHAKRA_TRY(settle_rank(file, trace));
   return trace;
 }
 
@@ -155,18 +162,14 @@ Result<void> one_by_one(size_t count, const std::function<Result<void>(size_t)>&
 
 namespace {
 
-/// For each file, an earlier one with the same contents, or itself. Ranks that do the same often have equal files, or
-/// are equal in a container.
-Result<std::vector<size_t>> equal_files(const std::vector<RankFile>& files) {
+/// For each file, an earlier one with the same contents, or itself. Ranks that do the same often have equal files.
+std::vector<size_t> equal_files(const std::vector<RankFile>& files) {
   std::vector<size_t> equal(files.size());
   std::map<uint64_t, size_t> last_of_size;
-  std::map<int64_t, size_t> last_of_master;  // in the container
   for (size_t i = 0; i < files.size(); ++i) {
     equal[i] = i;
-    if (files[i].container) {
-      CHAKRA_ASSIGN(const pack::Container::RankInfo info, files[i].container->info(files[i].rank));
-      if (info.equal) equal[i] = last_of_master.emplace(info.master, i).first->second;
-    } else if (const uint64_t size = file_size(files[i].path); size > 0) {
+    if (files[i].container) continue;
+    if (const uint64_t size = file_size(files[i].path); size > 0) {
       const auto [last, added] = last_of_size.emplace(size, i);
       if (!added && same_contents(files[i].path, files[last->second].path)) equal[i] = last->second;
       else last->second = i;
@@ -178,12 +181,12 @@ Result<std::vector<size_t>> equal_files(const std::vector<RankFile>& files) {
 /// Reads ranks, which share the memory of equal columns with an earlier read rank of as many nodes.
 class RankReader {
  public:
-  RankReader(const std::vector<RankFile>& files, const ReadOptions& options) : files_(files), options_(options) {
+  RankReader(const std::vector<RankFile>& files, const ReadOptions& options) : traces_(files, options) {
     job.ranks.resize(files.size());
   }
 
   Result<void> read(size_t i) {
-    CHAKRA_ASSIGN(trace::Trace trace, read_rank(files_[i], options_));
+    CHAKRA_ASSIGN(trace::Trace trace, traces_.read(i));
     const trace::Trace* like = nullptr;
     {
       const std::lock_guard lock(mutex_);
@@ -200,8 +203,7 @@ class RankReader {
   trace::TraceSet job;
 
  private:
-  const std::vector<RankFile>& files_;
-  const ReadOptions& options_;
+  RankTraces traces_;
   std::mutex mutex_;
   std::map<size_t, size_t> last_of_nodes_;  ///< places of ranks that are read, by nodes
 };
@@ -209,7 +211,7 @@ class RankReader {
 }  // namespace
 
 Result<trace::TraceSet> read_ranks(const std::vector<RankFile>& files, const ReadOptions& options, const Each& each) {
-  CHAKRA_ASSIGN(const std::vector<size_t> equal, equal_files(files));
+  const std::vector<size_t> equal = equal_files(files);
   std::vector<size_t> different;
   for (size_t i = 0; i < files.size(); ++i)
     if (equal[i] == i) different.push_back(i);

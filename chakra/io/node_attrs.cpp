@@ -182,8 +182,9 @@ std::optional<trace::Attr> kept(const AttrRecord& attr, Trace& trace) {
 }
 
 void AttrReader::read(const AttrRecord& attr, size_t place, NodeDraft& node) {
-  if (place >= seen_.size()) seen_.resize(place + 1);
-  Seen& seen = seen_[place];
+  if (place >= seen_.size() / kNames) seen_.resize((place + 1) * kNames);
+  const size_t last = attr.name.empty() ? 0 : static_cast<unsigned char>(attr.name.back());
+  Seen& seen = seen_[place * kNames + (attr.name.size() * 3 + last) % kNames];
   if (seen.name != attr.name) {
     seen.name.assign(attr.name);
     seen.row = find_attr(attr.name);

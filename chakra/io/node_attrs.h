@@ -43,8 +43,8 @@ struct AttrRow {
   void (*take)(const AttrRecord& attr, NodeDraft& node) = nullptr;
 };
 
-/// Puts attributes where the table requires. Nodes of a file mostly have the same attributes
-/// at the same places, so the reader remembers the row used last at each place.
+/// Puts attributes where the table requires. Nodes of a file mostly have the same attributes at the same places, so the
+/// reader remembers the rows of some names for each place.
 class AttrReader {
  public:
   /// Read one attribute. `place`: the index of the attribute in its node.
@@ -55,7 +55,8 @@ class AttrReader {
     std::string name;
     const AttrRow* row = nullptr;  ///< null: no row has the name
   };
-  std::vector<Seen> seen_;  ///< by place
+  static constexpr size_t kNames = 8;  ///< a place: nodes of different types have different attributes
+  std::vector<Seen> seen_;             ///< by place, then by the name's size and last letter
 };
 
 }  // namespace chakra::io

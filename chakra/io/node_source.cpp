@@ -34,7 +34,7 @@ struct Stream {
       return false;
     }
     ++nodes;
-    CHAKRA_TRY(empty_nodes.see(message, *file));
+    CHAKRA_TRY(empty_nodes.see(message.empty(), *file));
     auto read = options.durations ? all_fields(message, node) : edges(message, node);
     if (!read) {
       if (read.error().place.file.empty()) read.error().place = file->place();

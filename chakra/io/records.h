@@ -1,8 +1,6 @@
 // Helpers shared by the readers and writers of the forms.
 #pragma once
 
-#include <utility>
-
 #include "chakra/io/io.h"
 
 namespace chakra::io {
@@ -19,21 +17,30 @@ std::string json_name(std::string_view name);
 /// Errors: io.et.empty, io.et.not_a_trace, those of the source.
 Result<MetadataRecord> first_record(RecordSource& source, std::string_view& message);
 
-/// An empty message is a node with defaults only, its id 0, too. One such node is allowed. A second would have
-/// the same id: zero bytes are empty messages, and a crash or a truncated copy may leave many zero bytes.
-class EmptyNodes {
- public:
-  /// Check a node; call for each node of a trace. Errors: io.et.damaged.
-  Result<void> see(std::string_view message, const RecordSource& source) {
-    if (!message.empty() || !std::exchange(any_, true)) return {};
-    return fail(Code::bad_input, "io.et.damaged",
-                "a second empty message, which would be a second node 0; zero bytes look like this: was the file cut "
-                "and filled up?",
-                source.place());
-  }
+/// Whether the value of an integer is one of its member, which may have 32 bits or be a truth.
+bool fits_member(const AttrRecord& attr);
+/// Whether decode() of the record's message gives the record. Fields outside of the schema may repeat known fields,
+/// columns may hold values that are too large for their members.
+bool survives_a_message(const NodeRecord& record);
 
- private:
-  bool any_ = false;
+/// Errors: io.job.rank, if the name of a file and its contents have different ranks.
+Result<void> check_rank(std::optional<int64_t> named, std::optional<int64_t> inside, const std::string& file);
+/// Give a trace the rank of its file unless the trace has a rank. Errors: io.job.rank, if both differ.
+Result<void> settle_rank(const RankFile& file, trace::Trace& trace);
+
+/// The metadata about the nodes that follow.
+struct Announced {
+  int64_t nodes = -1;  ///< the number of nodes; -1: not given
+  int64_t pid = 0;     ///< of nodes without a pid
 };
+/// Read the metadata of `file` into a trace without nodes. Errors: those of parse_spec, for the process groups.
+Result<Announced> read_metadata(const MetadataRecord& record, const std::string& file, trace::Trace& trace);
+
+/// Add the source's place to an error without one.
+template <class T>
+Result<T> placed(Result<T> result, const RecordSource& source) {
+  if (!result && result.error().place.file.empty()) result.error().place = source.place();
+  return result;
+}
 
 }  // namespace chakra::io

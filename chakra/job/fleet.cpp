@@ -73,8 +73,9 @@ Result<int64_t> for_each_part(const std::string& path, const UsePart& use, const
     return std::ssize(job.ranks);
   }
   CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(path));
-  for (const io::RankFile& file : files) {
-    CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(file, read));
+  io::RankTraces traces(files, read);
+  for (size_t i = 0; i < files.size(); ++i) {
+    CHAKRA_ASSIGN(const trace::Trace t, traces.read(i));
     CHAKRA_TRY(use(t, 1, {}));
     CHAKRA_TRY(keep_going());
   }

@@ -3,11 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <map>
+#include <optional>
 
+#include "chakra/base/progress.h"
 #include "chakra/io/io.h"
 #include "chakra/job/answer_rows.h"
+#include "chakra/job/cores.h"
 #include "chakra/job/paths.h"
 
 namespace chakra::job {
@@ -21,10 +25,104 @@ using pack::ContainerPtr;
 
 namespace {
 
-/// A packed file whose contents hold no rank.
-struct Repeatable {
-  std::string path;
-  int64_t rank = 0, nodes = 0;
+constexpr uint64_t kMostBatchBytes = uint64_t{1} << 30;  ///< of files whose ranks are in memory together
+constexpr size_t kMostAlike = 8;                         ///< files of one size that further files are compared with
+
+/// Where the nodes of a file come from.
+struct Nodes {
+  std::optional<io::EtHead> head;  ///< of .et files
+  std::optional<size_t> like;      ///< an earlier file with the same nodes
+};
+
+/// Find files with the same nodes, which are read once.
+Result<std::vector<Nodes>> compare_nodes(const std::vector<io::RankFile>& files) {
+  std::vector<Nodes> nodes(files.size());
+  CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
+    nodes[i].head = io::et_head(files[i]);
+    return {};
+  }));
+  std::map<uint64_t, std::vector<size_t>> of_size;  // bytes of the nodes: files that differ
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (!nodes[i].head) continue;
+    const io::EtHead& own = *nodes[i].head;
+    std::vector<size_t>& alike = of_size[own.size - own.nodes_at];
+    for (const size_t other : alike)
+      if (!nodes[i].like && same_contents(files[i].path, files[other].path, own.nodes_at, nodes[other].head->nodes_at))
+        nodes[i].like = other;
+    if (!nodes[i].like && alike.size() < kMostAlike) alike.push_back(i);
+    CHAKRA_TRY(keep_going());
+  }
+  return nodes;
+}
+
+/// Packs the ranks of files in their order, which several threads read.
+class JobPacker {
+ public:
+  JobPacker(pack::Packer& packer, const std::vector<io::RankFile>& files, std::vector<Nodes> nodes)
+      : packer_(packer), files_(files), nodes_(std::move(nodes)), added_(files.size()) {}
+
+  /// Return the number of nodes.
+  Result<int64_t> run() {
+    packer_.use_cores(each_in_parallel);
+    for (size_t begin = 0; begin < files_.size();) {
+      size_t end = begin;
+      for (uint64_t bytes = 0; end < files_.size() && (end == begin || bytes <= kMostBatchBytes) &&
+                               end - begin < 2 * static_cast<size_t>(cores());
+           ++end)
+        bytes += file_size(files_[end].path);
+      CHAKRA_TRY(pack(begin, end));
+      begin = end;
+    }
+    int64_t nodes = 0;
+    for (const io::Converted& added : added_) nodes += added.nodes;
+    return nodes;
+  }
+
+ private:
+  Result<void> pack(size_t begin, size_t end) {
+    std::vector<std::optional<Result<io::UnaddedRank>>> read(end - begin);
+    CHAKRA_TRY(each_in_parallel(read.size(), [&](size_t k) -> Result<void> {
+      if (!nodes_[begin + k].like) read[k].emplace(read_file(begin + k));
+      return {};
+    }));
+    for (size_t i = begin; i < end; ++i) {
+      CHAKRA_ASSIGN(const bool repeated, repeat(i));
+      if (repeated) continue;
+      std::optional<Result<io::UnaddedRank>>& rank = read[i - begin];
+      if (!rank) rank.emplace(read_file(i));
+      if (!*rank) return Failure(rank->error());
+      added_[i] = (*rank)->copied;
+      CHAKRA_TRY(packer_.add(std::move((*rank)->writer), (*rank)->rank, (*rank)->file));
+      added_[i].rank = (*rank)->rank;
+      rank.reset();
+    }
+    return {};
+  }
+
+  Result<io::UnaddedRank> read_file(size_t i) const {
+    const io::RankFile& file = files_[i];
+    CHAKRA_ASSIGN(const io::RecordSourcePtr source, io::open_records(file));
+    return io::read_for(packer_, file.named ? std::optional(file.rank) : std::nullopt, *source);
+  }
+
+  /// Add a rank with the nodes of an earlier file. Return false if the file must be read.
+  Result<bool> repeat(size_t i) {
+    if (!nodes_[i].like) return false;
+    const io::EtHead& head = *nodes_[i].head;
+    const io::Converted& like = added_[*nodes_[i].like];
+    const io::RankFile& file = files_[i];
+    if (head.announced >= 0 && head.announced != like.nodes) return false;
+    if (file.named && head.rank && *head.rank != file.rank) return false;
+    const int64_t rank = file.named ? file.rank : head.rank.value_or(0);
+    CHAKRA_ASSIGN(const bool repeated, packer_.repeat_rank(rank, *like.rank, head.metadata, file.path));
+    if (repeated) added_[i] = {like.nodes, rank};
+    return repeated;
+  }
+
+  pack::Packer& packer_;
+  const std::vector<io::RankFile>& files_;
+  std::vector<Nodes> nodes_;
+  std::vector<io::Converted> added_;  ///< with the rank in the container
 };
 
 }  // namespace
@@ -42,21 +140,9 @@ Result<PackedJob> pack_job(const PackOptions& o) {
   CHAKRA_TRY(keep_apart(inputs, {o.output}, o.report));
   CHAKRA_ASSIGN(pack::Packer packer,
                 o.append ? pack::Packer::append(o.output) : pack::Packer::create(o.output, o.group_nodes));
+  CHAKRA_ASSIGN(std::vector<Nodes> nodes, compare_nodes(files));
   PackedJob packed{o.output, files.size(), 0, o.append};
-  std::map<uint64_t, Repeatable> by_size;  // equal files are read once
-  for (const io::RankFile& file : files) {
-    const uint64_t size = file.container || !file.named ? 0 : file_size(file.path);
-    if (const auto alike = by_size.find(size); alike != by_size.end() && same_contents(file.path, alike->second.path)) {
-      CHAKRA_ASSIGN(const bool repeated, packer.repeat_rank(file.rank, alike->second.rank, file.path));
-      packed.nodes += repeated ? alike->second.nodes : 0;
-      if (repeated) continue;
-    }
-    CHAKRA_ASSIGN(const io::RecordSourcePtr source, io::open_records(file));
-    CHAKRA_ASSIGN(const io::Converted added,
-                  io::add_rank(packer, file.named ? std::optional(file.rank) : std::nullopt, *source));
-    packed.nodes += added.nodes;
-    if (size > 0 && !added.rank) by_size[size] = {file.path, file.rank, added.nodes};
-  }
+  CHAKRA_ASSIGN(packed.nodes, JobPacker(packer, files, std::move(nodes)).run());
   CHAKRA_TRY(packer.finish());
   return packed;
 }
@@ -223,21 +309,31 @@ Result<UnpackedJob> unpack_job(const UnpackOptions& o) {
         (std::filesystem::path(o.output) / fmt::format("trace.{}{}{}", rank, form.row->ending, form.packing)).string());
   CHAKRA_TRY(keep_apart({o.path}, unpacked.outputs));
   std::vector<Container::RankInfo> infos;
+  std::vector<io::RankFile> files;
   for (const int64_t rank : ranks) {
     CHAKRA_ASSIGN(infos.emplace_back(), container->info(rank));
+    files.push_back({rank, o.path, true, container});
   }
   CHAKRA_TRY(make_directories(o.output));
-  FilesTogether<PackedFile> written;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    CHAKRA_ASSIGN(const auto source, io::open_rank(*container, ranks[i], window.first, window.count));
+  const bool whole = o.nodes.empty();
+  io::RankRecords records(files);
+  std::vector<std::optional<PackedFile>> outputs(ranks.size());
+  std::atomic<int64_t> nodes = 0;
+  CHAKRA_TRY(each_in_parallel(ranks.size(), [&](size_t i) -> Result<void> {
+    CHAKRA_ASSIGN(const auto source,
+                  whole ? records.open(i) : io::open_rank(*container, ranks[i], window.first, window.count));
     CHAKRA_ASSIGN(PackedFile file, PackedFile::create(unpacked.outputs[i]));
     const int64_t count = std::min(window.count, std::max<int64_t>(infos[i].nodes - window.first, 0));
-    const io::RecordSinkPtr sink = form.row->create(file, count);
-    CHAKRA_ASSIGN(const io::Converted copied, io::copy_records(*source, *sink, o.nodes.empty()));
-    unpacked.nodes += copied.nodes;
-    CHAKRA_TRY(written.add(std::move(file)));
-  }
+    CHAKRA_ASSIGN(const io::Converted copied, io::copy_records(*source, *form.row->create(file, count), whole));
+    nodes += copied.nodes;
+    if (i >= FilesTogether<PackedFile>::kMostOpen) CHAKRA_TRY(file.close());
+    outputs[i].emplace(std::move(file));
+    return {};
+  }));
+  FilesTogether<PackedFile> written;
+  for (std::optional<PackedFile>& file : outputs) CHAKRA_TRY(written.add(std::move(*file)));
   CHAKRA_TRY(written.commit());
+  unpacked.nodes = nodes;
   return unpacked;
 }
 

@@ -27,8 +27,9 @@ Result<JobSummary> summarize_job(const std::string& path) {
   CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(path));
   JobSummary summary{path, false, files.size(), 0, {}};
   summary.traces.resize(files.size());
+  io::RankTraces traces(files, {});
   CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
-    CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(files[i]));
+    CHAKRA_ASSIGN(const trace::Trace t, traces.read(i));
     analyze::TraceSummary& s = summary.traces[i] = analyze::summarize(t);
     if (!t.defects.empty()) return {};
     if (const auto replayed = analyze::self_replay(t))

@@ -1,9 +1,11 @@
 #include "chakra/pack/blocks.h"
 
 #include <isa-l/crc.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <bit>
+#include <memory>
 #include <utility>
 
 #include "chakra/schema/schema.h"
@@ -16,7 +18,8 @@ using schema::zigzag;
 /// A block's first byte says how it is packed.
 enum class Packed : char { plain, zstd };
 
-constexpr uint64_t kLeastHeader = 10;  ///< bytes of a rank's index: its kind, numbers, checksum
+constexpr size_t kAtOnce = size_t{1} << 17;  ///< bytes of a block that is unpacked at once
+constexpr uint64_t kLeastHeader = 10;        ///< bytes of a rank's index: its kind, numbers, checksum
 
 }  // namespace
 
@@ -25,17 +28,19 @@ uint32_t checksum(std::string_view bytes) {
                      ~0u);
 }
 
-std::string BlockPacker::pack(std::string_view bytes, std::string_view before, int level) {
+std::string pack_block(std::string_view bytes, std::string_view before, int level) {
+  static thread_local const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
+                                                                                         &ZSTD_freeCCtx);
   std::string out(1 + ZSTD_compressBound(bytes.size()), static_cast<char>(Packed::zstd));
-  ZSTD_CCtx_reset(context_.get(), ZSTD_reset_session_and_parameters);
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_contentSizeFlag, 0);
+  ZSTD_CCtx_reset(context.get(), ZSTD_reset_session_and_parameters);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_contentSizeFlag, 0);
   if (!before.empty()) {
     const auto wanted = static_cast<int>(std::bit_width(bytes.size() + before.size()));
-    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog, std::clamp(wanted, 10, 27));
-    ZSTD_CCtx_refPrefix(context_.get(), before.data(), before.size());
+    ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, std::clamp(wanted, 10, 27));
+    ZSTD_CCtx_refPrefix(context.get(), before.data(), before.size());
   }
-  const size_t size = ZSTD_compress2(context_.get(), out.data() + 1, out.size() - 1, bytes.data(), bytes.size());
+  const size_t size = ZSTD_compress2(context.get(), out.data() + 1, out.size() - 1, bytes.data(), bytes.size());
   const bool too_well = bytes.size() > kSmallBlock && bytes.size() / size >= kMostUnpackedTimes;  // to be unpacked
   if (ZSTD_isError(size) || size >= bytes.size() || too_well) {
     out.assign(1, static_cast<char>(Packed::plain));
@@ -57,8 +62,21 @@ bool unpack(std::string_view packed, std::string_view before, std::string& out, 
   if (kind != static_cast<char>(Packed::zstd)) return false;
   static thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(),
                                                                                          &ZSTD_freeDCtx);
-  ZSTD_DCtx_reset(context.get(), ZSTD_reset_session_and_parameters);
-  if (!before.empty()) ZSTD_DCtx_refPrefix(context.get(), before.data(), before.size());
+  const auto begin = [&] {
+    ZSTD_DCtx_reset(context.get(), ZSTD_reset_session_and_parameters);
+    if (!before.empty()) ZSTD_DCtx_refPrefix(context.get(), before.data(), before.size());
+  };
+  // Most blocks are small: at once, without zstd's buffer between. A stream finds the end of one frame by itself.
+  static thread_local const std::unique_ptr<char[]> small = std::make_unique_for_overwrite<char[]>(kAtOnce);
+  if (ZSTD_findFrameCompressedSize(packed.data(), packed.size()) == packed.size()) {
+    begin();
+    const size_t size = ZSTD_decompressDCtx(context.get(), small.get(), kAtOnce, packed.data(), packed.size());
+    if (!ZSTD_isError(size) && size <= most) {
+      out.assign(small.get(), size);
+      return true;
+    }
+  }
+  begin();
   ZSTD_inBuffer in{packed.data(), packed.size(), 0};
   for (size_t room = std::max<size_t>(4096, packed.size() * 8);; room *= 2) {
     const size_t had = out.size();
@@ -173,7 +191,11 @@ bool decode(std::string_view bytes, RankHeader& header, uint32_t version) {
   header.nodes = in.varint();
   header.group_nodes = in.varint();
   uint64_t at = in.varint(), last = 0;
-  for (uint64_t left = in.varint(); left > 0 && in.ok; --left) header.columns.push_back(last += in.varint());
+  for (uint64_t left = in.varint(); left > 0 && in.ok; --left) {
+    const uint64_t step = in.varint();
+    if (step > UINT32_MAX - last || (step == 0 && !header.columns.empty())) return false;
+    header.columns.push_back(last += step);
+  }
   if (version >= kVersionOfChanges)
     for (std::string* const changes : {&header.changes.values, &header.changes.numbers})
       *changes = in.bytes(in.varint());

@@ -2,9 +2,6 @@
 // the index of a rank. docs/reference/formats/container.md is the contract.
 #pragma once
 
-#include <zstd.h>
-
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,15 +31,8 @@ struct Block {
   uint32_t checksum = 0;
 };
 
-/// Packs bytes against `before`, which unpack() must also get.
-class BlockPacker {
- public:
-  BlockPacker() : context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {}
-  std::string pack(std::string_view bytes, std::string_view before, int level = kBest);
-
- private:
-  std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context_;
-};
+/// Pack bytes against `before`, which unpack() must also get.
+std::string pack_block(std::string_view bytes, std::string_view before, int level = kBest);
 
 /// Unpack; false for invalid data, or more than `most` bytes. Memory grows with the output.
 bool unpack(std::string_view packed, std::string_view before, std::string& out, size_t most);

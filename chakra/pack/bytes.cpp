@@ -4,7 +4,7 @@
 
 namespace chakra::pack {
 
-uint64_t ByteReader::varint() {
+uint64_t ByteReader::long_varint() {
   uint64_t value = 0;
   for (int shift = 0; shift < 64 && at != end; shift += 7) {
     const auto byte = static_cast<unsigned char>(*at++);
@@ -31,9 +31,9 @@ std::string_view ByteReader::bytes(uint64_t size) {
   return {at - size, static_cast<size_t>(size)};
 }
 
-void put_varint(std::string& out, uint64_t value) {
-  char bytes[schema::wire::kMostVarint];
-  out.append(bytes, static_cast<size_t>(schema::wire::varint_at(bytes, value) - bytes));
+void put_long_varint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
 }
 
 void put_fixed(std::string& out, uint64_t value, int bytes) {

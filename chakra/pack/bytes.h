@@ -14,12 +14,23 @@ struct ByteReader {
   bool ok = true;
 
   explicit ByteReader(std::string_view bytes) : at(bytes.data()), end(bytes.data() + bytes.size()) {}
-  uint64_t varint();
+  uint64_t varint() {
+    if (ok && at != end && static_cast<unsigned char>(*at) < 0x80) [[likely]]
+      return static_cast<unsigned char>(*at++);
+    return long_varint();
+  }
   uint64_t fixed(int bytes);
   std::string_view bytes(uint64_t size);
   bool done() const { return ok && at == end; }
+
+ private:
+  uint64_t long_varint();
 };
-void put_varint(std::string& out, uint64_t value);
+void put_long_varint(std::string& out, uint64_t value);
+inline void put_varint(std::string& out, uint64_t value) {
+  if (value < 0x80) out += static_cast<char>(value);
+  else put_long_varint(out, value);
+}
 void put_fixed(std::string& out, uint64_t value, int bytes);
 constexpr int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);

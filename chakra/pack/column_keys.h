@@ -17,6 +17,9 @@ inline constexpr char kShape = 'S', kId = 'I', kCtrl = 'C', kData = 'D', kStart 
 inline constexpr uint64_t kHasInputs = 1, kHasOutputs = 2, kHasCtrl = 4, kHasData = 8, kHasStart = 16,
                           kHasDuration = 32, kHasName = 64, kHasUnknown = 128;
 
+/// Places in the entry of a column: kind, stream, letter, field, name.
+inline constexpr size_t kStreamAt = 1, kKindAt = 2, kFieldAt = 3, kNameAt = 4;
+
 inline std::string column_key(char kind, uint32_t field, std::string_view name) {
   std::string key{kind, static_cast<char>(field)};
   return key += name;

@@ -22,17 +22,63 @@ void put_list(wire::Bytes& out, const schema::AttrList& list, uint32_t field) {
 uint32_t Dictionary::add(EntryKind kind, std::string_view bytes) {
   key_.assign(1, static_cast<char>(kind));
   key_ += bytes;
-  if (const auto found = ids_.find(key_); found != ids_.end()) return found->second;
+  if (const std::optional<uint32_t> known = find(key_)) return *known;
   const std::string_view kept = arena_.add(key_);
-  const auto id = static_cast<uint32_t>(texts_.size());
+  const uint32_t id = size();
   texts_.push_back(kept);
   ids_.emplace(kept, id);
   return id;
 }
 
-std::optional<uint32_t> Dictionary::find(EntryKind kind, std::string_view bytes) const {
-  const auto found = ids_.find(std::string(1, static_cast<char>(kind)).append(bytes));
+std::optional<uint32_t> Dictionary::find(std::string_view entry) const {
+  if (base_)  // later entries of the base are not seen
+    if (const std::optional<uint32_t> id = base_->find(entry); id && *id < base_size_) return id;
+  const auto found = ids_.find(entry);
   return found == ids_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<uint32_t> Dictionary::find(EntryKind kind, std::string_view bytes) const {
+  return find(std::string(1, static_cast<char>(kind)).append(bytes));
+}
+
+namespace {
+
+/// Whether the values of a column are entries of the dictionary.
+bool holds_entries(std::string_view column) {
+  if (column[kStreamAt] != '0' + static_cast<char>(kMain)) return false;
+  switch (column[kKindAt]) {
+    case kShape:
+    case kName:
+    case kIo:
+    case kDoc: return true;
+    case kAttr: return schema::kMembers[static_cast<unsigned char>(column[kFieldAt])].coding == Coding::text;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void renumber(Group& group, const Dictionary& addition, const std::vector<uint32_t>& ids) {
+  const uint32_t base = addition.base_size();
+  const auto now = [&](uint64_t id) { return id < base ? id : ids[id - base]; };
+  const auto columns = [&](Columns& of, bool values) {
+    Columns renumbered;
+    for (auto& [id, bytes] : of) {
+      std::string& to = renumbered[static_cast<uint32_t>(now(id))];
+      if (!values || !holds_entries(addition[id])) {
+        to = std::move(bytes);
+        continue;
+      }
+      uint64_t before = 0, after = 0;
+      for (ByteReader in(bytes); !in.done();) {
+        const uint64_t entry = now(before += static_cast<uint64_t>(unzigzag(in.varint())));
+        put_varint(to, schema::zigzag(static_cast<int64_t>(entry - std::exchange(after, entry))));
+      }
+    }
+    of = std::move(renumbered);
+  };
+  columns(group.columns, true);
+  columns(group.firsts, false);
 }
 
 struct ColumnWriter::Column {
@@ -41,13 +87,17 @@ struct ColumnWriter::Column {
   std::string firsts;  ///< see Group
   std::array<std::optional<uint32_t>, 3> ids;
   uint64_t last = 0, last_text = 0;
-  /// The numbers of the last text of each pattern, of the group that is said. The first of a pattern is told
-  /// from those of the last name, which it often repeats.
-  struct Numbers {
+  /// An entry of the dictionary, and the numbers of its last text in the group `group`. The first differences of a
+  /// pattern in a group refer to the numbers of the last name, which it often repeats.
+  struct Text {
+    uint32_t id = 0;
     int64_t group = -1;
-    std::vector<uint64_t> values;
+    std::vector<uint64_t> numbers;
   };
-  absl::flat_hash_map<uint32_t, Numbers> numbers;
+  std::array<TextMap<std::unique_ptr<Text>>, 2> known;  ///< texts, patterns
+  std::string previous;                                 ///< the last text of the group
+  size_t previous_numbers = 0;
+  int64_t previous_group = -1;
 
   void delta(uint64_t value) {
     put_varint(streams[kMain], schema::zigzag(static_cast<int64_t>(value - std::exchange(last, value))));
@@ -75,21 +125,36 @@ ColumnWriter::Column& ColumnWriter::column(char kind, uint32_t field, std::strin
 
 /// Numbers in texts count up from node to node; without them few texts are left.
 void ColumnWriter::text(Column& column, std::string_view text) {
+  if (column.previous_group == group_ && column.previous == text) {  // then all differences are 0
+    column.streams[kMain] += '\0';
+    column.streams[kNumbers].append(column.previous_numbers, '\0');
+    return;
+  }
   split_numbers(text, pattern_, numbers_);
+  column.previous = text;
+  column.previous_group = group_;
+  column.previous_numbers = numbers_.size();
   const EntryKind kind = numbers_.empty() ? EntryKind::text : EntryKind::pattern;
-  const uint32_t id = dictionary_.add(kind, kind == EntryKind::text ? text : pattern_);
-  put_varint(column.streams[kMain], schema::zigzag(static_cast<int64_t>(id - std::exchange(column.last_text, id))));
+  const std::string_view bytes = kind == EntryKind::text ? text : std::string_view(pattern_);
+  auto& known = column.known[kind == EntryKind::pattern];
+  auto found = known.find(bytes);
+  if (found == known.end()) {
+    auto entry = std::make_unique<Column::Text>();
+    entry->id = dictionary_.add(kind, bytes);
+    found = known.emplace(dictionary_[entry->id].substr(1), std::move(entry)).first;
+  }
+  Column::Text& last = *found->second;
+  put_varint(column.streams[kMain],
+             schema::zigzag(static_cast<int64_t>(last.id - std::exchange(column.last_text, last.id))));
   if (kind == EntryKind::text) return;
-  Column::Numbers& last = column.numbers[id];
-  if (last.group != group_) {
-    last.group = group_;
-    last.values = recent_;
-    last.values.resize(numbers_.size());
-    for (const uint64_t number : last.values) put_varint(column.firsts, number);
+  if (std::exchange(last.group, group_) != group_) {
+    last.numbers = recent_;
+    last.numbers.resize(numbers_.size());
+    for (const uint64_t number : last.numbers) put_varint(column.firsts, number);
   }
   for (size_t i = 0; i < numbers_.size(); ++i)
     put_varint(column.streams[kNumbers],
-               schema::zigzag(static_cast<int64_t>(numbers_[i] - std::exchange(last.values[i], numbers_[i]))));
+               schema::zigzag(static_cast<int64_t>(numbers_[i] - std::exchange(last.numbers[i], numbers_[i]))));
   if (&column == fixed_.name) recent_ = numbers_;
 }
 

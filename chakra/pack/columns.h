@@ -5,7 +5,6 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <array>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +15,7 @@
 
 #include "chakra/base/text_map.h"
 #include "chakra/pack/bytes.h"
+#include "chakra/pack/texts.h"
 #include "chakra/schema/schema.h"
 
 namespace chakra::pack {
@@ -31,14 +31,23 @@ enum class EntryKind : uint8_t { text, pattern, shape, column };
 /// The dictionary of a job during writing. Ids are dense.
 class Dictionary {
  public:
+  Dictionary() = default;
+  /// An addition to the entries that `base` has now. `base` must outlive the addition.
+  explicit Dictionary(const Dictionary& base) : base_(&base), base_size_(base.size()) {}
+
   /// Add an entry: bytes and kind together, the kind first.
   uint32_t add(EntryKind kind, std::string_view bytes);
   /// Return the id of an entry, if it exists.
   std::optional<uint32_t> find(EntryKind kind, std::string_view bytes) const;
-  std::string_view operator[](uint32_t id) const { return texts_[id]; }
-  uint32_t size() const { return static_cast<uint32_t>(texts_.size()); }
+  std::string_view operator[](uint32_t id) const { return id < base_size_ ? (*base_)[id] : texts_[id - base_size_]; }
+  uint32_t size() const { return base_size_ + static_cast<uint32_t>(texts_.size()); }
+  uint32_t base_size() const { return base_size_; }  ///< the first id of this addition
 
  private:
+  std::optional<uint32_t> find(std::string_view entry) const;
+
+  const Dictionary* base_ = nullptr;
+  uint32_t base_size_ = 0;
   Arena arena_;
   std::vector<std::string_view> texts_;
   TextMap<uint32_t> ids_;
@@ -61,6 +70,9 @@ struct FixedColumns {
          *name = nullptr, *unknown = nullptr;
   std::array<Column*, 6> io{};
 };
+
+/// Put other ids in the place of those that an addition to a dictionary has: `ids` has one for each of its entries.
+void renumber(Group& group, const Dictionary& addition, const std::vector<uint32_t>& ids);
 
 /// Splits nodes into columns. Each group is independent.
 class ColumnWriter {
@@ -99,39 +111,63 @@ using EntryOf = std::function<Result<std::string_view>(uint64_t id)>;
 class Substitutions;
 struct Replacements;
 
-/// Reads the nodes of a group back. Damage in the columns is io.container.damaged without a place.
+/// The bytes of columns, ascending by the id of the column's entry.
+using ColumnViews = std::vector<std::pair<uint32_t, std::string_view>>;
+
+/// Reads the nodes of groups back. Damage in the columns is io.container.damaged without a place; after an error,
+/// every call fails.
 class ColumnReader {
  public:
-  /// The columns, and the values to replace in them, must outlive the reader.
-  static Result<std::unique_ptr<ColumnReader>> create(const Columns& columns, const EntryOf& entry_of,
-                                                      const Substitutions& substitutions);
+  /// `entry_of` and `substitutions`, the values to replace, must outlive the reader.
+  ColumnReader(const EntryOf& entry_of, const Substitutions& substitutions);
   ~ColumnReader();
-  /// Read the next node; false after the last. The texts are valid until the following call.
+  /// Begin a group. Its columns must stay in place until the next group begins.
+  Result<void> begin(const ColumnViews& columns);
+  /// Read the next node of the group; false after the last. The texts are valid until the following call.
   Result<bool> next(NodeRecord& record);
 
   struct Column;
   struct Shape;
+  struct Text;
 
  private:
-  explicit ColumnReader(const EntryOf& entry_of);
+  using Stream = std::pair<Column*, size_t>;
   Column* column(char kind, uint32_t field = 0, std::string_view name = {});
-  std::string_view text(Column& column);
-  void value(Column& column, AttrRecord& attr);
-  const Shape* shape(uint64_t id);
-  std::string& fresh();
+  Result<Stream> stream_of(uint32_t id);
   std::string_view entry(uint64_t id);
+  const Shape* shape(uint64_t id);
+  uint64_t number(ByteReader& stream);
+  uint64_t bits(ByteReader& stream, int bytes);
+  std::string_view bytes(ByteReader& stream);
   uint64_t delta(Column& column);
   uint64_t replaced(const Column& column, uint64_t value);
+  Text* next_text(Column& column);
+  std::string_view text(Column& column);
+  std::string_view list(Column& column, uint32_t field);
+  void value(Column& column, AttrRecord& attr);
+  void unknown_fields(NodeRecord& record);
 
   const EntryOf& entry_of_;
-  std::map<std::string, std::unique_ptr<Column>, std::less<>> columns_;
-  absl::flat_hash_map<uint64_t, std::unique_ptr<Shape>> shapes_;
-  std::optional<Error> error_;
-  std::deque<std::string> pool_;
-  std::string value_;
-  std::vector<uint64_t> recent_;
-  size_t used_ = 0, text_bytes_ = 0;
+  const Substitutions& substitutions_;
+  struct Known {  ///< from all groups so far
+    std::map<std::string, std::unique_ptr<Column>, std::less<>> columns;
+    absl::flat_hash_map<uint32_t, Stream> streams;  ///< by entry
+    absl::flat_hash_map<uint64_t, std::unique_ptr<Shape>> shapes;
+    std::pair<uint64_t, const Shape*> last_shape;
+    size_t texts = 0;
+  } known_;
   FixedColumns<Column> fixed_;
+  struct Current {
+    int64_t number = 0;
+    std::vector<Column*> columns;
+    std::vector<uint64_t> recent;  ///< the numbers of the last name
+  } group_;
+  bool ok_ = true;  ///< no column ended too early
+  std::optional<Error> error_;
+  size_t text_bytes_ = 0;  ///< of the node
+  Scratch scratch_;
+  std::string value_;
+  wire::Bytes run_, list_;
 };
 
 }  // namespace chakra::pack

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "chakra/pack/column_keys.h"
 #include "chakra/pack/pack.h"
 #include "chakra/pack/stored.h"
 #include "chakra/pack/substitution.h"
@@ -17,12 +18,13 @@ struct RankReader::State {
   Stored& stored;
   const RankHeader &own, &master;
   uint64_t node, last;
-  std::string metadata = {}, base = {};
+  std::string metadata = {};
   size_t group = 0;
-  Columns columns = {};
+  bool begun = false;  ///< the group is
+  UnpackedGroup unpacked = {};
   EntryOf entry_of = [this](uint64_t id) { return stored.entry(id); };
-  std::optional<Substitutions> substitutions = {};
-  std::unique_ptr<ColumnReader> reader = {};
+  Substitutions substitutions = {};
+  std::optional<ColumnReader> reader = {};
   uint64_t at = 0;  ///< in the file: the block that is read
 
   Failure named(Error error) const {
@@ -31,20 +33,20 @@ struct RankReader::State {
     return Failure(std::move(error));
   }
   Result<void> begin(size_t wanted) {
-    reader.reset();
+    begun = false;
     group = wanted;
     const Block& block =
         own.groups[group].size || group >= master.groups.size() ? own.groups[group] : master.groups[group];
     at = block.offset;
-    CHAKRA_ASSIGN(columns, stored.columns(own, master, group, base));
-    if (!substitutions) {
+    CHAKRA_TRY(stored.columns(own, master, group, unpacked));
+    if (!reader) {
       auto parsed = Substitutions::parse(own.changes.values, entry_of);
       if (!parsed) return named(std::move(parsed.error()));
       substitutions = std::move(*parsed);
+      reader.emplace(entry_of, substitutions);
     }
-    auto created = ColumnReader::create(columns, entry_of, *substitutions);
-    if (!created) return named(std::move(created.error()));
-    reader = std::move(*created);
+    if (auto done = reader->begin(unpacked.columns); !done) return named(std::move(done.error()));
+    begun = true;
     return {};
   }
   Result<void> read(NodeRecord& record) {
@@ -70,7 +72,7 @@ Result<bool> RankReader::next(schema::NodeRecord& record) {
   State& s = *state_;
   if (s.node >= s.last) return false;
   const size_t group = s.node / s.own.group_nodes;
-  if (!s.reader || group != s.group) {
+  if (!s.begun || group != s.group) {
     CHAKRA_TRY(s.begin(group));
     for (uint64_t skip = s.node % s.own.group_nodes; skip > 0; --skip) CHAKRA_TRY(s.read(record));
   }
@@ -111,15 +113,55 @@ Result<RankReader> Container::open_rank(int64_t rank, int64_t first, int64_t cou
 
 namespace {
 
+/// Whether all nodes of a rank come from the groups of its master.
+bool has_nodes_of(const RankHeader& own, const RankHeader& master) {
+  return own.alone() || (own.nodes == master.nodes && std::all_of(own.groups.begin(), own.groups.end(),
+                                                                  [](const Block& block) { return block.size == 0; }));
+}
+
 /// Whether a rank has the metadata and nodes of its master.
 bool is_equal(const RankHeader& own, const RankHeader& master) {
   const RankHeader::Changes& changes = own.changes;
-  if (own.alone()) return true;
-  return own.metadata.size == 0 && changes.numbers.empty() && changes.values.empty() && own.nodes == master.nodes &&
-         std::all_of(own.groups.begin(), own.groups.end(), [](const Block& block) { return block.size == 0; });
+  return own.alone() ||
+         (own.metadata.size == 0 && changes.numbers.empty() && changes.values.empty() && has_nodes_of(own, master));
+}
+
+/// The name of the attribute of a column; none for other columns.
+std::optional<std::string_view> attr_of(std::string_view entry) {
+  return entry.size() < kNameAt || entry[kKindAt] != kAttr ? std::nullopt : std::optional(entry.substr(kNameAt));
 }
 
 }  // namespace
+
+Result<Container::Likeness> Container::likeness(int64_t rank) {
+  CHAKRA_ASSIGN(const auto headers, stored_->headers_of(rank));
+  const auto& [own, master] = headers;
+  Likeness like{master->rank, has_nodes_of(*own, *master), {}};
+  if (!like.only_values || own->changes.values.empty()) return like;
+  const EntryOf entry_of = [this](uint64_t id) { return stored_->entry(id); };
+  CHAKRA_TRY(for_each_pair(
+      own->changes.values, entry_of, [&](std::string_view entry, const Replacement& from, const Replacement& to) {
+        const std::optional<std::string_view> name = attr_of(entry);
+        if (!name) {
+          like.only_values = false;
+          return;
+        }
+        const uint32_t member = static_cast<unsigned char>(entry[kFieldAt]);
+        if (like.attrs.empty() || like.attrs.back().name != *name || like.attrs.back().member != member)
+          like.attrs.push_back({std::string(*name), member, {}});
+        like.attrs.back().values.push_back(
+            {{from.text, static_cast<int64_t>(from.integer)}, {to.text, static_cast<int64_t>(to.integer)}});
+      }));
+  // A value stands for one attribute: no node may also have the name with another member.
+  for (const uint64_t id : master->columns) {
+    CHAKRA_ASSIGN(const std::string_view entry, stored_->entry(id));
+    const std::optional<std::string_view> name = attr_of(entry);
+    for (const ChangedAttr& attr : like.attrs)
+      if (name && *name == attr.name && static_cast<unsigned char>(entry[kFieldAt]) != attr.member)
+        like.only_values = false;
+  }
+  return like;
+}
 
 Result<Container::RankInfo> Container::info(int64_t rank) {
   CHAKRA_ASSIGN(const RankHeader* const header, stored_->header(rank));

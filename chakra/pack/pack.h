@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -62,6 +63,25 @@ class Container : public std::enable_shared_from_this<Container> {
     bool equal = false;  ///< the rank has the metadata and nodes of its master, or is the master
   };
   Result<RankInfo> info(int64_t rank);
+
+  /// An attribute whose values in a rank differ from those in the rank's master.
+  struct ChangedAttr {
+    struct Value {
+      std::string text;  ///< of members with text
+      int64_t integer = 0;
+    };
+    std::string name;
+    uint32_t member = 0;                          ///< of the attribute's oneof
+    std::vector<std::pair<Value, Value>> values;  ///< the master's; the rank's. Other values are equal
+  };
+  /// The difference of a rank from its master.
+  struct Likeness {
+    int64_t master = 0;
+    bool only_values = false;  ///< the nodes differ in the values of `attrs` only
+    std::vector<ChangedAttr> attrs;
+  };
+  /// Errors: as open_rank(). Cost: O(columns).
+  Result<Likeness> likeness(int64_t rank);
   int64_t size() const;     ///< of the file, bytes
   int64_t touched() const;  ///< bytes read so far, including those for opening
   /// Read everything once. Errors: those of open_rank.
@@ -75,7 +95,27 @@ class Container : public std::enable_shared_from_this<Container> {
   std::vector<int64_t> ranks_;
 };
 
-/// Writes a container, rank by rank. Memory: the columns of the rank and of its possible masters.
+/// Calls work(0), ..., work(count - 1), in any order and perhaps several at once. All calls are made even if one fails.
+/// Errors: that of the lowest number.
+using Each = std::function<Result<void>(size_t count, const std::function<Result<void>(size_t)>& work)>;
+
+/// A rank as columns, for Packer::add(). Several threads can fill ranks of one packer side by side.
+class RankWriter {
+ public:
+  RankWriter(RankWriter&&) noexcept;
+  ~RankWriter();
+  /// Add the next node of the rank. Errors: io.et.damaged (an invalid list).
+  Result<void> node(const schema::NodeRecord& record);
+
+ private:
+  friend class Packer;
+  struct State;
+  explicit RankWriter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Writes a container, rank by rank. The file depends on the ranks and on the order of adding them only.
+/// Memory: the columns of the rank and of its possible masters.
 class Packer {
  public:
   static constexpr int64_t kGroupNodes = 128;  ///< nodes that are read together
@@ -89,15 +129,16 @@ class Packer {
   Packer(Packer&&) noexcept;
   ~Packer();
 
-  /// Begin a rank with the message of its metadata. Without end_rank(), a rank is dropped.
-  void begin_rank(std::string_view metadata);
-  /// Add the next node of the rank. Errors: io.et.damaged (an invalid list).
-  Result<void> node(const schema::NodeRecord& record);
-  /// Write the rank, which was read from `source`. Errors: io.container.rank_twice, base.file.write.
-  Result<void> end_rank(int64_t rank, const std::string& source);
-  /// Add a rank with the metadata and nodes of the earlier rank `of`. Return false, and add no rank, if `of` is not
-  /// among the latest ranks that stand alone. Errors: as end_rank(). Cost: O(nodes / group_nodes).
-  Result<bool> repeat_rank(int64_t rank, int64_t of, const std::string& source);
+  /// Pack the blocks of large ranks by `each`. Errors of `each` are errors of add().
+  void use_cores(Each each);
+  /// Begin a rank with the message of its metadata. The packer must outlive the rank, and must not
+  /// add a rank while another thread fills this one.
+  RankWriter begin_rank(std::string_view metadata) const;
+  /// Add a rank, which was read from `source`. Errors: io.container.rank_twice, base.file.write.
+  Result<void> add(RankWriter written, int64_t rank, const std::string& source);
+  /// Add a rank with this metadata and the nodes of the earlier rank `of`. Return false, and add no rank, if the
+  /// columns of `of` or of its master are not in memory. Errors: as add(). Cost: O(nodes / group_nodes).
+  Result<bool> repeat_rank(int64_t rank, int64_t of, std::string_view metadata, const std::string& source);
   /// Errors: base.file.write.
   Result<void> finish();
 

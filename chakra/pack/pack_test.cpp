@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "chakra/base/testing/testing.h"
@@ -84,14 +85,19 @@ Job random_job(Prng& random, uint64_t most_ranks, uint64_t most_nodes) {
   return job;
 }
 
-Result<void> try_add(Packer& packer, int64_t rank, const Messages& messages) {
-  packer.begin_rank(messages[0]);
+Result<RankWriter> written(const Packer& packer, const Messages& messages) {
+  RankWriter writer = packer.begin_rank(messages[0]);
   schema::NodeRecord record;
   for (size_t i = 1; i < messages.size(); ++i) {
     CHAKRA_TRY(decode(messages[i], record));
-    CHAKRA_TRY(packer.node(record));
+    CHAKRA_TRY(writer.node(record));
   }
-  return packer.end_rank(rank, "memory");
+  return writer;
+}
+
+Result<void> try_add(Packer& packer, int64_t rank, const Messages& messages) {
+  CHAKRA_ASSIGN(RankWriter writer, written(packer, messages));
+  return packer.add(std::move(writer), rank, "memory");
 }
 
 void add(Packer& packer, int64_t rank, const Messages& messages) {
@@ -233,11 +239,9 @@ double cost_of_a_rank(const Job& job) {
 
 TEST(Container, AFurtherRankOfAProgramCostsAtMost64Bytes) {
   Job equal, program, exceptions;
-  for (int64_t rank = 0; rank < 64; ++rank) {
-    equal[rank] = regular_trace(0);
-    program[rank] = program_of(rank);
+  for (int64_t rank = 0; rank < 64; ++rank)
+    equal[rank] = regular_trace(0), program[rank] = program_of(rank),
     exceptions[rank] = program_of(rank, static_cast<int>(rank * 6));
-  }
   EXPECT_LE(cost_of_a_rank(equal), 32);
   EXPECT_LE(cost_of_a_rank(program), 64);
   EXPECT_LE(cost_of_a_rank(exceptions), 1500);
@@ -250,18 +254,63 @@ TEST(Container, RepeatsARank) {
   ASSERT_TRUE(packer);
   add(*packer, 5, regular_trace(0));
   add(*packer, 6, regular_trace(1, 7));  // a difference from rank 5
-  EXPECT_TRUE(packer->repeat_rank(2, 5, "memory").value());
-  EXPECT_FALSE(packer->repeat_rank(3, 6, "memory").value());
-  EXPECT_FALSE(packer->repeat_rank(3, 4, "memory").value());
-  EXPECT_EQ(tag_of(packer->repeat_rank(6, 5, "memory")), "io.container.rank_twice");
+  const std::string metadata = regular_trace(0)[0], other = program_of(2)[0];
+  EXPECT_TRUE(packer->repeat_rank(2, 5, metadata, "memory").value());
+  EXPECT_TRUE(packer->repeat_rank(7, 5, other, "memory").value());
+  EXPECT_FALSE(packer->repeat_rank(3, 4, metadata, "memory").value());
+  EXPECT_EQ(tag_of(packer->repeat_rank(6, 5, metadata, "memory")), "io.container.rank_twice");
+  add(*packer, 20, program_of(20));
+  add(*packer, 21, program_of(21));  // other values
+  EXPECT_TRUE(packer->repeat_rank(22, 21, metadata, "memory").value());
+  add(*packer, 23, program_of(23, 30));  // with columns of its own
+  EXPECT_FALSE(packer->repeat_rank(3, 23, metadata, "memory").value());
   ASSERT_TRUE(packer->finish());
   const auto container = Container::open(path);
   ASSERT_TRUE(container);
-  EXPECT_EQ((*container)->ranks(), (std::vector<int64_t>{2, 5, 6}));
+  EXPECT_EQ((*container)->ranks(), (std::vector<int64_t>{2, 5, 6, 7, 20, 21, 22, 23}));
   EXPECT_EQ(*all_of(*(*container)->open_rank(2)), regular_trace(0));
-  EXPECT_TRUE((*container)->info(2)->equal);
-  EXPECT_TRUE((*container)->info(5)->equal);
-  EXPECT_FALSE((*container)->info(6)->equal);
+  for (const auto& [rank, equal] : {std::pair(2, true), {5, true}, {6, false}, {7, false}})
+    EXPECT_EQ((*container)->info(rank)->equal, equal) << rank;
+  Messages expected = regular_trace(0);
+  expected[0] = other;
+  EXPECT_EQ(*all_of(*(*container)->open_rank(7)), expected);
+  expected = program_of(21);
+  expected[0] = metadata;
+  EXPECT_EQ(*all_of(*(*container)->open_rank(22)), expected);
+}
+
+/// The bytes of a container whose ranks are written side by side, `together` at once.
+std::string packed_together(const Job& job, size_t together) {
+  TemporaryFolder folder;
+  auto packer = Packer::create(folder.path("job"), 7);
+  EXPECT_TRUE(packer);
+  for (auto next = job.begin(); next != job.end();) {
+    const auto first = next;
+    std::vector<std::optional<RankWriter>> writers(
+        std::min(together, static_cast<size_t>(std::distance(next, job.end()))));
+    std::vector<std::thread> threads;
+    for (std::optional<RankWriter>& writer : writers)
+      threads.emplace_back([&writer, &packer, &messages = (next++)->second] {
+        auto filled = written(*packer, messages);
+        if (filled) writer.emplace(std::move(*filled));
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (auto [rank, writer] = std::pair(first, writers.begin()); rank != next; ++rank, ++writer)
+      EXPECT_TRUE(packer->add(std::move(writer->value()), rank->first, "memory"));
+  }
+  EXPECT_TRUE(packer->finish());
+  return must_read(folder.path("job"));
+}
+
+TEST(Container, BytesDoNotDependOnTheRanksThatAreWrittenTogether) {
+  Prng random(8);
+  for (int round = 0; round < 100; ++round) {
+    Job job = random_job(random, 6, 30);
+    for (int64_t rank = 2000; rank < 2003; ++rank) job[rank] = random_trace(random, 20);
+    const std::string one_by_one = packed_together(job, 1);
+    ASSERT_EQ(packed_together(job, 3), one_by_one) << round;
+    ASSERT_EQ(packed_together(job, job.size()), one_by_one) << round;
+  }
 }
 
 TEST(Container, AddedRanksOfAProgramCostTheSame) {

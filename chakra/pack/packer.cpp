@@ -4,6 +4,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "chakra/pack/file_lock.h"
@@ -18,7 +19,8 @@ namespace {
 constexpr size_t kPageBytes = size_t{1} << 15;
 /// Masters whose columns are kept to compare with.
 constexpr size_t kMostMasters = 16, kMostMasterBytes = size_t{1} << 28;
-constexpr size_t kLarge = size_t{4} << 20;  ///< bytes of columns
+constexpr size_t kLarge = size_t{4} << 20;       ///< bytes of columns
+constexpr size_t kSideBySide = size_t{1} << 16;  ///< bytes of columns whose blocks are packed by several threads
 
 /// A rank in memory: groups of columns.
 struct RankColumns {
@@ -26,6 +28,17 @@ struct RankColumns {
   std::string metadata;
   std::vector<Group> groups;
   size_t bytes = 0;
+
+  void end_group(ColumnWriter& columns) {
+    const Group& taken = groups.emplace_back(columns.take());
+    for (const auto& [id, column] : taken.columns) bytes += column.size();
+  }
+};
+
+/// A rank whose nodes are those of its master, but for changes of values.
+struct Repeatable {
+  int64_t master = 0;
+  std::string values;
 };
 
 /// The file that is written: a new one. What is added to begins as a copy, which takes the place of the old file when
@@ -62,31 +75,48 @@ class Output {
 
 }  // namespace
 
+struct RankWriter::State {
+  explicit State(const Dictionary& job) : dictionary(job) {}
+
+  Dictionary dictionary;
+  ColumnWriter columns{dictionary};
+  RankColumns rank;
+};
+
+RankWriter::RankWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RankWriter::RankWriter(RankWriter&&) noexcept = default;
+RankWriter::~RankWriter() = default;
+
+Result<void> RankWriter::node(const schema::NodeRecord& record) {
+  RankColumns& rank = state_->rank;
+  CHAKRA_TRY(state_->columns.add(record));
+  ++rank.header.nodes;
+  if (static_cast<uint64_t>(state_->columns.nodes()) == rank.header.group_nodes) rank.end_group(state_->columns);
+  return {};
+}
+
 struct Packer::State {
   Output out;
   uint32_t version = kVersion;
   uint64_t group_nodes = kGroupNodes;
   Directory directory;
+  std::unordered_set<int64_t> ranks;  ///< of the directory
   Dictionary dictionary;
   uint64_t written_entries = 0;
-  ColumnWriter columns{dictionary};
-  RankColumns begun;
   std::list<RankColumns> masters;  ///< the last one first
-  BlockPacker packer;
+  std::map<int64_t, Repeatable> repeatable;
+  Each each;
   std::optional<FileLock> lock;  ///< of the container that is added to
 
   explicit State(Output output) : out(std::move(output)) {}
 
-  void end_group() {
-    const Group& taken = begun.groups.emplace_back(columns.take());
-    for (const auto& [id, bytes] : taken.columns) begun.bytes += bytes.size();
-  }
-
-  Result<Block> write_block(std::string_view bytes, std::string_view before, int level = kBest) {
-    const std::string packed = packer.pack(bytes, before, level);
+  Result<Block> write_packed(std::string_view packed) {
     Block block{out.at(), packed.size(), checksum(packed)};
     CHAKRA_TRY(out.write(packed));
     return block;
+  }
+  Result<Block> write_block(std::string_view bytes, std::string_view before) {
+    return write_packed(pack_block(bytes, before));
   }
 
   /// New entries of the dictionary, in pages.
@@ -147,18 +177,34 @@ struct Packer::State {
   }
 
   Result<void> write_index(const RankHeader& header) {
-    std::string packed = packer.pack(encode(header, out.at(), version), {});
+    std::string packed = pack_block(encode(header, out.at(), version), {});
     put_fixed(packed, checksum(packed), 4);
     directory.ranks.push_back({header.rank, {out.at(), packed.size(), 0}});
+    ranks.insert(header.rank);
     return out.write(packed);
   }
 
   Result<void> check_new(int64_t rank, const std::string& source) const {
-    for (const DirectoryEntry& entry : directory.ranks)
-      if (entry.rank == rank)
-        return fail(Code::bad_input, "io.container.rank_twice",
-                    fmt::format("rank {} is already in the container", rank), {source});
+    if (ranks.contains(rank))
+      return fail(Code::bad_input, "io.container.rank_twice", fmt::format("rank {} is already in the container", rank),
+                  {source});
     return {};
+  }
+
+  /// Make the entries that only the rank has entries of the job.
+  void take_entries(RankColumns& rank, const Dictionary& own) {
+    std::vector<uint32_t> ids;
+    bool same = true;
+    for (uint32_t id = own.base_size(); id < own.size(); ++id) {
+      ids.push_back(dictionary.add(static_cast<EntryKind>(own[id][0]), own[id].substr(1)));
+      same &= ids.back() == id;
+    }
+    if (same) return;
+    rank.bytes = 0;
+    for (Group& group : rank.groups) {
+      renumber(group, own, ids);
+      for (const auto& [id, column] : group.columns) rank.bytes += column.size();
+    }
   }
 
   Result<void> write_rank(RankColumns rank) {
@@ -187,46 +233,61 @@ struct Packer::State {
       header.changes.values = encode(substitute(rank.groups, master->groups, dictionary, header.columns));
     CHAKRA_TRY(write_pages(false));
     CHAKRA_TRY(write_metadata(rank, master));
-    static const Columns none;
-    std::string first;
-    for (size_t g = 0; g < rank.groups.size(); ++g) {
-      const std::string bytes = joined(header.columns, rank.groups[g].columns);
-      std::string before = first;
-      if (master) {
-        const bool there = g < master->groups.size();
-        before = joined(header.columns, there ? master->groups[g].columns : none);
-        if (there && before == bytes) {
-          header.groups.emplace_back();
-          continue;
-        }
-      }
-      CHAKRA_ASSIGN(const Block block, write_block(bytes, before, !master && rank.bytes > kLarge ? kFast : kBest));
-      header.groups.push_back(block);
-      if (g == 0) first = bytes;
-    }
+    CHAKRA_TRY(write_groups(rank, master));
     CHAKRA_TRY(write_index(header));
+    if (header.alone() || (header.columns.empty() && header.nodes == master->header.nodes))
+      repeatable[header.rank] = {header.master, header.changes.values};
     if (!master) remember(std::move(rank));
+    return {};
+  }
+
+  Result<void> write_groups(RankColumns& rank, const RankColumns* master) {
+    RankHeader& header = rank.header;
+    static const Columns none;
+    const std::string first = rank.groups.empty() || master ? "" : joined(header.columns, rank.groups[0].columns);
+    const int level = !master && rank.bytes > kLarge ? kFast : kBest;
+    std::vector<std::string> packed(rank.groups.size());  // empty: the master's
+    const auto pack = [&](size_t g) -> Result<void> {
+      const std::string bytes = joined(header.columns, rank.groups[g].columns);
+      if (!master) {
+        packed[g] = pack_block(bytes, g == 0 ? std::string_view() : std::string_view(first), level);
+        return {};
+      }
+      const bool there = g < master->groups.size();
+      const std::string before = joined(header.columns, there ? master->groups[g].columns : none);
+      if (!there || before != bytes) packed[g] = pack_block(bytes, before, level);
+      return {};
+    };
+    if (each && !header.columns.empty() && rank.bytes > kSideBySide) CHAKRA_TRY(each(packed.size(), pack));
+    else
+      for (size_t g = 0; g < packed.size(); ++g) CHAKRA_TRY(pack(g));
+    for (const std::string& block : packed) {
+      header.groups.emplace_back();
+      if (block.empty()) continue;
+      CHAKRA_ASSIGN(header.groups.back(), write_packed(block));
+    }
     return {};
   }
 
   /// Return the groups of a rank that stands alone. They are made again from its nodes, for `Group::firsts`; none if
   /// the stored columns differ from these.
   Result<std::optional<RankColumns>> read_master(Container& container, const RankHeader& header) {
+    ColumnWriter columns(dictionary);
     Stored& stored = container.stored();
     RankColumns rank;
     rank.header = header;
     CHAKRA_ASSIGN(rank.metadata, stored.metadata(header, header));
     CHAKRA_ASSIGN(RankReader reader, container.open_rank(header.rank));
-    std::string base;
+    UnpackedGroup as_stored;
     schema::NodeRecord record;
     for (size_t g = 0; g < header.groups.size(); ++g) {
       for (uint64_t n = g * header.group_nodes; n < std::min(header.nodes, (g + 1) * header.group_nodes); ++n) {
         CHAKRA_TRY(reader.next(record));
         CHAKRA_TRY(columns.add(record));
       }
-      CHAKRA_ASSIGN(const Columns as_stored, stored.columns(header, header, g, base));
+      CHAKRA_TRY(stored.columns(header, header, g, as_stored));
       const Group& group = rank.groups.emplace_back(columns.take());
-      if (group.columns != as_stored) return std::nullopt;
+      if (ColumnViews(group.columns.begin(), group.columns.end()) != as_stored.columns) return std::nullopt;
       for (const auto& [id, bytes] : group.columns) rank.bytes += bytes.size();
     }
     return std::optional(std::move(rank));
@@ -290,44 +351,46 @@ Result<Packer> Packer::append(const std::string& path) {
     page.entries.clear();
   }
   state->directory = std::move(old.directory);
+  for (const DirectoryEntry& entry : state->directory.ranks) state->ranks.insert(entry.rank);
   return Packer(std::move(state));
 }
 
-void Packer::begin_rank(std::string_view metadata) {
-  (void)state_->columns.take();
-  state_->begun = {};
-  state_->begun.header.group_nodes = state_->group_nodes;
-  state_->begun.metadata = metadata;
+void Packer::use_cores(Each each) { state_->each = std::move(each); }
+
+RankWriter Packer::begin_rank(std::string_view metadata) const {
+  auto writer = std::make_unique<RankWriter::State>(state_->dictionary);
+  writer->rank.header.group_nodes = state_->group_nodes;
+  writer->rank.metadata = metadata;
+  return RankWriter(std::move(writer));
 }
 
-Result<void> Packer::node(const schema::NodeRecord& record) {
-  State& s = *state_;
-  CHAKRA_TRY(s.columns.add(record));
-  ++s.begun.header.nodes;
-  if (static_cast<uint64_t>(s.columns.nodes()) == s.group_nodes) s.end_group();
-  return {};
+Result<void> Packer::add(RankWriter written, int64_t rank, const std::string& source) {
+  RankWriter::State& w = *written.state_;
+  if (w.columns.nodes() > 0) w.rank.end_group(w.columns);
+  w.rank.header.rank = rank;
+  CHAKRA_TRY(state_->check_new(rank, source));
+  state_->take_entries(w.rank, w.dictionary);
+  return state_->write_rank(std::move(w.rank));
 }
 
-Result<void> Packer::end_rank(int64_t rank, const std::string& source) {
+Result<bool> Packer::repeat_rank(int64_t rank, int64_t of, std::string_view metadata, const std::string& source) {
   State& s = *state_;
-  if (s.columns.nodes() > 0) s.end_group();
-  s.begun.header.rank = rank;
-  CHAKRA_TRY(s.check_new(rank, source));
-  return s.write_rank(std::exchange(s.begun, {}));
-}
-
-Result<bool> Packer::repeat_rank(int64_t rank, int64_t of, const std::string& source) {
-  State& s = *state_;
-  const auto master =
-      std::find_if(s.masters.begin(), s.masters.end(), [&](const RankColumns& m) { return m.header.rank == of; });
+  const auto known = s.repeatable.find(of);
+  if (known == s.repeatable.end()) return false;
+  const auto master = std::find_if(s.masters.begin(), s.masters.end(),
+                                   [&](const RankColumns& m) { return m.header.rank == known->second.master; });
   if (master == s.masters.end()) return false;
   CHAKRA_TRY(s.check_new(rank, source));
-  RankHeader header;
+  RankColumns repeated;
+  repeated.metadata = metadata;
+  RankHeader& header = repeated.header;
   header.rank = rank;
-  header.master = of;
+  header.master = master->header.rank;
   header.nodes = master->header.nodes;
   header.group_nodes = master->header.group_nodes;
+  header.changes.values = known->second.values;
   header.groups.resize(master->header.groups.size());
+  CHAKRA_TRY(s.write_metadata(repeated, &*master));
   CHAKRA_TRY(s.write_index(header));
   return true;
 }

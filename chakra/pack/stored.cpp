@@ -196,42 +196,42 @@ Result<std::string> Stored::metadata(const RankHeader& own, const RankHeader& ma
   return file.block(own.metadata, before, fmt::format("the metadata of rank {}", own.rank));
 }
 
-/// The columns of a group of a rank that stands alone; `base` is its first group unpacked, where it is known.
-Result<Columns> Stored::columns_of_master(const RankHeader& master, size_t group, std::string& base) {
-  if (base.empty()) {
-    CHAKRA_ASSIGN(base, file.block(master.groups[0], {}, name_of_block(master, 0)));
+/// The columns of a group of a rank that stands alone.
+Result<void> Stored::columns_of_master(const RankHeader& master, size_t group, UnpackedGroup& unpacked) {
+  if (unpacked.base.empty()) {
+    CHAKRA_ASSIGN(unpacked.base, file.block(master.groups[0], {}, name_of_block(master, 0)));
   }
-  std::string bytes;
   if (group > 0) {
-    CHAKRA_ASSIGN(bytes, file.block(master.groups[group], base, name_of_block(master, group)));
+    CHAKRA_ASSIGN(unpacked.of_master, file.block(master.groups[group], unpacked.base, name_of_block(master, group)));
   }
-  return split(master, group, group > 0 ? bytes : base);
+  CHAKRA_ASSIGN(unpacked.columns, split(master, group, group > 0 ? unpacked.of_master : unpacked.base));
+  return {};
 }
 
-Result<Columns> Stored::split(const RankHeader& header, size_t group, std::string_view bytes) const {
-  Columns columns;
+Result<ColumnViews> Stored::split(const RankHeader& header, size_t group, std::string_view bytes) const {
+  ColumnViews columns;
   ByteReader in(bytes);
   std::vector<uint64_t> sizes;
   for (size_t i = 0; i < header.columns.size() && in.ok; ++i) sizes.push_back(in.varint());
   for (size_t i = 0; i < sizes.size() && in.ok; ++i)
     if (const std::string_view column = in.bytes(sizes[i]); !column.empty())
-      columns.emplace(static_cast<uint32_t>(header.columns[i]), column);
+      columns.emplace_back(static_cast<uint32_t>(header.columns[i]), column);
   if (!in.done()) return file.damaged(name_of_block(header, group) + " makes no sense", header.groups[group].offset);
   return columns;
 }
 
-Result<Columns> Stored::columns(const RankHeader& own, const RankHeader& master, size_t group, std::string& base) {
-  Columns columns;
-  if (group < master.groups.size()) {
-    CHAKRA_ASSIGN(columns, columns_of_master(master, group, base));
-  }
-  if (own.alone() || own.groups[group].size == 0) return columns;
-  const std::string before = joined(own.columns, columns);
-  CHAKRA_ASSIGN(const std::string bytes, file.block(own.groups[group], before, name_of_block(own, group)));
-  CHAKRA_ASSIGN(Columns changed, split(own, group, bytes));
-  for (const uint64_t column : own.columns) columns.erase(static_cast<uint32_t>(column));
-  columns.merge(changed);
-  return columns;
+Result<void> Stored::columns(const RankHeader& own, const RankHeader& master, size_t group, UnpackedGroup& unpacked) {
+  unpacked.columns.clear();
+  if (group < master.groups.size()) CHAKRA_TRY(columns_of_master(master, group, unpacked));
+  if (own.alone() || own.groups[group].size == 0) return {};
+  const std::string before = joined(own.columns, unpacked.columns);
+  CHAKRA_ASSIGN(unpacked.own, file.block(own.groups[group], before, name_of_block(own, group)));
+  CHAKRA_ASSIGN(ColumnViews changed, split(own, group, unpacked.own));
+  for (const auto& [id, bytes] : unpacked.columns)
+    if (!std::binary_search(own.columns.begin(), own.columns.end(), id)) changed.emplace_back(id, bytes);
+  std::sort(changed.begin(), changed.end());
+  unpacked.columns = std::move(changed);
+  return {};
 }
 
 std::string name_of_block(const RankHeader& header, size_t group) {
@@ -240,19 +240,15 @@ std::string name_of_block(const RankHeader& header, size_t group) {
                      std::min(header.nodes, first + header.group_nodes) - 1, header.rank);
 }
 
-std::string joined(const std::vector<uint64_t>& wanted, const Columns& columns) {
-  std::string out;
-  size_t all = 0;
-  for (const uint64_t column : wanted) {
-    const auto found = columns.find(static_cast<uint32_t>(column));
-    const size_t size = found == columns.end() ? 0 : found->second.size();
-    put_varint(out, size);
-    all += size;
-  }
-  out.reserve(out.size() + all);
-  for (const uint64_t column : wanted)
-    if (const auto found = columns.find(static_cast<uint32_t>(column)); found != columns.end()) out += found->second;
-  return out;
+std::string_view find_column(const Columns& columns, uint64_t id) {
+  const auto found = columns.find(static_cast<uint32_t>(id));
+  return found == columns.end() ? std::string_view() : std::string_view(found->second);
+}
+
+std::string_view find_column(const ColumnViews& columns, uint64_t id) {
+  const auto found = std::lower_bound(columns.begin(), columns.end(), id,
+                                      [](const auto& column, uint64_t wanted) { return column.first < wanted; });
+  return found == columns.end() || found->first != id ? std::string_view() : found->second;
 }
 
 }  // namespace chakra::pack

@@ -40,6 +40,13 @@ class StoredFile {
   std::atomic<int64_t> touched_ = 0;
 };
 
+/// A group of a rank in memory.
+struct UnpackedGroup {
+  std::string base;  ///< the first group of the rank's master; empty: not read yet
+  std::string of_master, own;
+  ColumnViews columns;  ///< into these bytes
+};
+
 /// The contents of the file. Several threads can read ranks at once.
 struct Stored {
   StoredFile file;
@@ -59,20 +66,35 @@ struct Stored {
   /// Return an entry of the dictionary.
   Result<std::string_view> entry(uint64_t id);
   Result<std::string> metadata(const RankHeader& own, const RankHeader& master);
-  /// Return the columns of a group. `base`: the first group of the master, unpacked, if known.
-  Result<Columns> columns(const RankHeader& own, const RankHeader& master, size_t group, std::string& base);
+  /// Read the columns of a group into `unpacked`, which belongs to the rank.
+  Result<void> columns(const RankHeader& own, const RankHeader& master, size_t group, UnpackedGroup& unpacked);
 
  private:
   Result<void> check_header();
   Result<Block> read_trailer();
   Result<void> read_page(Page& page);
-  Result<Columns> columns_of_master(const RankHeader& master, size_t group, std::string& base);
-  Result<Columns> split(const RankHeader& header, size_t group, std::string_view bytes) const;
+  Result<void> columns_of_master(const RankHeader& master, size_t group, UnpackedGroup& unpacked);
+  Result<ColumnViews> split(const RankHeader& header, size_t group, std::string_view bytes) const;
 };
 
 /// Return a name for people.
 std::string name_of_block(const RankHeader& header, size_t group);
+/// Return the bytes of a column; none if the group has no such column.
+std::string_view find_column(const Columns& columns, uint64_t id);
+std::string_view find_column(const ColumnViews& columns, uint64_t id);
 /// Return the sizes, then the bytes, of some columns.
-std::string joined(const std::vector<uint64_t>& wanted, const Columns& columns);
+template <class Some>
+std::string joined(const std::vector<uint64_t>& wanted, const Some& columns) {
+  std::string out;
+  size_t all = 0;
+  for (const uint64_t id : wanted) {
+    const size_t size = find_column(columns, id).size();
+    put_varint(out, size);
+    all += size;
+  }
+  out.reserve(out.size() + all);
+  for (const uint64_t id : wanted) out += find_column(columns, id);
+  return out;
+}
 
 }  // namespace chakra::pack

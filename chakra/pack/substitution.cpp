@@ -11,7 +11,6 @@ namespace {
 
 constexpr size_t kMostPairs = 64;                  ///< of a column; with more, the column is stored
 constexpr size_t kMostReplaced = size_t{1} << 24;  ///< bytes of the texts of all replacements of a rank
-constexpr size_t kKindAt = 2, kFieldAt = 3;        ///< in the entry of a column: kind, stream, letter, byte, name
 
 enum class Values { others, texts, integers };
 
@@ -107,23 +106,46 @@ bool are_aligned(const std::vector<uint64_t>& differing, const Dictionary& dicti
 
 Failure damaged() { return fail(Code::bad_input, "io.container.damaged", "the replaced values make no sense"); }
 
-/// Read a value as bytes and as a replacement.
-Result<void> read_value(ByteReader& in, Values values, const EntryOf& entry_of, std::string& value, Replacement& to) {
+Result<void> read_value(ByteReader& in, Values values, const EntryOf& entry_of, Replacement& value) {
   const char* const begin = in.at;
-  to.integer = in.varint();
+  value.integer = in.varint();
   if (values == Values::texts && in.ok) {
-    CHAKRA_ASSIGN(const std::string_view entry, entry_of(to.integer));
+    CHAKRA_ASSIGN(const std::string_view entry, entry_of(value.integer));
     const bool pattern = !entry.empty() && entry[0] == static_cast<char>(EntryKind::pattern);
     if (entry.empty() || entry.size() > kMostReplaced || (!pattern && entry[0] != static_cast<char>(EntryKind::text)))
       return damaged();
     std::vector<uint64_t> numbers(pattern ? count_numbers(entry.substr(1)) : 0);
     for (uint64_t& number : numbers) number = in.varint();
-    to.text.clear();
-    join_numbers(entry.substr(1), numbers, to.text);
+    value.text.clear();
+    join_numbers(entry.substr(1), numbers, value.text);
   }
-  value.assign(begin, in.at);
-  to.integer = static_cast<uint64_t>(unzigzag(to.integer));
+  value.bytes.assign(begin, in.at);
+  value.integer = static_cast<uint64_t>(unzigzag(value.integer));
   if (!in.ok) return damaged();
+  return {};
+}
+
+/// The columns of `bytes`, and after each column its pairs.
+template <class Begin, class Visit>
+Result<void> read_pairs(std::string_view bytes, const EntryOf& entry_of, const Begin& begin, const Visit& visit) {
+  ByteReader in(bytes);
+  size_t text_bytes = 0;
+  Replacement from, to;
+  while (!in.done()) {
+    const uint64_t column = in.varint();
+    if (!in.ok) return damaged();
+    CHAKRA_ASSIGN(const std::string_view entry, entry_of(column));
+    const Values values = values_of(entry);
+    begin(static_cast<uint32_t>(column));
+    for (uint64_t left = in.varint(); left > 0 && in.ok; --left) {
+      CHAKRA_TRY(read_value(in, values, entry_of, from));
+      CHAKRA_TRY(read_value(in, values, entry_of, to));
+      text_bytes += to.text.size();
+      if (!in.ok || text_bytes > kMostReplaced) return damaged();
+      visit(entry, from, to);
+    }
+    if (!in.ok || values == Values::others || entry[1] != '0' + kMain) return damaged();
+  }
   return {};
 }
 
@@ -163,28 +185,24 @@ std::string encode(const std::vector<ColumnPairs>& columns) {
   return out;
 }
 
+Result<void> for_each_pair(std::string_view bytes, const EntryOf& entry_of, const VisitPair& visit) {
+  return read_pairs(
+      bytes, entry_of, [](uint32_t) {}, visit);
+}
+
 Result<Substitutions> Substitutions::parse(std::string_view bytes, const EntryOf& entry_of) {
   Substitutions parsed;
-  ByteReader in(bytes);
-  size_t text_bytes = 0;
-  while (!in.done()) {
-    const uint64_t column = in.varint();
-    if (!in.ok) return damaged();
-    CHAKRA_ASSIGN(const std::string_view entry, entry_of(column));
-    const Values values = values_of(entry);
-    auto replaced = std::make_unique<Replacements>();
-    for (uint64_t left = in.varint(); left > 0 && in.ok; --left) {
-      std::string from, to;
-      Replacement replacement;
-      CHAKRA_TRY(read_value(in, values, entry_of, from, replacement));
-      CHAKRA_TRY(read_value(in, values, entry_of, to, replacement));
-      text_bytes += replacement.text.size();
-      if (!in.ok || text_bytes > kMostReplaced) return damaged();
-      replaced->values.emplace(std::move(from), std::move(replacement));
-    }
-    if (!in.ok || values == Values::others || entry[1] != '0' + kMain) return damaged();
-    parsed.columns_.emplace(static_cast<uint32_t>(column), std::move(replaced));
-  }
+  Replacements* column = nullptr;
+  CHAKRA_TRY(read_pairs(
+      bytes, entry_of,
+      [&](uint32_t id) {
+        std::unique_ptr<Replacements>& found = parsed.columns_[id];
+        if (!found) found = std::make_unique<Replacements>();
+        column = found.get();
+      },
+      [&](std::string_view, const Replacement& from, const Replacement& to) {
+        column->values.emplace(from.bytes, to);
+      }));
   return parsed;
 }
 

@@ -28,18 +28,25 @@ std::vector<ColumnPairs> substitute(const std::vector<Group>& own, const std::ve
                                     const Dictionary& dictionary, std::vector<uint64_t>& differing);
 std::string encode(const std::vector<ColumnPairs>& columns);
 
-/// The value of a rank where its master has another.
+/// A value of a rank or of its master.
 struct Replacement {
   std::string text;
   uint64_t integer = 0;
+  std::string bytes;  ///< as in ColumnPairs
 };
+/// Of one column.
 struct Replacements {
-  absl::flat_hash_map<std::string, Replacement> values;  ///< by the master's value
+  absl::flat_hash_map<std::string, Replacement> values;  ///< by the bytes of the master's value
   const Replacement* find(const std::string& value) const {
     const auto found = values.find(value);
     return found == values.end() ? nullptr : &found->second;
   }
 };
+
+/// Call visit(entry, from, to) for each pair of values, `entry` being that of the column.
+/// Errors: io.container.damaged without a place, those of `entry_of`.
+using VisitPair = std::function<void(std::string_view entry, const Replacement& from, const Replacement& to)>;
+Result<void> for_each_pair(std::string_view bytes, const EntryOf& entry_of, const VisitPair& visit);
 
 /// The replaced values of a rank, by column.
 class Substitutions {

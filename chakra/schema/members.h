@@ -73,11 +73,14 @@ inline constexpr std::array<Member, 33> kMembers{{
 }};
 inline constexpr uint32_t kDouble = 3, kInt32 = 7, kInt64 = 9, kInt64List = 10, kUint32List = 12, kUint64 = 13,
                           kBool = 27, kBoolList = 28, kString = 29, kBytes = 31;
-/// Whether the member has 32 bits or fewer.
-constexpr bool is_narrow(uint32_t field) {
-  const std::string_view name = kMembers[field].name;
-  return name.find("32") != name.npos;
-}
+inline constexpr auto kNarrow = [] {
+  std::array<bool, kMembers.size()> narrow{};
+  for (size_t field = 0; field < narrow.size(); ++field)
+    narrow[field] = kMembers[field].name.find("32") != std::string_view::npos;
+  return narrow;
+}();
+/// Whether the member has 32 bits.
+constexpr bool is_narrow(uint32_t field) { return kNarrow[field]; }
 constexpr bool is_list(uint32_t field) { return field >= 4 && field % 2 == 0; }
 
 }  // namespace chakra::schema

@@ -6,14 +6,8 @@
 namespace chakra::trace {
 namespace {
 
-/// In copies of one pool, each text is at the same address until one of the copies adds a text.
-bool are_copies(const StringPool& a, const StringPool& b) {
-  if (a.size() != b.size()) return false;
-  const auto last = static_cast<StringId>(a.size() - 1);
-  return a[last].data() == b[last].data();
-}
-
 bool equal(const StringPool& a, const StringPool& b) {
+  if (a.shares_with(b)) return true;
   if (a.size() != b.size()) return false;
   for (StringId id = 0; id < a.size(); ++id)
     if (a[id] != b[id]) return false;
@@ -58,7 +52,7 @@ void share_equal(Trace& trace, const Trace& other) {
 }
 
 bool share_all(const Trace& a, const Trace& b) {
-  bool all = are_copies(a.strings, b.strings) && a.deps.identity() == b.deps.identity() &&
+  bool all = a.strings.shares_with(b.strings) && a.deps.identity() == b.deps.identity() &&
              a.ctrl.identity() == b.ctrl.identity() && a.comms.shares_with(b.comms);
   each_column([&](const auto& row) { all = all && (a.*row.column).shares_with(b.*row.column); });
   return all;
