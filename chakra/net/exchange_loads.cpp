@@ -1,0 +1,137 @@
+// Exchanges over shortest paths: what each hop carries if each rank sends one byte to each other rank.
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "chakra/net/shortest_paths.h"
+
+namespace chakra::net {
+
+/// For each root, all that goes to its ranks flows together: from the ranks to the switches, then from switch to
+/// switch, the farthest ones first, so that all has come before it goes on. If turns map the ranks onto each other,
+/// roots of an orbit load hops that are turned likewise: one root is played out, and its loads are divided evenly
+/// among the hops of their orbits.
+class ShortestPaths::Exchange {
+ public:
+  Exchange(const ShortestPaths& paths, std::span<const int64_t> ranks, std::vector<double>& bytes)
+      : paths_(paths), ranks_(ranks), bytes_(bytes), turns_(kept_turns()) {}
+
+  void run() {
+    std::map<uint32_t, std::vector<int64_t>> by_root;
+    for (const int64_t rank : ranks_) by_root[paths_.root_of(rank)].push_back(rank);
+    for (const auto& [root, targets] : by_root) {
+      if (is_first(root)) play(root, targets);
+    }
+    if (!turns_.empty()) divide();
+  }
+
+ private:
+  /// The turns that map the ranks onto each other.
+  DeviceTurns kept_turns() const {
+    DeviceTurns turns = paths_.turns_;
+    if (turns.empty()) return turns;
+    const absl::flat_hash_set<uint32_t> members(ranks_.begin(), ranks_.end());
+    for (size_t t = 0; t < turns.count(); ++t) {
+      Turns::Steps step{};
+      step[t] = turns.extent(t) > 1 ? 1 : 0;
+      const bool kept = step[t] > 0 && std::all_of(ranks_.begin(), ranks_.end(), [&](int64_t rank) {
+                          return members.contains(turns.turned(static_cast<uint32_t>(rank), step, false));
+                        });
+      if (!kept) turns.drop(t);
+    }
+    return turns;
+  }
+
+  bool is_first(uint32_t device) const {
+    const Turns::Steps place = turns_.place(device);
+    return std::all_of(place.begin(), place.end(), [](uint32_t p) { return p == 0; });
+  }
+
+  void load(const Hop& hop, double amount) {
+    if (turns_.empty()) bytes_[hop.trunk] += amount;
+    else of_orbits_[&paths_.turned(hop, steps_of(hop), true)] += amount * times_;
+  }
+
+  /// Sends an amount on from a device, to the next ones.
+  void pass(uint32_t device, int64_t to, double amount, const Turned& ways) {
+    paths_.next(device, to, ways, nexts_);
+    double weight = 0;
+    for (const Next& n : nexts_) weight += n.weight;
+    for (const Next& n : nexts_) {
+      const double part = amount * (n.weight / weight);
+      load(*n.hop, part);
+      const uint32_t other = n.hop->to;
+      if (other < paths_.ranks_) continue;
+      const auto [known, fresh] = here_.try_emplace(other, 0);
+      if (fresh) waiting_.emplace(ways[other].far, ways[other].hops, other);
+      known->second += part;
+    }
+  }
+
+  void play(uint32_t root, const std::vector<int64_t>& targets) {
+    times_ = static_cast<double>(turns_.orbit(root));
+    const Turned ways = paths_.ways_to(root, false);
+    for (const int64_t rank : ranks_) {
+      const bool inside = paths_.root_of(rank) == root;
+      if (inside && targets.size() == 1) continue;
+      const int64_t other = rank == targets[0] ? targets[1] : targets[0];
+      pass(static_cast<uint32_t>(rank), other, static_cast<double>(targets.size() - (inside ? 1 : 0)), ways);
+    }
+    while (!waiting_.empty()) {
+      const uint32_t device = std::get<2>(waiting_.top());
+      waiting_.pop();
+      const double amount = here_[device];
+      if (device != root && amount > 0) pass(device, targets[0], amount, ways);
+    }
+    here_.clear();
+    if (root < paths_.ranks_) return;
+    for (const int64_t target : targets)
+      load(paths_.in_[paths_.in_first_[static_cast<size_t>(target)]], static_cast<double>(ranks_.size() - 1));
+  }
+
+  /// The steps from the first hop of the orbit.
+  Turns::Steps steps_of(const Hop& hop) const {
+    Turns::Steps steps = turns_.place(hop.from);
+    const Turns::Steps end = turns_.place(hop.to);
+    for (size_t t = 0; t < turns_.count(); ++t)
+      if (!turns_.moves(t, hop.from)) steps[t] = end[t];
+    return steps;
+  }
+
+  /// Each orbit is added up on its own, so that the order of the map does not matter.
+  void divide() {
+    for (const auto& [first, all] : of_orbits_) {
+      std::vector<const Hop*> orbit{first};
+      for (size_t t = 0; t < turns_.count(); ++t) {
+        if (!turns_.moves(t, first->from) && !turns_.moves(t, first->to)) continue;
+        const size_t before = orbit.size();
+        Turns::Steps steps{};
+        for (steps[t] = 1; steps[t] < turns_.extent(t); ++steps[t])
+          for (size_t i = 0; i < before; ++i) orbit.push_back(&paths_.turned(*orbit[i], steps, false));
+      }
+      for (const Hop* hop : orbit) bytes_[hop->trunk] += all / static_cast<double>(orbit.size());
+    }
+  }
+
+  const ShortestPaths& paths_;
+  std::span<const int64_t> ranks_;
+  std::vector<double>& bytes_;
+  absl::flat_hash_map<uint32_t, double> here_;  ///< by device: what has come and goes on
+  DeviceTurns turns_;
+  double times_ = 1;                                   ///< roots of the orbit that is played out
+  absl::flat_hash_map<const Hop*, double> of_orbits_;  ///< by the first hop of an orbit: what all its hops carry
+  std::priority_queue<std::tuple<Picoseconds, uint32_t, uint32_t>> waiting_;  ///< far, hops, device
+  std::vector<Next> nexts_;
+};
+
+void ShortestPaths::add_exchange(std::span<const int64_t> ranks, std::vector<double>& bytes) const {
+  CHAKRA_ASSERT(joined_by_switches_);
+  Exchange(*this, ranks, bytes).run();
+}
+
+}  // namespace chakra::net
