@@ -87,6 +87,13 @@ void Graph::forget_places(const std::vector<Reduction>& reductions) {
     places.reset(), turns = {};
 }
 
+double Graph::ways() const {
+  const auto devices = static_cast<double>(names.size()), all = static_cast<double>(ranks);
+  const double passing = by_link->joined_by_switches() ? devices - all : devices;
+  const double orbit = turns.empty() ? 1 : static_cast<double>(DeviceTurns(turns).orbit(0));
+  return passing * (all / orbit);
+}
+
 LinkId Graph::between(int64_t from, int64_t to) const {
   const auto device = static_cast<size_t>(from);
   for (uint32_t i = out_.first[device]; i < out_.first[device + 1]; ++i)

@@ -16,8 +16,8 @@
 
 namespace chakra::net {
 
-/// The limit of ranks times forwarding devices: one way of 48 bytes is kept for each such pair, and
-/// only for one rank of those that turns map onto each other.
+/// The limit of ways, of 48 bytes each: one from each forwarding device to each rank, but to
+/// one rank alone of those that turns map onto each other.
 inline constexpr int64_t kMostWays = int64_t{1} << 26;
 
 struct Graph {
@@ -43,6 +43,8 @@ struct Graph {
   /// Fill the remaining members. Call once, when links are complete.
   void finish();
   LinkId between(int64_t from, int64_t to) const;
+  /// Return the number of ways that are kept once every rank has received a message. O(links of a device).
+  double ways() const;
   /// Drop `places` and `turns` if switches reduce at different rates: groups below such switches are not equivalent.
   void forget_places(const std::vector<Reduction>& reductions);
 
