@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <queue>
 #include <tuple>
@@ -19,7 +20,10 @@ namespace chakra::net {
 class ShortestPaths::Exchange {
  public:
   Exchange(const ShortestPaths& paths, std::span<const int64_t> ranks, std::vector<double>& bytes)
-      : paths_(paths), ranks_(ranks), bytes_(bytes), turns_(kept_turns()) {}
+      : paths_(paths), ranks_(ranks), bytes_(bytes), turns_(kept_turns()), here_(scratch()[0]), sums_(scratch()[1]) {
+    if (here_.size() < paths.devices_) here_.resize(paths.devices_, 0);
+    if (sums_.size() < paths.out_.size()) sums_.resize(paths.out_.size(), 0);
+  }
 
   void run() {
     std::map<uint32_t, std::vector<int64_t>> by_root;
@@ -52,24 +56,42 @@ class ShortestPaths::Exchange {
     return std::all_of(place.begin(), place.end(), [](uint32_t p) { return p == 0; });
   }
 
+  /// Zeros between two exchanges: by device and by hop.
+  static std::array<std::vector<double>, 2>& scratch() {
+    thread_local std::array<std::vector<double>, 2> zeros;
+    return zeros;
+  }
+
+  /// Puts an amount on a hop of out_.
   void load(const Hop& hop, double amount) {
-    if (turns_.empty()) bytes_[hop.trunk] += amount;
-    else of_orbits_[&paths_.turned(hop, steps_of(hop), true)] += amount * times_;
+    if (turns_.empty()) {
+      bytes_[hop.trunk] += amount;
+      return;
+    }
+    const auto number = static_cast<uint32_t>(&hop - paths_.out_.data());
+    if (sums_[number] == 0) loaded_.push_back(number);
+    sums_[number] += amount * times_;
+  }
+  void bring(uint32_t device, double amount, const Turned& ways) {
+    if (device < paths_.ranks_ || amount == 0) return;
+    if (here_[device] == 0) waiting_.emplace(ways[device].far, ways[device].hops, device);
+    here_[device] += amount;
   }
 
   /// Sends an amount on from a device, to the next ones.
   void pass(uint32_t device, int64_t to, double amount, const Turned& ways) {
+    const uint32_t first = paths_.out_first_[device];
+    if (paths_.out_first_[device + 1] - first == 1) {
+      load(paths_.out_[first], amount);
+      return bring(paths_.out_[first].to, amount, ways);
+    }
     paths_.next(device, to, ways, nexts_);
     double weight = 0;
     for (const Next& n : nexts_) weight += n.weight;
     for (const Next& n : nexts_) {
       const double part = amount * (n.weight / weight);
-      load(*n.hop, part);
-      const uint32_t other = n.hop->to;
-      if (other < paths_.ranks_) continue;
-      const auto [known, fresh] = here_.try_emplace(other, 0);
-      if (fresh) waiting_.emplace(ways[other].far, ways[other].hops, other);
-      known->second += part;
+      load(as_out(*n.hop), part);
+      bring(n.hop->to, part, ways);
     }
   }
 
@@ -85,13 +107,18 @@ class ShortestPaths::Exchange {
     while (!waiting_.empty()) {
       const uint32_t device = std::get<2>(waiting_.top());
       waiting_.pop();
-      const double amount = here_[device];
-      if (device != root && amount > 0) pass(device, targets[0], amount, ways);
+      const double amount = std::exchange(here_[device], 0);
+      if (device != root) pass(device, targets[0], amount, ways);
     }
-    here_.clear();
     if (root < paths_.ranks_) return;
     for (const int64_t target : targets)
-      load(paths_.in_[paths_.in_first_[static_cast<size_t>(target)]], static_cast<double>(ranks_.size() - 1));
+      load(as_out(paths_.in_[paths_.in_first_[static_cast<size_t>(target)]]), static_cast<double>(ranks_.size() - 1));
+  }
+
+  /// The same hop in out_, where a hop is of in_.
+  const Hop& as_out(const Hop& hop) const {
+    if (&hop >= paths_.out_.data() && &hop < paths_.out_.data() + paths_.out_.size()) return hop;
+    return turns_.empty() ? hop : paths_.turned(hop, {}, false);
   }
 
   /// The steps from the first hop of the orbit.
@@ -103,9 +130,13 @@ class ShortestPaths::Exchange {
     return steps;
   }
 
-  /// Each orbit is added up on its own, so that the order of the map does not matter.
+  /// What the hops of each orbit carry together is divided evenly among them.
   void divide() {
-    for (const auto& [first, all] : of_orbits_) {
+    absl::flat_hash_map<const Hop*, double> of_orbits;  // by first hop; each trunk is in one orbit: any order is right
+    for (const uint32_t number : loaded_)
+      of_orbits[&paths_.turned(paths_.out_[number], steps_of(paths_.out_[number]), true)] +=
+          std::exchange(sums_[number], 0);
+    for (const auto& [first, all] : of_orbits) {
       std::vector<const Hop*> orbit{first};
       for (size_t t = 0; t < turns_.count(); ++t) {
         if (!turns_.moves(t, first->from) && !turns_.moves(t, first->to)) continue;
@@ -121,10 +152,11 @@ class ShortestPaths::Exchange {
   const ShortestPaths& paths_;
   std::span<const int64_t> ranks_;
   std::vector<double>& bytes_;
-  absl::flat_hash_map<uint32_t, double> here_;  ///< by device: what has come and goes on
   DeviceTurns turns_;
-  double times_ = 1;                                   ///< roots of the orbit that is played out
-  absl::flat_hash_map<const Hop*, double> of_orbits_;  ///< by the first hop of an orbit: what all its hops carry
+  std::vector<double>& here_;     ///< by device: what has come and goes on
+  std::vector<double>& sums_;     ///< with turns, by hop of out_: its load for all roots of the orbits
+  std::vector<uint32_t> loaded_;  ///< hops with a sum
+  double times_ = 1;              ///< roots of the orbit that is played out
   std::priority_queue<std::tuple<Picoseconds, uint32_t, uint32_t>> waiting_;  ///< far, hops, device
   std::vector<Next> nexts_;
 };
