@@ -1,0 +1,41 @@
+#include "chakra/base/memory.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <string>
+
+namespace chakra {
+namespace {
+
+/// The number with which a file begins, or after a key.
+std::optional<uint64_t> number_in(const char* path, const std::string& key = {}) {
+  std::ifstream file(path);
+  std::string word;
+  while (!key.empty() && file >> word && word != key) {}
+  uint64_t number = 0;
+  return file >> number ? std::optional(number) : std::nullopt;
+}
+
+uint64_t rest(uint64_t limit, uint64_t used) { return limit > used ? limit - used : 0; }
+
+}  // namespace
+
+uint64_t available_memory() {
+  uint64_t least = UINT64_MAX;
+  if (const auto kib = number_in("/proc/meminfo", "MemAvailable:")) least = *kib * 1024;
+  for (const auto& [limit, used] :
+       {std::pair("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        std::pair("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes")})
+    if (const auto most = number_in(limit)) least = std::min(least, rest(*most, number_in(used).value_or(0)));
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+    if (const auto pages = number_in("/proc/self/statm"))
+      least = std::min(least, rest(space.rlim_cur, *pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE))));
+  return least;
+}
+
+}  // namespace chakra
