@@ -1,5 +1,4 @@
 // Exchanges over shortest paths: what each hop carries if each rank sends one byte to each other rank.
-#include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
@@ -121,31 +120,22 @@ class ShortestPaths::Exchange {
     return turns_.empty() ? hop : paths_.turned(hop, {}, false);
   }
 
-  /// The steps from the first hop of the orbit.
-  Turns::Steps steps_of(const Hop& hop) const {
-    Turns::Steps steps = turns_.place(hop.from);
-    const Turns::Steps end = turns_.place(hop.to);
-    for (size_t t = 0; t < turns_.count(); ++t)
-      if (!turns_.moves(t, hop.from)) steps[t] = end[t];
-    return steps;
-  }
-
   /// What the hops of each orbit carry together is divided evenly among them.
   void divide() {
-    absl::flat_hash_map<const Hop*, double> of_orbits;  // by first hop; each trunk is in one orbit: any order is right
-    for (const uint32_t number : loaded_)
-      of_orbits[&paths_.turned(paths_.out_[number], steps_of(paths_.out_[number]), true)] +=
-          std::exchange(sums_[number], 0);
-    for (const auto& [first, all] : of_orbits) {
-      std::vector<const Hop*> orbit{first};
+    std::vector<uint32_t> orbit;
+    for (const uint32_t number : loaded_) {
+      if (sums_[number] == 0) continue;  // gathered by a hop of its orbit before
+      const Hop& hop = paths_.out_[number];
+      orbit.assign(1, number);
       for (size_t t = 0; t < turns_.count(); ++t) {
-        if (!turns_.moves(t, first->from) && !turns_.moves(t, first->to)) continue;
-        const size_t before = orbit.size();
-        Turns::Steps steps{};
-        for (steps[t] = 1; steps[t] < turns_.extent(t); ++steps[t])
-          for (size_t i = 0; i < before; ++i) orbit.push_back(&paths_.turned(*orbit[i], steps, false));
+        if (!turns_.moves(t, hop.from) && !turns_.moves(t, hop.to)) continue;
+        const std::vector<uint32_t>& next = paths_.one_step(t);
+        const size_t before = orbit.size(), all = before * turns_.extent(t);
+        while (orbit.size() < all) orbit.push_back(next[orbit[orbit.size() - before]]);
       }
-      for (const Hop* hop : orbit) bytes_[hop->trunk] += all / static_cast<double>(orbit.size());
+      double sum = 0;
+      for (const uint32_t h : orbit) sum += std::exchange(sums_[h], 0);
+      for (const uint32_t h : orbit) bytes_[paths_.out_[h].trunk] += sum / static_cast<double>(orbit.size());
     }
   }
 

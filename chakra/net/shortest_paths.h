@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -129,6 +130,8 @@ class ShortestPaths {
   const Hop& only_hop(const Turned& ways, uint32_t device) const;
   /// Return the hop into which the steps turn a hop.
   const Hop& turned(const Hop& hop, const Turns::Steps& steps, bool back) const;
+  /// Return, by hop of out_, the hop that one step of a turn makes of it. The first call costs O(hops log hops).
+  const std::vector<uint32_t>& one_step(size_t turn) const;
   Way step(const Hop& hop, const Way& rest) const;
   /// Find the devices reached from one, or with `back` the devices that reach it; ranks forward only if `through`.
   std::vector<bool> reached(uint32_t device, bool back, bool through) const;
@@ -141,7 +144,12 @@ class ShortestPaths {
   std::vector<Hop> out_, in_;  ///< by first device; by last device; then by trunk
   std::vector<uint32_t> out_first_, in_first_;
   DeviceTurns turns_;
-  std::vector<uint32_t> out_by_to_;  ///< with turns: into out_, the hops of each device by their last device
+  struct End {
+    uint32_t to, hop;  ///< last device; into out_
+  };
+  std::vector<End> out_by_to_;  ///< with turns: the hops of each device by their last device
+  mutable std::once_flag have_steps_;
+  mutable std::vector<std::vector<uint32_t>> steps_;            ///< of one_step(), by turn
   mutable std::vector<std::atomic<const Ways*>> ways_;          ///< by root
   mutable std::vector<std::atomic<const Ways*>> ways_through_;  ///< the same through ranks
 };
