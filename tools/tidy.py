@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Public headers that a room's own does not bring: few need them, and maps bring abseil with them, a second per file.
 MADE = {"chakra/options.h", "chakra/facade/fields.h", "chakra/facade/fields.cpp", "python/chakra_et/_verbs.py"}  # from the table of options, by a test
 BY_THEMSELVES = {"answer/rows", "base/append_file", "base/result", "base/number_rows", "base/pool", "base/progress", "base/quantile", "base/real",
-                 "base/row_map", "base/spec_json", "base/text_map",
+                 "base/memory", "base/row_map", "base/spec_json", "base/text_map",
                  "base/times", "model/blocks", "net/change", "recording/folders", "recording/secrets", "trace/metadata", "trace/roles", "trace/share",
                  "trace/sizes", "trace/storage"}
 # Of public headers: a value of JSON is read in line, and no other public header includes json.h.

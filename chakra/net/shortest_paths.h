@@ -144,12 +144,16 @@ class ShortestPaths {
   std::vector<Hop> out_, in_;  ///< by first device; by last device; then by trunk
   std::vector<uint32_t> out_first_, in_first_;
   DeviceTurns turns_;
-  struct End {
-    uint32_t to, hop;  ///< last device; into out_
+  /// With turns.
+  struct Tables {
+    struct End {
+      uint32_t to, hop;  ///< last device; into out_
+    };
+    std::vector<End> by_to;  ///< of the hops of each device, by their last device
+    std::once_flag have_steps;
+    std::vector<std::vector<uint32_t>> steps;  ///< of one_step(), by turn
   };
-  std::vector<End> out_by_to_;  ///< with turns: the hops of each device by their last device
-  mutable std::once_flag have_steps_;
-  mutable std::vector<std::vector<uint32_t>> steps_;            ///< of one_step(), by turn
+  mutable Tables tables_;
   mutable std::vector<std::atomic<const Ways*>> ways_;          ///< by root
   mutable std::vector<std::atomic<const Ways*>> ways_through_;  ///< the same through ranks
 };
