@@ -1,56 +1,50 @@
 #include "chakra/base/memory.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <limits>
+#include <fstream>
+#include <optional>
 #include <string>
-#include <string_view>
-
-#include "chakra/base/file.h"
-#include "chakra/base/strings.h"
 
 namespace chakra {
 namespace {
 
-constexpr uint64_t kUnknown = std::numeric_limits<uint64_t>::max(), kKibibyte = 1024;
-
-/// The number after a word, or at the begin of the text.
-uint64_t number_in(const char* path, std::string_view word = {}) {
-  const Result<std::string> text = read_file(path, size_t{1} << 20);
-  if (!text) return kUnknown;
-  const size_t at = text->find(word);
-  if (at == std::string::npos) return kUnknown;
-  std::string_view rest = std::string_view(*text).substr(at + word.size());
-  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-  int64_t number = 0;
-  return parse_decimal(rest.substr(0, rest.find_first_of(" \n")), number) && number >= 0 ? static_cast<uint64_t>(number)
-                                                                                         : kUnknown;
+/// The number with which a file begins, or after a key.
+std::optional<uint64_t> number_in(const std::string& path, const std::string& key = {}) {
+  std::ifstream file(path);
+  std::string word;
+  while (!key.empty() && file >> word && word != key) {}
+  uint64_t number = 0;
+  return file >> number ? std::optional(number) : std::nullopt;
 }
 
-/// The folder of the control group of this process (version 2).
+/// The folder of the control group of this process (version 2): batch systems limit the group of each job.
 std::string control_group() {
-  constexpr std::string_view kVersion2 = "0::";
-  const Result<std::string> text = read_file("/proc/self/cgroup", size_t{1} << 20);
-  const size_t at = text ? text->find(kVersion2) : std::string::npos;
-  if (at == std::string::npos) return "/sys/fs/cgroup";
-  return "/sys/fs/cgroup" + text->substr(at + kVersion2.size(), text->find('\n', at) - at - kVersion2.size());
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("0::/")) return "/sys/fs/cgroup" + line.substr(3);
+  return "/sys/fs/cgroup";
 }
+
+uint64_t rest(uint64_t limit, uint64_t used) { return limit > used ? limit - used : 0; }
 
 }  // namespace
 
 uint64_t available_memory() {
-  const uint64_t free = number_in("/proc/meminfo", "MemAvailable:");
-  uint64_t least = free == kUnknown ? kUnknown : free * kKibibyte;
+  uint64_t least = UINT64_MAX;
+  if (const auto kib = number_in("/proc/meminfo", "MemAvailable:")) least = *kib * 1024;
   const std::string group = control_group();
-  const uint64_t most = number_in((group + "/memory.max").c_str());
-  const uint64_t used = number_in((group + "/memory.current").c_str());
-  if (most != kUnknown && used != kUnknown) least = std::min(least, most - std::min(most, used));
-  const uint64_t pages = number_in("/proc/self/statm");
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && pages != kUnknown)
-    least = std::min(least, limit.rlim_cur - std::min<uint64_t>(limit.rlim_cur, pages * 4 * kKibibyte));
-  return least == kUnknown ? 0 : least;
+  for (const auto& [limit, used] : {std::pair(group + "/memory.max", group + "/memory.current"),
+                                    std::pair<std::string, std::string>("/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                                                                        "/sys/fs/cgroup/memory/memory.usage_in_bytes")})
+    if (const auto most = number_in(limit)) least = std::min(least, rest(*most, number_in(used).value_or(0)));
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+    if (const auto pages = number_in("/proc/self/statm"))
+      least = std::min(least, rest(space.rlim_cur, *pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE))));
+  return least;
 }
 
 }  // namespace chakra

@@ -193,16 +193,17 @@ namespace {
 /// Tries rows of the table, and keeps the plan of the best one so far.
 class Trial {
  public:
-  Trial(const Place& place, double close) : bounds_(*place.fabric), close_(close) {}
+  Trial(const Place& place, double close)
+      : bounds_(*place.fabric), close_(close), by_nodes_(place.members() <= kMostNear || grid_of(place).size() < 2) {}
 
-  /// All rows that can do it with the members in this order, `by_grid` those that need a grid; in large groups nodes
-  /// are for members that fill none.
+  /// All rows that can do it with the members in this order, `by_grid` those that need a grid.
   void rows(const Operation& op, const Place& place, std::span<const uint32_t> order, bool by_grid) {
     using Needs = AlgorithmRow::Needs;
     for (const AlgorithmRow& row : kAlgorithms) {
       if (by_grid && !row.needs_grid()) continue;
       if (!order.empty() && row.needs == Needs::reduction) continue;  // it has an order of its own
-      if (row.needs == Needs::nodes && place.members() > kMostNear && grid_of(place).size() >= 2) continue;
+      if (row.needs == Needs::nodes && (!by_nodes_ || (place.members() > kMostNear && grid_of(place).size() >= 2)))
+        continue;
       if (row.can(op, place)) one(row, op, place, order, by_grid);
     }
   }
@@ -239,6 +240,7 @@ class Trial {
 
   Bounds bounds_;
   double close_;
+  bool by_nodes_;  ///< in large groups nodes are for members that fill no grid
   std::vector<Candidate> candidates_;
   std::vector<uint64_t> crowd_;  ///< of candidates
   Picoseconds least_ = std::numeric_limits<Picoseconds>::max();

@@ -1,8 +1,11 @@
 // When the members of a plan end by what its transfers cost: a max-plus recurrence over members and rounds.
 #include "chakra/coll/closed.h"
 
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -61,10 +64,48 @@ void turn_more_each(const double* __restrict begin, double* __restrict end, cons
   }
 }
 
+/// The smallest number of members after which the costs repeat, all through.
+uint32_t period_of(std::span<const Fare> fares) {
+  const auto same = [&](size_t a, size_t b) {
+    return fares[a].ps_per_byte == fares[b].ps_per_byte && fares[a].latency_ps == fares[b].latency_ps;
+  };
+  std::vector<uint32_t> border(fares.size() + 1, 0);  // as in the search by Knuth, Morris and Pratt
+  for (size_t i = 1; i < fares.size(); ++i) {
+    uint32_t length = border[i];
+    while (length > 0 && !same(i, length)) length = border[length];
+    border[i + 1] = length + (same(i, length) ? 1 : 0);
+  }
+  const auto n = static_cast<uint32_t>(fares.size()), period = n - border[n];
+  return n % period == 0 ? period : n;
+}
+
+/// The number of members that stand for all if all begin together: members p places apart do the same at the same
+/// times, because the costs of all rounds repeat every p members and blocks are multiples or parts of p.
+uint32_t period_of(const PricedPlan& priced) {
+  const Plan& plan = *priced.plan;
+  const uint32_t n = plan.members;
+  if (!plan.behind.empty()) return n;
+  uint32_t period = 1;
+  absl::flat_hash_set<uint32_t> seen;
+  for (size_t k = 0; k < plan.rounds.size() && period < n; ++k) {
+    const Round& round = plan.rounds[k];
+    if (!round.list.empty() || round.together()) return n;
+    const PricedPlan::RoundCost& cost = priced.rounds[k];
+    if (round.shift == 0 || cost.uniform || !seen.insert(cost.first).second) continue;
+    if (cost.first == PricedPlan::kNotKept) return n;
+    for (uint32_t q = 0; q < round.shifts; ++q)
+      period = std::lcm(period, period_of(std::span(priced.fares).subspan(cost.first + size_t{q} * n, n)));
+  }
+  for (const Round& round : plan.rounds)
+    if (const uint32_t block = Targets(plan, round).block(); block % period != 0 && period % block != 0) return n;
+  return period;
+}
+
 class Closed {
  public:
+  /// The first `ready.size()` members stand for all (period_of).
   Closed(const PricedPlan& priced, std::span<const Picoseconds> ready)
-      : priced_(priced), plan_(*priced.plan), n_(plan_.members), spare_(n_), waiting_(n_) {
+      : priced_(priced), plan_(*priced.plan), n_(static_cast<uint32_t>(ready.size())), spare_(n_), waiting_(n_) {
     const Picoseconds base = *std::min_element(ready.begin(), ready.end());
     std::vector<double> start(n_);
     for (uint32_t i = 0; i < n_; ++i) start[i] = static_cast<double>(ready[i] - base);
@@ -128,15 +169,16 @@ class Closed {
     const Targets targets(plan_, round);
     const double* from = begin(round);
     double* to = spare_.data();
+    const uint32_t block = std::min(targets.block(), n_);
     if (cost.uniform) {
       const double* arrive = priced_.arrive_ps.data() + cost.first;
-      turn_uniform(from, to, n_, targets.block(), targets.by(0), cost.left_ps, arrive[0]);
-      for (uint32_t q = 1; q < targets.shifts; ++q) turn_more(from, to, n_, targets.block(), targets.by(q), arrive[q]);
+      turn_uniform(from, to, n_, block, targets.by(0) % block, cost.left_ps, arrive[0]);
+      for (uint32_t q = 1; q < targets.shifts; ++q) turn_more(from, to, n_, block, targets.by(q) % block, arrive[q]);
     } else {
       arrive_each(round, targets, cost.first);
-      turn_each(from, to, left_.data(), arrive_.data(), n_, targets.block(), targets.by(0));
+      turn_each(from, to, left_.data(), arrive_.data(), n_, block, targets.by(0) % block);
       for (uint32_t q = 1; q < targets.shifts; ++q)
-        turn_more_each(from, to, arrive_.data() + size_t{q} * n_, n_, targets.block(), targets.by(q));
+        turn_more_each(from, to, arrive_.data() + size_t{q} * n_, n_, block, targets.by(q) % block);
     }
     done_[round.lane].swap(spare_);
   }
@@ -146,7 +188,7 @@ class Closed {
     const std::tuple asked(targets, round.bytes, round.latency_ps);
     if (times_of_ == asked) return;
     times_of_ = asked;
-    const size_t count = size_t{n_} * targets.shifts;
+    const size_t count = size_t{plan_.members} * targets.shifts;
     std::span<const Fare> fares;
     if (first != PricedPlan::kNotKept) {
       fares = std::span(priced_.fares).subspan(first, count);
@@ -156,13 +198,14 @@ class Closed {
     }
     const auto bytes = static_cast<double>(round.bytes);
     left_.assign(n_, 0);
-    arrive_.resize(count);
-    for (size_t f = 0; f < count; ++f) {
-      const double left = bytes * fares[f].ps_per_byte;
-      double& all = left_[f % n_];
-      all = later(all, left);
-      arrive_[f] = left + later(fares[f].latency_ps, static_cast<double>(round.latency_ps));
-    }
+    arrive_.resize(size_t{n_} * targets.shifts);
+    for (uint32_t q = 0; q < targets.shifts; ++q)
+      for (uint32_t i = 0; i < n_; ++i) {
+        const Fare& fare = fares[size_t{q} * plan_.members + i];
+        const double left = bytes * fare.ps_per_byte;
+        left_[i] = later(left_[i], left);
+        arrive_[size_t{q} * n_ + i] = left + later(fare.latency_ps, static_cast<double>(round.latency_ps));
+      }
   }
 
   void run_list(uint32_t k) {
@@ -240,6 +283,14 @@ std::vector<double> ends_after(const PricedPlan& plan, std::span<const Picosecon
   CHAKRA_ASSERT(plan.plan->members > 0);
   CHAKRA_ASSERT(ready.size() == plan.plan->members);
   return Closed(plan, ready).run();
+}
+
+std::vector<double> ends_together(const PricedPlan& plan) {
+  const std::vector<Picoseconds> ready(period_of(plan), 0);
+  std::vector<double> ends = Closed(plan, ready).run();
+  ends.resize(plan.plan->members);
+  for (size_t i = ready.size(); i < ends.size(); ++i) ends[i] = ends[i - ready.size()];
+  return ends;
 }
 
 void run_closed(const PricedPlan& plan, std::span<Picoseconds> ready) {

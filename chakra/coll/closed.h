@@ -16,4 +16,8 @@ inline double later(double a, double b) { return a < b ? b : a; }
 /// Return when each member ends, in ps since the earliest start, without extra_ps. Requires a start per member, n > 0.
 std::vector<double> ends_after(const PricedPlan& plan, std::span<const Picoseconds> ready);
 
+/// Return the same if all members start at 0. If the costs of the members repeat every p members, the first p members
+/// stand for all, to the last bit. Cost: O(rounds x p + different costs).
+std::vector<double> ends_together(const PricedPlan& plan);
+
 }  // namespace chakra::coll

@@ -360,7 +360,7 @@ class Pricing {
     if (priced_.alike) {
       end = end_together(priced_);
     } else {
-      priced_.ends_ps = ends_after(priced_, std::vector<Picoseconds>(plan_.members, 0));
+      priced_.ends_ps = ends_together(priced_);
       end = std::round(*std::max_element(priced_.ends_ps.begin(), priced_.ends_ps.end()));
     }
     // Sums in another order differ in their last bits.

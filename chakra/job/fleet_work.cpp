@@ -65,7 +65,7 @@ class MemoryBudget {
   explicit MemoryBudget(uint64_t limit) : limit_(limit) {
     if (limit > 0) return;
     const uint64_t free = available_memory();
-    limit_ = free == 0 ? UINT64_MAX : static_cast<uint64_t>(static_cast<double>(free) * kMemoryShare);
+    limit_ = free == UINT64_MAX ? free : static_cast<uint64_t>(static_cast<double>(free) * kMemoryShare);
   }
   /// Wait until the bytes fit. A task that never fits waits until no other task runs.
   void take(uint64_t bytes) {

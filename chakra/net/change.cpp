@@ -28,9 +28,9 @@ std::vector<uint32_t> real_dimensions(const Fabric& fabric) {
   return real;
 }
 
-/// A graph of the links for which change(link) is true, as it leaves them.
+/// A graph of the links for which change(link) is true, as it leaves them. `alike`: equal links stay equal.
 template <class Change>
-std::shared_ptr<Graph> changed_graph(const Fabric& fabric, const Change& change) {
+std::shared_ptr<Graph> changed_graph(const Fabric& fabric, bool alike, const Change& change) {
   auto graph = std::make_shared<Graph>();
   graph->ranks = fabric.size();
   graph->axes = fabric.axes();
@@ -40,6 +40,7 @@ std::shared_ptr<Graph> changed_graph(const Fabric& fabric, const Change& change)
     graph->groups = fabric.graph->groups;
     graph->metric = fabric.graph->metric;
     graph->forwarding = fabric.graph->forwarding;
+    if (alike) graph->turns = fabric.graph->turns;
   } else {
     for (int64_t d = 0; d < fabric.devices(); ++d) graph->names.push_back(fabric.device_name(static_cast<uint32_t>(d)));
   }
@@ -76,6 +77,16 @@ int64_t device_of(const Fabric& fabric, std::string_view text) {
   return -1;
 }
 
+/// A change of one link leaves ranks in different places, so that ways to each are kept.
+Result<void> check_ways(const Fabric& fabric) {
+  const auto ranks = static_cast<double>(fabric.size()), devices = static_cast<double>(fabric.devices());
+  const bool by_switches = fabric.graph && fabric.graph->by_link->joined_by_switches();
+  if (ranks * (by_switches ? devices - ranks : devices) <= static_cast<double>(kMostWays)) return {};
+  return fail(Code::bad_input, "net.graph.large",
+              fmt::format("a network of {} ranks and {} devices is too large to compute routes with one changed link",
+                          fabric.size(), fabric.devices()));
+}
+
 }  // namespace
 
 std::vector<LinkClass> link_classes(const Fabric& fabric) {
@@ -99,7 +110,7 @@ Fabric with_class(const Fabric& fabric, size_t link_class, double rate_factor, d
     size_t at = 0;
     for (const auto& [key, links] : likenesses(*fabric.graph))
       if (at++ == link_class) like = key;
-    return on_graph(fabric, changed_graph(fabric, [&](Link& link) {
+    return on_graph(fabric, changed_graph(fabric, true, [&](Link& link) {
                       if (Likeness{link.bytes_per_s, link.latency_ps} == like) {
                         link.bytes_per_s *= rate_factor;
                         link.latency_ps = times(link.latency_ps, latency_factor);
@@ -150,12 +161,14 @@ Result<std::pair<uint32_t, uint32_t>> find_link(const Fabric& fabric, std::strin
               fmt::format("{} does not name two devices of the network, such as 0-1 or 0-switch 0", quote(text)));
 }
 
-Fabric with_slow_link(const Fabric& fabric, std::pair<uint32_t, uint32_t> ends, double rate_factor) {
-  if (fabric.graph)
-    return on_graph(fabric, changed_graph(fabric, [&](Link& link) {
+Result<Fabric> with_slow_link(const Fabric& fabric, std::pair<uint32_t, uint32_t> ends, double rate_factor) {
+  if (fabric.graph) {
+    CHAKRA_TRY(check_ways(fabric));
+    return on_graph(fabric, changed_graph(fabric, false, [&](Link& link) {
                       if (joins(link, ends)) link.bytes_per_s *= rate_factor;
                       return true;
                     }));
+  }
   Fabric changed = fabric;
   for (const auto& [from, to] : {ends, std::pair(ends.second, ends.first)}) {
     const LinkId id = fabric.link_between(from, to);
@@ -170,11 +183,9 @@ Fabric with_slow_link(const Fabric& fabric, std::pair<uint32_t, uint32_t> ends, 
 }
 
 Result<Fabric> without_link(const Fabric& fabric, std::pair<uint32_t, uint32_t> ends) {
-  if (static_cast<double>(fabric.size()) * static_cast<double>(fabric.devices()) > static_cast<double>(kMostWays))
-    return fail(Code::bad_input, "net.graph.large",
-                fmt::format("a network of {} ranks and {} devices is too large to compute routes without a link",
-                            fabric.size(), fabric.devices()));
-  const std::shared_ptr<Graph> graph = changed_graph(fabric, [&](const Link& link) { return !joins(link, ends); });
+  CHAKRA_TRY(check_ways(fabric));
+  const std::shared_ptr<Graph> graph =
+      changed_graph(fabric, false, [&](const Link& link) { return !joins(link, ends); });
   if (const auto [from, to] = graph->by_link->unreachable(); from >= 0)
     return fail(Code::bad_input, "net.graph.unreachable",
                 fmt::format("without the link no route leads from rank {} to rank {}", from, to));
@@ -182,7 +193,7 @@ Result<Fabric> without_link(const Fabric& fabric, std::pair<uint32_t, uint32_t> 
 }
 
 Fabric as_graph(const Fabric& fabric) {
-  return fabric.graph ? fabric : on_graph(fabric, changed_graph(fabric, [](const Link&) { return true; }));
+  return fabric.graph ? fabric : on_graph(fabric, changed_graph(fabric, true, [](const Link&) { return true; }));
 }
 
 }  // namespace chakra::net

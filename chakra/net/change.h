@@ -31,10 +31,12 @@ Fabric with_class(const Fabric& fabric, size_t link_class, double rate_factor, d
 /// "3-switch 0". Errors: net.change.link (no such devices, or no link joins the devices),
 /// net.change.fits (a network with measured collectives, which were measured on whole links).
 Result<std::pair<uint32_t, uint32_t>> find_link(const Fabric& fabric, std::string_view text);
-/// Multiply the rate of the link, both ways. Requires a link of find_link(), and a positive factor.
-Fabric with_slow_link(const Fabric& fabric, std::pair<uint32_t, uint32_t> link, double rate_factor);
+/// Multiply the rate of the link, both ways. Requires a link of find_link(), and a positive factor. Errors:
+/// net.graph.large.
+Result<Fabric> with_slow_link(const Fabric& fabric, std::pair<uint32_t, uint32_t> link, double rate_factor);
 /// Remove the link, both ways; messages take the shortest remaining routes. A network of dimensions becomes a
-/// graph. Requires a link of find_link(). Errors: net.graph.unreachable. Cost: O(links log devices) for each rank.
+/// graph. Requires a link of find_link(). Errors: net.graph.large,
+/// net.graph.unreachable. Cost: O(links log devices) for each rank.
 Result<Fabric> without_link(const Fabric& fabric, std::pair<uint32_t, uint32_t> link);
 /// Return the same links as a graph; a graph is returned unchanged. Cost: as without_link().
 Fabric as_graph(const Fabric& fabric);

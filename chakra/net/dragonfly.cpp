@@ -48,6 +48,9 @@ void build_dragonfly(ShapeNumbers numbers, ShapeBuilder& out) {
       out.cable(router(g, there * n.routers / others), router(other, back * n.routers / others), kGlobal);
     }
   }
+  const auto each = static_cast<uint32_t>(n.ranks), routers = static_cast<uint32_t>(n.routers);
+  out.graph.turns = Turns({each, static_cast<uint32_t>(n.groups)},
+                          {{0, {1, each * routers}}, {static_cast<uint32_t>(ranks), {0, routers}}});
   // Minimal routes pass one cable between groups: two over a third group are never shorter.
   out.graph.metric = Metric::groups;
   for (int64_t rank = 0; rank < ranks; ++rank)

@@ -44,6 +44,7 @@ void build_fat_tree(ShapeNumbers numbers, ShapeBuilder& out) {
   const std::vector<int64_t>&down = numbers[0], &up = numbers[1];
   const std::vector<TreeLevel> all = levels(numbers);
   for (const int64_t extent : down) out.axis(extent, RowForm::star);
+  std::vector<Turns::Row> rows(1);
   uint32_t below = 0;  // the first device of the level below
   for (size_t i = 0; i < down.size(); ++i) {
     const auto first = static_cast<uint32_t>(out.graph.names.size());
@@ -57,7 +58,17 @@ void build_fat_tree(ShapeNumbers numbers, ShapeBuilder& out) {
                   first + static_cast<uint32_t>(x / down[i] * tops * up[i] + y * up[i] + k), i);
     }
     below = first;
+    rows.push_back({first, {}});
   }
+  // Turn t moves subtrees of level t to the next place, with all below.
+  for (size_t i = 0; i < rows.size(); ++i) {
+    auto stride = static_cast<uint32_t>(all[i].tops);
+    for (size_t t = 0; t < down.size(); ++t) {
+      rows[i].strides.push_back(t < i ? 0 : stride);
+      if (t >= i) stride *= static_cast<uint32_t>(down[t]);
+    }
+  }
+  out.graph.turns = Turns({down.begin(), down.end()}, std::move(rows));
 }
 
 }  // namespace chakra::net

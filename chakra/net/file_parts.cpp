@@ -70,15 +70,16 @@ Result<void> check_ways(const Spec& place, double ranks, double passing) {
 }
 
 Result<Fabric> finish_graph(std::shared_ptr<Graph> graph, const Spec& ranks, const Spec& links) {
-  const auto devices = static_cast<int64_t>(graph->names.size());
   graph->finish();
   if (const auto [from, to] = graph->by_link->unreachable(); from >= 0)
     return links.error("net.graph.unreachable",
                        fmt::format("no route from rank {} to rank {}{}", quote(graph->names[static_cast<size_t>(from)]),
                                    quote(graph->names[static_cast<size_t>(to)]),
                                    graph->forwarding ? "" : " without forwarding by other ranks"));
-  const int64_t passing = graph->by_link->joined_by_switches() ? devices - graph->ranks : devices;
-  CHAKRA_TRY(check_ways(ranks, static_cast<double>(graph->ranks), static_cast<double>(passing)));
+  if (graph->turns.empty()) {
+    const auto all = static_cast<double>(graph->ranks);
+    CHAKRA_TRY(check_ways(ranks, all, graph->ways() / all));
+  }
   Fabric fabric;
   fabric.graph = std::move(graph);
   return fabric;

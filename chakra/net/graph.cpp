@@ -37,8 +37,9 @@ void Graph::find_paths() {
   places = tree_places(ranks, trunks);
   std::vector<Hop> hops = each_link(links);
   for (Hop& hop : hops) fill(hop, links[hop.trunk]);
-  by_link = std::make_unique<ShortestPaths>(ranks, devices, std::move(hops), forwarding);
-  by_trunk = std::make_unique<ShortestPaths>(ranks, trunks.devices, trunks.hops, forwarding);
+  by_link = std::make_unique<ShortestPaths>(ranks, devices, std::move(hops), forwarding, DeviceTurns(turns));
+  by_trunk = std::make_unique<ShortestPaths>(ranks, trunks.devices, trunks.hops, forwarding,
+                                             DeviceTurns(turns, trunks.of, trunks.devices));
   std::vector<uint32_t> class_groups(groups.empty() ? 0 : trunks.devices);
   for (size_t d = 0; d < groups.size(); ++d) class_groups[trunks.of[d]] = groups[d];
   valiant_by_link = std::make_unique<Valiant>(Valiant::Devices{ranks, devices, {}, groups}, each_link(links), *by_link);
@@ -83,7 +84,14 @@ void Graph::finish() {
 
 void Graph::forget_places(const std::vector<Reduction>& reductions) {
   if (std::adjacent_find(reductions.begin(), reductions.end(), std::not_equal_to<>()) != reductions.end())
-    places.reset();
+    places.reset(), turns = {};
+}
+
+double Graph::ways() const {
+  const auto devices = static_cast<double>(names.size()), all = static_cast<double>(ranks);
+  const double passing = by_link->joined_by_switches() ? devices - all : devices;
+  const double orbit = turns.empty() ? 1 : static_cast<double>(DeviceTurns(turns).orbit(0));
+  return passing * (all / orbit);
 }
 
 LinkId Graph::between(int64_t from, int64_t to) const {

@@ -11,11 +11,13 @@
 #include "chakra/net/shortest_paths.h"
 #include "chakra/net/tree_places.h"
 #include "chakra/net/trunks.h"
+#include "chakra/net/turns.h"
 #include "chakra/net/valiant.h"
 
 namespace chakra::net {
 
-/// The limit of ranks times forwarding devices: one way of 48 bytes is kept for each such pair.
+/// The limit of ways, of 48 bytes each: one from each forwarding device to each rank, but to
+/// one rank alone of those that turns map onto each other.
 inline constexpr int64_t kMostWays = int64_t{1} << 26;
 
 struct Graph {
@@ -30,6 +32,8 @@ struct Graph {
 
   std::vector<Axis> axes;  ///< coordinates of ranks; finish() finds them if not given
 
+  Turns turns;  ///< of the devices, that map the graph onto itself; a shape lists them
+
   Trunks trunks;
   std::optional<TreePlaces> places;
   std::unique_ptr<const ShortestPaths> by_link, by_trunk;
@@ -39,7 +43,9 @@ struct Graph {
   /// Fill the remaining members. Call once, when links are complete.
   void finish();
   LinkId between(int64_t from, int64_t to) const;
-  /// Drop `places` if switches reduce at different rates: groups below such switches are not equivalent.
+  /// Return the number of ways that are kept once every rank has received a message. O(links of a device).
+  double ways() const;
+  /// Drop `places` and `turns` if switches reduce at different rates: groups below such switches are not equivalent.
   void forget_places(const std::vector<Reduction>& reductions);
 
  private:

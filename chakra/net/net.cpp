@@ -177,7 +177,14 @@ std::vector<int64_t> Fabric::placement(std::span<const int64_t> ranks) const {
   int64_t weight = 1;
   if (graph) {
     const bool spreads = routing.kind != Routing::ecmp && routing.kind != Routing::single;
-    if (!graph->places || !(spreads || !has_choice())) return {ranks.begin(), ranks.end()};
+    if (!(spreads || !has_choice())) return {ranks.begin(), ranks.end()};
+    if (!graph->places) {  // turned so that the first rank is the first of its orbit
+      if (graph->turns.empty()) return {ranks.begin(), ranks.end()};
+      const Turns::Steps steps = graph->turns.place(static_cast<uint32_t>(ranks[0]));
+      for (size_t i = 0; i < ranks.size(); ++i)
+        out[i] = graph->turns.turned(static_cast<uint32_t>(ranks[i]), steps, true);
+      return out;
+    }
     for (size_t level = 0; level < graph->places->children.size(); ++level) {
       const std::vector<uint32_t>& place = graph->places->place[level];
       const int64_t n = graph->places->children[level], first = place[static_cast<size_t>(ranks[0])];

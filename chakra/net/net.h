@@ -391,7 +391,7 @@ struct Fabric {
 /// Load a network file. `findings`: net.file.unknown_key for keys without effect. Errors: net.file.key, net.file.value,
 /// net.file.link, net.graph.device, net.graph.link, net.graph.large, net.graph.unreachable, and those of load_spec.
 Result<Fabric> load_fabric(const std::string& path, Findings* findings = nullptr);
-/// Check that the network supports the routing: valiant needs a graph with switches. Errors: net.routing.
+/// Check the routing: valiant needs a graph with switches, not too many. Errors: net.routing, net.graph.large.
 Result<void> check_routing(const Fabric& fabric);
 Result<Fabric> parse_fabric(const Spec& spec, Findings* findings = nullptr);
 /// Return the network as a file: a graph of devices and links, or InfraGraph with an XPU per rank. Findings:

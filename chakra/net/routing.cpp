@@ -226,6 +226,12 @@ Result<void> check_routing(const Fabric& fabric) {
   const char* const missing = !fabric.graph                             ? "this network has dimensions"
                               : fabric.devices() == fabric.graph->ranks ? "this network has no switches"
                                                                         : nullptr;
+  const auto ranks = static_cast<double>(fabric.size()), devices = static_cast<double>(fabric.devices());
+  if (!missing && ranks * (devices - ranks) > static_cast<double>(kMostWays))
+    return fail(Code::bad_input, "net.graph.large",
+                fmt::format("'valiant' keeps the routes from each switch to all others; a network of {:.0f} ranks and "
+                            "{:.0f} switches is too large",
+                            ranks, devices - ranks));
   if (!missing) return {};
   return fail(
       Code::bad_input, "net.routing",

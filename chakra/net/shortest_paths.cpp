@@ -1,7 +1,6 @@
 #include "chakra/net/shortest_paths.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <queue>
 #include <tuple>
@@ -26,12 +25,13 @@ void group(std::vector<Hop>& hops, size_t devices, const Device& device, std::ve
 
 }  // namespace
 
-ShortestPaths::ShortestPaths(int64_t ranks, uint32_t devices, std::vector<Hop> hops, bool forwarding)
+ShortestPaths::ShortestPaths(int64_t ranks, uint32_t devices, std::vector<Hop> hops, bool forwarding, DeviceTurns turns)
     : ranks_(static_cast<uint32_t>(ranks)),
       devices_(devices),
       forwarding_(forwarding),
       out_(hops),
       in_(std::move(hops)),
+      turns_(std::move(turns)),
       ways_(devices),
       ways_through_(devices) {
   group(
@@ -39,6 +39,12 @@ ShortestPaths::ShortestPaths(int64_t ranks, uint32_t devices, std::vector<Hop> h
   group(
       in_, devices, [](const Hop& hop) { return hop.to; }, in_first_);
   joined_by_switches_ = find_whether_switches_join();
+  if (turns_.empty()) return;
+  for (uint32_t i = 0; i < out_.size(); ++i) tables_.by_to.push_back({out_[i].to, i});
+  for (uint32_t d = 0; d < devices_; ++d)
+    std::sort(
+        tables_.by_to.begin() + out_first_[d], tables_.by_to.begin() + out_first_[d + 1],
+        [](const Tables::End& a, const Tables::End& b) { return std::pair(a.to, a.hop) < std::pair(b.to, b.hop); });
 }
 
 ShortestPaths::~ShortestPaths() {
@@ -93,13 +99,49 @@ std::unique_ptr<const ShortestPaths::Ways> ShortestPaths::find(uint32_t root, bo
   return found;
 }
 
-const ShortestPaths::Ways& ShortestPaths::ways_to(uint32_t root, bool through) const {
+const ShortestPaths::Ways& ShortestPaths::ways_of_orbit(uint32_t root, bool through) const {
   std::atomic<const Ways*>& place = (through ? ways_through_ : ways_)[root];
   if (const Ways* known = place.load(std::memory_order_acquire)) return *known;
   auto found = find(root, through);
   const Ways* expected = nullptr;  // several threads may search at once: the first to be done keeps its ways
   if (place.compare_exchange_strong(expected, found.get(), std::memory_order_acq_rel)) return *found.release();
   return *expected;
+}
+
+ShortestPaths::Turned ShortestPaths::ways_to(uint32_t root, bool through) const {
+  Turned found{this, nullptr, root, through ? 0 : ranks_};
+  found.steps = turns_.place(root);
+  found.moved = std::any_of(found.steps.begin(), found.steps.end(), [](uint32_t step) { return step > 0; });
+  found.ways = &ways_of_orbit(found.moved ? turns_.turned(root, found.steps, true) : root, through);
+  return found;
+}
+
+const Hop& ShortestPaths::turned(const Hop& hop, const Turns::Steps& steps, bool back) const {
+  const uint32_t from = turns_.turned(hop.from, steps, back), to = turns_.turned(hop.to, steps, back);
+  const auto first = tables_.by_to.begin() + out_first_[from], last = tables_.by_to.begin() + out_first_[from + 1];
+  auto at = std::lower_bound(first, last, to, [](const Tables::End& end, uint32_t device) { return end.to < device; });
+  const auto same = [&](const Hop& h) { return h.rate == hop.rate && h.latency_ps == hop.latency_ps; };
+  while (at != last && at->to == to && !same(out_[at->hop])) ++at;
+  CHAKRA_ASSERT(at != last && at->to == to);
+  return out_[at->hop];
+}
+
+const std::vector<uint32_t>& ShortestPaths::one_step(size_t turn) const {
+  std::call_once(tables_.have_steps, [&] {
+    tables_.steps.resize(turns_.count());
+    for (size_t t = 0; t < tables_.steps.size(); ++t) {
+      Turns::Steps step{};
+      step[t] = 1 % turns_.extent(t);
+      for (const Hop& hop : out_)
+        tables_.steps[t].push_back(static_cast<uint32_t>(&turned(hop, step, false) - out_.data()));
+    }
+  });
+  return tables_.steps[turn];
+}
+
+const Hop& ShortestPaths::only_hop(const Turned& ways, uint32_t device) const {
+  const Hop& hop = in_[ways[device].hop];
+  return ways.moved ? turned(hop, ways.steps, false) : hop;
 }
 
 uint32_t ShortestPaths::root_of(int64_t rank) const {
@@ -109,27 +151,28 @@ uint32_t ShortestPaths::root_of(int64_t rank) const {
 }
 
 void ShortestPaths::next(uint32_t device, int64_t to, bool through, std::vector<Next>& out) const {
+  next(device, to, ways_to_rank(to, through), out);
+}
+
+void ShortestPaths::next(uint32_t device, int64_t to, const Turned& ways, std::vector<Next>& out) const {
   out.clear();
   const auto target = static_cast<uint32_t>(to);
-  const uint32_t root = through ? target : root_of(to), base = through ? 0 : ranks_;
-  const Ways& ways = ways_to(root, through);
   // Distances count to the root, which all paths pass.
-  if (device == root) {  // a switch with the one hop to the rank
+  if (device == ways.root) {  // a switch with the one hop to the rank
     const Hop& hop = in_[in_first_[target]];
     return out.push_back({&hop, static_cast<double>(hop.count), static_cast<double>(hop.count), hop.latency_ps});
   }
-  if (device >= base && ways[device - base].choices == 1) {
-    const Way& way = ways[device - base];
-    return out.push_back({&in_[way.hop], way.paths, way.weight, way.latency});
-  }
+  if (device >= ways.base)
+    if (const Way& way = ways[device]; way.choices == 1)
+      return out.push_back({&only_hop(ways, device), way.paths, way.weight, way.latency});
   Way best;
   for (uint32_t i = out_first_[device]; i < out_first_[device + 1]; ++i) {
     const Hop& hop = out_[i];
     Way rest;
     if (hop.to == target) {
       rest = Way::at_root();
-    } else if (hop.to >= base) {
-      rest = ways[hop.to - base];
+    } else if (hop.to >= ways.base) {
+      rest = ways[hop.to];
     }
     if (!rest.reaches()) continue;
     const Way by = step(hop, rest);
@@ -146,10 +189,9 @@ void ShortestPaths::next(uint32_t device, int64_t to, bool through, std::vector<
 bool ShortestPaths::through_ranks(int64_t from, int64_t to) const {
   if (!forwarding_ || joined_by_switches_) return false;
   const auto begin = static_cast<size_t>(from);
-  const uint32_t root = root_of(to);
-  const Ways& ways = ways_to(root, false);
+  const Turned ways = ways_to(root_of(to), false);
   for (uint32_t i = out_first_[begin]; i < out_first_[begin + 1]; ++i)
-    if (const uint32_t at = out_[i].to; at == to || (at >= ranks_ && ways[at - ranks_].reaches())) return false;
+    if (const uint32_t at = out_[i].to; at == to || (at >= ranks_ && ways[at].reaches())) return false;
   return true;
 }
 
@@ -161,25 +203,24 @@ double ShortestPaths::paths(int64_t from, int64_t to) const {
 
 void ShortestPaths::first_path(int64_t from, int64_t to, std::vector<LinkId>& out) const {
   thread_local std::vector<Next> nexts;
-  const bool through = through_ranks(from, to);
+  const Turned ways = ways_to_rank(to, through_ranks(from, to));
   // NOLINTNEXTLINE(bugprone-infinite-loop): it does not see that next() fills `nexts`
   for (auto device = static_cast<uint32_t>(from); device != to; device = nexts[0].hop->to) {
-    next(device, to, through, nexts);
+    next(device, to, ways, nexts);
     out.push_back(nexts[0].hop->trunk);
   }
 }
 
 Picoseconds ShortestPaths::uses(int64_t from, int64_t to, std::vector<Use>& out) const {
-  const bool through = through_ranks(from, to);
+  const Turned ways = ways_to_rank(to, through_ranks(from, to));
   thread_local std::vector<Next> nexts;
-  next(static_cast<uint32_t>(from), to, through, nexts);
-  const uint32_t root = through ? static_cast<uint32_t>(to) : root_of(to), base = through ? 0 : ranks_;
+  next(static_cast<uint32_t>(from), to, ways, nexts);
   Picoseconds latency = 0;
   for (const Next& n : nexts) latency = std::max(latency, n.latency);
-  if (root != to) latency = add_saturated(latency, in_[in_first_[static_cast<size_t>(to)]].latency_ps);
+  if (ways.root != to) latency = add_saturated(latency, in_[in_first_[static_cast<size_t>(to)]].latency_ps);
   // As long as there is one way to go on, all goes there.
   auto device = static_cast<uint32_t>(from);
-  for (; device != to; next(device, to, through, nexts)) {
+  for (; device != to; next(device, to, ways, nexts)) {
     if (nexts.size() != 1) break;
     out.push_back({nexts[0].hop->trunk, 1});
     device = nexts[0].hop->to;
@@ -193,7 +234,6 @@ Picoseconds ShortestPaths::uses(int64_t from, int64_t to, std::vector<Use>& out)
     uint32_t hops;
   };
   std::vector<Here> front{{device, 1, 0, 0}};
-  const Ways& ways = ways_to(root, through);
   while (!front.empty()) {
     const auto farthest = std::max_element(front.begin(), front.end(), [](const Here& a, const Here& b) {
       return std::tuple(a.far, a.hops) < std::tuple(b.far, b.hops);
@@ -201,7 +241,7 @@ Picoseconds ShortestPaths::uses(int64_t from, int64_t to, std::vector<Use>& out)
     const Here here = *farthest;
     *farthest = front.back();
     front.pop_back();
-    next(here.device, to, through, nexts);
+    next(here.device, to, ways, nexts);
     double weight = 0;
     for (const Next& n : nexts) weight += n.weight;
     for (const Next& n : nexts) {
@@ -214,53 +254,11 @@ Picoseconds ShortestPaths::uses(int64_t from, int64_t to, std::vector<Use>& out)
         there->share += share;
         continue;
       }
-      const Way& way = ways[other - base];
+      const Way& way = ways[other];
       front.push_back({other, share, way.far, way.hops});
     }
   }
   return latency;
-}
-
-/// For each root all that goes to its ranks flows together: from the ranks to the switches, then from switch to switch,
-/// the farthest ones first, so that all has come before it goes on.
-void ShortestPaths::add_exchange(std::span<const int64_t> ranks, std::vector<double>& bytes) const {
-  CHAKRA_ASSERT(joined_by_switches_);
-  std::map<uint32_t, std::vector<int64_t>> by_root;
-  for (const int64_t rank : ranks) by_root[root_of(rank)].push_back(rank);
-  std::vector<double> here(devices_, 0);
-  std::vector<uint32_t> order(devices_ - ranks_);
-  std::vector<Next> nexts;
-  for (const auto& [root, targets] : by_root) {
-    const auto pass = [&](uint32_t device, int64_t to, double amount) {
-      next(device, to, false, nexts);
-      double weight = 0;
-      for (const Next& n : nexts) weight += n.weight;
-      for (const Next& n : nexts) {
-        const double part = amount * (n.weight / weight);
-        bytes[n.hop->trunk] += part;
-        if (n.hop->to >= ranks_) here[n.hop->to] += part;
-      }
-    };
-    for (const int64_t rank : ranks) {
-      const bool inside = root_of(rank) == root;
-      if (inside && targets.size() == 1) continue;
-      const int64_t other = rank == targets[0] ? targets[1] : targets[0];
-      pass(static_cast<uint32_t>(rank), other, static_cast<double>(targets.size() - (inside ? 1 : 0)));
-    }
-    const Ways& ways = ways_to(root, false);
-    std::iota(order.begin(), order.end(), ranks_);
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      const Way &wa = ways[a - ranks_], &wb = ways[b - ranks_];
-      return std::tuple(wa.far, wa.hops) > std::tuple(wb.far, wb.hops);
-    });
-    for (const uint32_t device : order) {
-      const double amount = std::exchange(here[device], 0);
-      if (amount > 0 && device != root) pass(device, targets[0], amount);
-    }
-    for (const int64_t target : targets)
-      if (root >= ranks_)
-        bytes[in_[in_first_[static_cast<size_t>(target)]].trunk] += static_cast<double>(ranks.size() - 1);
-  }
 }
 
 std::vector<bool> ShortestPaths::reached(uint32_t device, bool back, bool through) const {

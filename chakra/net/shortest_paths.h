@@ -1,6 +1,7 @@
 // All shortest paths of a graph of devices: the distance of each device from a rank, and the
 // proportions in which a message that is spread over the paths passes the hops. The first message
-// to a rank finds the paths from all devices to that rank at once; the paths are then kept.
+// to a rank finds the paths from all devices to that rank at once; the paths are then kept. If turns
+// (turns.h) map the graph onto itself, the paths to one rank of an orbit are those to all, turned.
 //
 // Shortest means least (sum of Hop::far, hops): Metric decides the value of
 // Hop::far. A path leads through ranks only if no path leads through switches alone.
@@ -25,10 +26,12 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
 #include "chakra/net/net.h"
+#include "chakra/net/turns.h"
 
 namespace chakra::net {
 
@@ -46,7 +49,7 @@ struct Hop {
 class ShortestPaths {
  public:
   /// Devices are ranks 0 .. ranks-1, then switches. `hops` may have any order; the hops of a device are tried by trunk.
-  ShortestPaths(int64_t ranks, uint32_t devices, std::vector<Hop> hops, bool forwarding);
+  ShortestPaths(int64_t ranks, uint32_t devices, std::vector<Hop> hops, bool forwarding, DeviceTurns turns = {});
   ~ShortestPaths();
   ShortestPaths(const ShortestPaths&) = delete;
   ShortestPaths& operator=(const ShortestPaths&) = delete;
@@ -60,7 +63,7 @@ class ShortestPaths {
   };
   /// List the hops with which shortest paths to rank `to` begin at `device`, by trunk; empty if no
   /// path leads to the rank. `through` is the result of through_ranks(). Requires device != to. Cost:
-  /// O(hops of the device), and the search for the first message to that rank: O(hops log devices).
+  /// O(hops of the device), and the search for the first message to that orbit of ranks: O(hops log devices).
   void next(uint32_t device, int64_t to, bool through, std::vector<Next>& out) const;
   /// Return whether a message must pass through ranks. Cost: that of next().
   bool through_ranks(int64_t from, int64_t to) const;
@@ -73,7 +76,8 @@ class ShortestPaths {
   Picoseconds uses(int64_t from, int64_t to, std::vector<Use>& out) const;
 
   /// Add, by trunk, the bytes of an exchange in which each rank sends one byte to each
-  /// other rank. Requires joined_by_switches(). Cost: O(roots of ranks x (ranks + hops)).
+  /// other rank. Requires joined_by_switches(). Cost: O(orbits of roots x (ranks + hops) + all hops), where
+  /// orbits are those of the turns that map the ranks onto each other.
   void add_exchange(std::span<const int64_t> ranks, std::vector<double>& bytes) const;
 
   /// Return the first pair of ranks that no path joins; {-1, -1} if all are joined. Cost:
@@ -99,8 +103,35 @@ class ShortestPaths {
   /// Ways to a device: from switches, or from all devices if paths lead through ranks.
   using Ways = std::vector<Way>;
 
+  /// The ways to a root: those to the first root of its orbit, and the steps from there.
+  struct Turned {
+    const ShortestPaths* paths;
+    const Ways* ways;
+    uint32_t root;
+    uint32_t base;       ///< the first device with a way
+    bool moved = false;  ///< some step is not 0
+    Turns::Steps steps{};
+    const Way& operator[](uint32_t device) const {
+      return (*ways)[(moved ? paths->turns_.turned(device, steps, true) : device) - base];
+    }
+  };
+  class Exchange;
+
+  void next(uint32_t device, int64_t to, const Turned& ways, std::vector<Next>& out) const;
+
   std::unique_ptr<const Ways> find(uint32_t root, bool through) const;
-  const Ways& ways_to(uint32_t root, bool through) const;
+  const Ways& ways_of_orbit(uint32_t root, bool through) const;
+  Turned ways_to(uint32_t root, bool through) const;
+  /// Return the ways to a rank: those to its root, or through ranks to the rank itself.
+  Turned ways_to_rank(int64_t rank, bool through) const {
+    return ways_to(through ? static_cast<uint32_t>(rank) : root_of(rank), through);
+  }
+  /// Return the first hop of the only path from a device.
+  const Hop& only_hop(const Turned& ways, uint32_t device) const;
+  /// Return the hop into which the steps turn a hop.
+  const Hop& turned(const Hop& hop, const Turns::Steps& steps, bool back) const;
+  /// Return, by hop of out_, the hop that one step of a turn makes of it. The first call costs O(hops log hops).
+  const std::vector<uint32_t>& one_step(size_t turn) const;
   Way step(const Hop& hop, const Way& rest) const;
   /// Find the devices reached from one, or with `back` the devices that reach it; ranks forward only if `through`.
   std::vector<bool> reached(uint32_t device, bool back, bool through) const;
@@ -112,6 +143,17 @@ class ShortestPaths {
   bool forwarding_, joined_by_switches_ = false;
   std::vector<Hop> out_, in_;  ///< by first device; by last device; then by trunk
   std::vector<uint32_t> out_first_, in_first_;
+  DeviceTurns turns_;
+  /// With turns.
+  struct Tables {
+    struct End {
+      uint32_t to, hop;  ///< last device; into out_
+    };
+    std::vector<End> by_to;  ///< of the hops of each device, by their last device
+    std::once_flag have_steps;
+    std::vector<std::vector<uint32_t>> steps;  ///< of one_step(), by turn
+  };
+  mutable Tables tables_;
   mutable std::vector<std::atomic<const Ways*>> ways_;          ///< by root
   mutable std::vector<std::atomic<const Ways*>> ways_through_;  ///< the same through ranks
 };

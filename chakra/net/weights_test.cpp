@@ -34,7 +34,7 @@ TEST(Weights, AnUplinkCostsWhatItLacks) {
     const double before = round_time(whole, round);
     double last = before;
     for (const double rate : {0.999, 0.75, 0.5, 0.25, 0.01}) {
-      const double after = round_time(with_slow_link(whole, uplink, rate), round);
+      const double after = round_time(*with_slow_link(whole, uplink, rate), round);
       EXPECT_NEAR(after, uplinks ? before * 4 / (3 + rate) : std::max(before, before * 12 / 15 * 4 / (3 + rate)),
                   1e-9 * before);
       EXPECT_GE(after, last * (1 - 1e-12));
@@ -53,14 +53,14 @@ TEST(Weights, ALinkAboveCostsItsPartOfThePod) {
   ASSERT_NE(whole.link_between(pod_top, core), kNoLink);
   const Round round = shift(whole.size(), whole.size() / 2);
   const double before = round_time(whole, round);
-  EXPECT_NEAR(round_time(with_slow_link(whole, {pod_top, core}, 0.5), round), before * 16 / 15.5, 1e-9 * before);
+  EXPECT_NEAR(round_time(*with_slow_link(whole, {pod_top, core}, 0.5), round), before * 16 / 15.5, 1e-9 * before);
   EXPECT_NEAR(round_time(*without_link(whole, {pod_top, core}), round), before * 16 / 15, 1e-9 * before);
 }
 
 /// Packets are spread as the closed form says.
 TEST(Weights, PacketsFollowThem) {
   const Fabric whole = must_parse("topology: FatTree\ndown: [4, 2]\nup: [1, 4]\nbandwidth: 50\nlatency: 0\n");
-  const Fabric slow = with_slow_link(whole, {8, 10}, 0.5);
+  const Fabric slow = *with_slow_link(whole, {8, 10}, 0.5);
   constexpr uint64_t kBytes = 16 << 20;
   FluidNetwork fluid(slow);
   PacketNetwork packet(slow);
@@ -86,7 +86,7 @@ TEST(Weights, PacketsFollowThem) {
 TEST(Weights, RingsOfDimensionsFollowThem) {
   Fabric ring{{{TopologyKind::ring, 4, 50, 0}}};
   const double before = ring.alone(0, 2).bytes_per_s;
-  ring = with_slow_link(ring, {0, 1}, 0.5);
+  ring = *with_slow_link(ring, {0, 1}, 0.5);
   EXPECT_NEAR(ring.alone(0, 2).bytes_per_s, before * 0.75, 1e-6 * before);
 }
 
@@ -174,7 +174,7 @@ TEST(Weights, SlowerLinksDoNotHelp) {
     for (int k = 0; k < 4; ++k) {
       const Link link = whole.link(static_cast<LinkId>(random.below(whole.link_count())));
       const double rate = std::vector<double>{0.9, 0.5, 0.1}[random.below(3)];
-      const Fabric slow = with_slow_link(whole, {link.from, link.to}, rate);
+      const Fabric slow = *with_slow_link(whole, {link.from, link.to}, rate);
       for (const Round& round : some) rounds.add(round_time(whole, round), round_time(slow, round));
       const auto gone = without_link(whole, {link.from, link.to});
       if (gone && as_near(whole, *gone))

@@ -42,7 +42,7 @@ TEST(Contract, OfFolding) {
     trace::ClassJob job = trace::by_class(std::move(ranks));
     plant(job);
     Prices prices(fabric, selection, false);
-    return fold(std::move(job), {}, {}, {}, prices, fabric, false).actors.ranks.size();
+    return fold(std::move(job), {}, {}, {}, prices, fabric, {})->actors.ranks.size();
   };
   EXPECT_EQ(folded([](trace::ClassJob&) {}), 1u);
   EXPECT_DEATH(folded([](trace::ClassJob& job) { job.group_slots.clear(); }), literal("job.group_slots.size() =="));

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "chakra/sim/run_size.h"
 #include "chakra/sim/ties.h"
 
 namespace chakra::sim {
@@ -22,13 +23,14 @@ void assert_whole(const trace::ClassJob& job) {
 
 }  // namespace
 
-Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system, const Storage& storage,
-            Prices& prices, const net::Fabric& fabric, bool whole) {
+Result<Folded> fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system,
+                    const Storage& storage, Prices& prices, const net::Fabric& fabric, const FoldLimits& limits) {
   assert_whole(job);
   const Ties ties = find_ties(job, table, prices);
   std::vector<uint32_t> colors(job.ranks.size());
-  if (whole) std::iota(colors.begin(), colors.end(), uint32_t{0});
+  if (limits.whole) std::iota(colors.begin(), colors.end(), uint32_t{0});
   else colors = refine(job, ties, node_mates(job, storage, system), system, prices, fabric);
+  CHAKRA_TRY(check_memory(size_of_run(job, colors), limits.memory, job, system, limits.whole));
   return make_actors(std::move(job), ties, std::move(colors));
 }
 

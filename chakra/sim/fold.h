@@ -53,11 +53,17 @@ struct Folded {
   std::vector<uint32_t> first_peer;
 };
 
-/// Fold the ranks of a job. `table` gives the members of the groups, else the job does. `whole`:
-/// every rank is a separate actor. Requires valid classes and slots of each rank. Contradictions
+/// How to fold: `whole`: every rank is a separate actor; `memory`: bytes that the actors may take.
+struct FoldLimits {
+  bool whole = false;
+  uint64_t memory = UINT64_MAX;
+};
+
+/// Fold the ranks of a job. `table` gives the members of the groups, else the job does.
+/// Requires valid classes and slots of each rank. Errors: sim.memory. Contradictions
 /// between ranks are detected later, by matching and running the actors. Cost: O(passes x (ranks
 /// + members of groups) + nodes of the actors); few passes, at most as many as ranks.
-Folded fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system, const Storage& storage,
-            Prices& prices, const net::Fabric& fabric, bool whole);
+Result<Folded> fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system,
+                    const Storage& storage, Prices& prices, const net::Fabric& fabric, const FoldLimits& limits);
 
 }  // namespace chakra::sim

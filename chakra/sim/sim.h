@@ -80,7 +80,8 @@ struct SimInput {
   bool decisive_path = false;
   std::vector<net::Fabric> other_fabrics = {};  ///< for SimReport::path_longer; requires `closed`
   bool node_times = false;                      ///< fill SimReport::times
-  bool fold = true;  ///< simulate equivalent ranks once (closed only: otherwise all ranks share links)
+  bool fold = true;     ///< simulate equivalent ranks once (closed only: otherwise all ranks share links)
+  uint64_t memory = 0;  ///< bytes that the actors may take; 0: the memory that is available
   std::vector<Wait>* waits = nullptr;             ///< filled if the run ends with sim.stuck
   const std::atomic<bool>* stop = nullptr;        ///< end early when true: with an error, or see `partial`
   bool partial = false;                           ///< a stopped run returns a partial report, marked interrupted
@@ -249,11 +250,11 @@ struct SimReport {
 
 /// Simulate a job. Findings: sim.closed.shared, if a run in closed form ignores contention for links,
 /// and others. Errors: sim.start, sim.trace.defect, sim.time, sim.fabric.small, sim.device.unknown,
-/// sim.match (the ranks' traces contradict each other), sim.packets, sim.tier.unknown, sim.tier.bytes,
-/// sim.comm.type, sim.comm.peer, sim.collectives.cannot (a rule's algorithm cannot run in the places
-/// of the group); with Code::stuck sim.stuck (lists the waits) and sim.stuck.cycle; with
-/// Code::interrupted sim.interrupted. Cost: that of fold() and retarget(), and per actor O(events log
-/// events); per collective that of coll::run_closed, or of its messages on a shared network.
+/// sim.match (the ranks' traces contradict each other), sim.memory (the run needs more memory than available),
+/// sim.packets, sim.tier.unknown, sim.tier.bytes, sim.comm.type, sim.comm.peer, sim.collectives.cannot (a rule's
+/// algorithm cannot run in the places of the group); with Code::stuck sim.stuck (lists the waits) and sim.stuck.cycle;
+/// with Code::interrupted sim.interrupted. Cost: that of fold() and retarget(), and per actor O(events log events); per
+/// collective that of coll::run_closed, or of its messages on a shared network.
 Result<SimReport> simulate(SimInput input);
 
 /// Return a copy of the input. Columns of traces are shared.

@@ -26,7 +26,7 @@ Result<Reached> change_slow_link(std::string_view value, sim::SimInput& input) {
   CHAKRA_ASSIGN(const Scaled scaled, parse_scaled(value, "A-B=X", 1 / kMostFactor, kMostFactor));
   CHAKRA_ASSIGN(const Reached reached, priced(input, "slow-link", value));
   CHAKRA_ASSIGN(const auto link, net::find_link(input.fabric, scaled.what));
-  input.fabric = net::with_slow_link(input.fabric, link, scaled.factor);
+  CHAKRA_ASSIGN(input.fabric, net::with_slow_link(input.fabric, link, scaled.factor));
   return reached;
 }
 

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "chakra/base/memory.h"
 #include "chakra/feed/feed.h"
 #include "chakra/sim/retarget.h"
 
@@ -123,7 +124,8 @@ Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report)
   CHAKRA_ASSIGN(report.devices, retarget(*in.classes, in.system, report.findings));
   ActorJob job;
   CHAKRA_ASSIGN(job.storage, find_storage(*in.classes, in.system, report.findings));
-  job.folded = fold(std::move(*in.classes), in.groups, in.system, job.storage, prices, in.fabric, whole);
+  const FoldLimits limits{whole, in.memory > 0 ? in.memory : available_memory()};
+  CHAKRA_ASSIGN(job.folded, fold(std::move(*in.classes), in.groups, in.system, job.storage, prices, in.fabric, limits));
   job.matching = match::match(job.folded.actors, job.folded.table);
   CHAKRA_TRY(check_match(job.matching, true, report.findings));
   find_members(job);

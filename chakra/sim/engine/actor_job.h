@@ -44,7 +44,7 @@ struct ActorJob {
 /// Take the job out of `in`, check, retarget, fold and match the job. Fill
 /// the report's devices, distinct traces and findings.
 /// Errors: sim.start, sim.trace.defect, sim.stuck.cycle, sim.fabric.small,
-/// sim.device.unknown, sim.tier.unknown, sim.tier.bytes, sim.match.
+/// sim.device.unknown, sim.tier.unknown, sim.tier.bytes, sim.memory, sim.match.
 Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report);
 
 }  // namespace chakra::sim
