@@ -1,5 +1,7 @@
 // The answer of a simulation: each number once, with its key, unit and meaning.
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 
 #include "chakra/answer/rows.h"
@@ -189,15 +191,21 @@ constexpr std::array kExposed{
     column<&ActorReport::Exposed::group>("group", Unit::none, "the process group; empty for messages"),
     column<&ActorReport::Exposed::time_ps>("time_ps", Unit::ps, "its part of exposed_comm_ps")};
 
-/// Device time by where it comes from, where some of it is predicted.
+/// Device time by where it comes from, where some of it is predicted. Errors of different ways are independent of each
+/// other, as in the finding sim.device.scaled.
 struct DeviceTime {
   struct Part {
     Picoseconds time = 0, unknown = 0;
-    double off_ps = 0;
+    std::array<double, kScalings.size()> off_ps{};  ///< by way
     void add(const ScaledTime& row) {
       time = add_saturated(time, row.after_ps);
       unknown = add_saturated(unknown, row.unknown_ps);
-      off_ps += row.off_ps;
+      off_ps[static_cast<size_t>(row.how)] += row.off_ps;
+    }
+    double error() const {
+      double squares = 0;
+      for (const double off : off_ps) squares += off * off;
+      return std::sqrt(squares) / static_cast<double>(time);
     }
   };
   Part kernels, estimated, other;
@@ -218,8 +226,7 @@ template <DeviceTime::Part DeviceTime::*Part>
 constexpr auto part_error(std::string_view key) {
   return column<DeviceTime>(key, Unit::share, "its error; null: unknown for a part", [](const DeviceTime& d) {
     const DeviceTime::Part& part = d.*Part;
-    return part.time > 0 && part.unknown == 0 ? std::optional(part.off_ps / static_cast<double>(part.time))
-                                              : std::nullopt;
+    return part.time > 0 && part.unknown == 0 ? std::optional(part.error()) : std::nullopt;
   });
 }
 constexpr std::array kDeviceTime{
