@@ -19,6 +19,7 @@ constexpr uint64_t kMostZipBytes = UINT32_MAX - uint64_t{1};
 constexpr uint32_t kMostZipFiles = UINT16_MAX - 1;
 constexpr uint16_t kVersion = 20, kUtf8Names = 1 << 11, kDeflate = 8, kFirstDay = 1 << 5 | 1;
 
+/// Append a number, little-endian; at most 8 bytes.
 void put(std::string& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
 }
@@ -72,7 +73,7 @@ Result<void> ZipArchive::add(std::string_view name, std::string_view bytes) {
   put(entries_, 0x02014B50, 4);
   put(entries_, kVersion, 2);
   entries_ += about;
-  put(entries_, 0, 2 + 2 + 2 + 4);  // no comment, disk 0, no attributes
+  entries_.append(2 + 2 + 2 + 4, '\0');  // no comment, disk 0, no attributes
   put(entries_, at, 4);
   entries_ += name;
   ++files_;

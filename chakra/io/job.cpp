@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "chakra/base/progress.h"
 #include "chakra/io/io.h"
@@ -187,16 +188,11 @@ class RankReader {
 
   Result<void> read(size_t i) {
     CHAKRA_ASSIGN(trace::Trace trace, traces_.read(i));
-    const trace::Trace* like = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      if (const auto found = last_of_nodes_.find(trace.size()); found != last_of_nodes_.end())
-        like = &job.ranks[found->second];
-    }
-    if (like) trace::share_equal(trace, *like);
-    job.ranks[i] = std::move(trace);
+    // Comparing is short beside reading. Without the lock, ranks that end together would share nothing.
     const std::lock_guard lock(mutex_);
-    last_of_nodes_[job.ranks[i].size()] = i;
+    const auto [last, is_first] = last_of_nodes_.emplace(trace.size(), i);
+    if (!is_first) trace::share_equal(trace, job.ranks[std::exchange(last->second, i)]);
+    job.ranks[i] = std::move(trace);
     return {};
   }
 
