@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "chakra/base/bytes.h"
+
 namespace chakra {
 
 /// The members of a type, for both directions: `static void members(auto& all, auto& value) { all(value.a, value.b);
@@ -32,9 +34,7 @@ class ArchiveWriter {
   std::string bytes() && { return std::move(bytes_); }
 
  private:
-  void add_word(uint64_t word) {
-    for (int byte = 0; byte < 8; ++byte) bytes_ += static_cast<char>(word >> (8 * byte));
-  }
+  void add_word(uint64_t word) { put_fixed(bytes_, word, 8); }
   template <class T>
   void add(const T& value) {
     if constexpr (std::is_enum_v<T> || std::integral<T>) add_word(static_cast<uint64_t>(value));
@@ -76,30 +76,23 @@ class ArchiveWriter {
 /// all further values keep their defaults. Values of enumerations are not checked.
 class ArchiveReader {
  public:
-  explicit ArchiveReader(std::string_view bytes) : rest_(bytes) {}
+  explicit ArchiveReader(std::string_view bytes) : in_(bytes) {}
   template <class... T>
   void operator()(T&... values) {
     (read(values), ...);
   }
   /// Refuse the bytes, because a value is impossible.
-  void refuse() { damaged_ = true; }
+  void refuse() { in_.ok = false; }
   /// Return whether all values were read, and no byte is left.
-  bool is_whole() const { return !damaged_ && rest_.empty(); }
+  bool is_whole() const { return in_.done(); }
 
  private:
-  uint64_t word() {
-    if (rest_.size() < 8) damaged_ = true;
-    if (damaged_) return 0;
-    uint64_t word = 0;
-    for (size_t byte = 0; byte < 8; ++byte) word |= uint64_t{static_cast<uint8_t>(rest_[byte])} << (8 * byte);
-    rest_.remove_prefix(8);
-    return word;
-  }
+  uint64_t word() { return in_.fixed(8); }
   /// The number of elements, each of which has at least a byte.
   size_t size() {
     const uint64_t size = word();
-    if (size > rest_.size()) damaged_ = true;
-    return damaged_ ? 0 : size;
+    if (size > in_.left()) in_.ok = false;
+    return in_.ok ? size : 0;
   }
   template <class T>
   void read(T& value) {
@@ -107,11 +100,7 @@ class ArchiveReader {
     else if constexpr (std::same_as<T, double>) value = std::bit_cast<double>(word());
     else Described<T>::members(*this, value);
   }
-  void read(std::string& text) {
-    const size_t length = size();
-    text = rest_.substr(0, length);
-    rest_.remove_prefix(length);
-  }
+  void read(std::string& text) { text = in_.bytes(size()); }
   template <class T>
   void read(std::optional<T>& value) {
     bool has = false;
@@ -130,20 +119,19 @@ class ArchiveReader {
   template <class T>
   void read(std::vector<T>& values) {
     values.clear();
-    for (size_t left = size(); left > 0 && !damaged_; --left) read(values.emplace_back());
+    for (size_t left = size(); left > 0 && in_.ok; --left) read(values.emplace_back());
   }
   template <class K, class V>
   void read(std::map<K, V>& values) {
     values.clear();
-    for (size_t left = size(); left > 0 && !damaged_; --left) {
+    for (size_t left = size(); left > 0 && in_.ok; --left) {
       std::pair<K, V> one;
       read(one);
       values.insert(std::move(one));
     }
   }
 
-  std::string_view rest_;
-  bool damaged_ = false;
+  ByteReader in_;
 };
 
 }  // namespace chakra

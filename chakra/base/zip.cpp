@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "chakra/base/bytes.h"
 #include "chakra/base/packing.h"
 
 namespace chakra {
@@ -18,11 +19,6 @@ namespace {
 constexpr uint64_t kMostZipBytes = UINT32_MAX - uint64_t{1};
 constexpr uint32_t kMostZipFiles = UINT16_MAX - 1;
 constexpr uint16_t kVersion = 20, kUtf8Names = 1 << 11, kDeflate = 8, kFirstDay = 1 << 5 | 1;
-
-/// Append a number, little-endian; at most 8 bytes.
-void put(std::string& out, uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
-}
 
 Failure too_large() { return fail(Code::bad_input, "base.zip.large", "the archive would reach 4 GiB"); }
 
@@ -56,25 +52,25 @@ Result<void> ZipArchive::add(std::string_view name, std::string_view bytes) {
   const uint64_t at = out_.size();
   if (at + packed.size() + name.size() > kMostZipBytes) return too_large();
   std::string about;  // equal in the header and in the directory
-  put(about, kVersion, 2);
-  put(about, kUtf8Names, 2);
-  put(about, kDeflate, 2);
-  put(about, 0, 2);
-  put(about, kFirstDay, 2);
-  put(about, crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()), 4);
-  put(about, packed.size(), 4);
-  put(about, bytes.size(), 4);
-  put(about, name.size(), 2);
-  put(about, 0, 2);
-  put(out_, 0x04034B50, 4);
+  put_fixed(about, kVersion, 2);
+  put_fixed(about, kUtf8Names, 2);
+  put_fixed(about, kDeflate, 2);
+  put_fixed(about, 0, 2);
+  put_fixed(about, kFirstDay, 2);
+  put_fixed(about, crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()), 4);
+  put_fixed(about, packed.size(), 4);
+  put_fixed(about, bytes.size(), 4);
+  put_fixed(about, name.size(), 2);
+  put_fixed(about, 0, 2);
+  put_fixed(out_, 0x04034B50, 4);
   out_ += about;
   out_ += name;
   out_ += packed;
-  put(entries_, 0x02014B50, 4);
-  put(entries_, kVersion, 2);
+  put_fixed(entries_, 0x02014B50, 4);
+  put_fixed(entries_, kVersion, 2);
   entries_ += about;
   entries_.append(2 + 2 + 2 + 4, '\0');  // no comment, disk 0, no attributes
-  put(entries_, at, 4);
+  put_fixed(entries_, at, 4);
   entries_ += name;
   ++files_;
   return {};
@@ -84,13 +80,13 @@ Result<std::string> ZipArchive::finish() && {
   const uint64_t at = out_.size();
   if (at + entries_.size() > kMostZipBytes) return too_large();
   out_ += entries_;
-  put(out_, 0x06054B50, 4);
-  put(out_, 0, 4);
-  put(out_, files_, 2);
-  put(out_, files_, 2);
-  put(out_, entries_.size(), 4);
-  put(out_, at, 4);
-  put(out_, 0, 2);
+  put_fixed(out_, 0x06054B50, 4);
+  put_fixed(out_, 0, 4);
+  put_fixed(out_, files_, 2);
+  put_fixed(out_, files_, 2);
+  put_fixed(out_, entries_.size(), 4);
+  put_fixed(out_, at, 4);
+  put_fixed(out_, 0, 2);
   return std::move(out_);
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include "chakra/base/bytes.h"
 #include "chakra/edit/hide.h"
 
 namespace chakra::edit {
@@ -9,23 +10,14 @@ namespace chakra::edit {
 namespace {
 
 constexpr std::string_view kHead = "chakra-names-1\n";
-constexpr size_t kSizeBytes = 4;
+constexpr int kSizeBytes = 4;
 
 void put(std::string& bytes, std::string_view text) {
-  for (size_t i = 0; i < kSizeBytes; ++i) bytes += static_cast<char>(text.size() >> (8 * i) & 0xff);
+  put_fixed(bytes, text.size(), kSizeBytes);
   bytes += text;
 }
 
-bool take(std::string_view& bytes, std::string_view& text) {
-  if (bytes.size() < kSizeBytes) return false;
-  size_t size = 0;
-  for (size_t i = 0; i < kSizeBytes; ++i) size |= size_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  bytes.remove_prefix(kSizeBytes);
-  if (size > bytes.size()) return false;
-  text = bytes.substr(0, size);
-  bytes.remove_prefix(size);
-  return true;
-}
+std::string_view take(ByteReader& in) { return in.bytes(in.fixed(kSizeBytes)); }
 
 }  // namespace
 
@@ -51,9 +43,9 @@ Result<HiddenMap> parse_hidden_map(std::string_view bytes, const std::string& fi
   if (end == bytes.npos) return wrong("no second line");
   HiddenMap map{std::string(bytes.substr(0, end)), {}};
   bytes.remove_prefix(end + 1);
-  while (!bytes.empty()) {
-    std::string_view name, text;
-    if (!take(bytes, name) || !take(bytes, text)) return wrong("it ends within a text");
+  for (ByteReader in(bytes); !in.done();) {
+    const std::string_view name = take(in), text = take(in);
+    if (!in.ok) return wrong("it ends within a text");
     if (!map.texts.emplace(name, text).second) return wrong(fmt::format("{} stands twice", quote(name)));
   }
   return map;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/base/bytes.h"
 #include "chakra/filetype/filetype.h"
-#include "chakra/pack/bytes.h"
 
 namespace chakra::pack {
 

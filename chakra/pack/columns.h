@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "chakra/base/bytes.h"
 #include "chakra/base/text_map.h"
-#include "chakra/pack/bytes.h"
 #include "chakra/pack/texts.h"
 #include "chakra/schema/schema.h"
 

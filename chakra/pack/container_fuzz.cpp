@@ -16,7 +16,7 @@ using namespace chakra;
 
 /// Size-prefixed pieces: first the dictionary's, then the columns', then the replaced values.
 void read_columns(std::string_view bytes) {
-  pack::ByteReader in(bytes);
+  ByteReader in(bytes);
   std::vector<std::string> entries;
   for (uint64_t left = in.fixed(1); left > 0 && in.ok; --left) entries.emplace_back(in.bytes(in.varint()));
   pack::Columns columns;
@@ -53,7 +53,7 @@ void read_columns(std::string_view bytes) {
 
 /// The master's metadata, then the differences.
 void read_differences(std::string_view bytes) {
-  pack::ByteReader in(bytes);
+  ByteReader in(bytes);
   const std::string_view master = in.bytes(in.fixed(1));
   const auto own = pack::with_differences(master, in.bytes(static_cast<uint64_t>(in.end - in.at)));
   if (!own) return;

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "chakra/pack/bytes.h"
+#include "chakra/base/bytes.h"
 #include "chakra/pack/texts.h"
 #include "chakra/schema/schema.h"
 

@@ -286,9 +286,9 @@ struct Packer::State {
         CHAKRA_TRY(columns.add(record));
       }
       CHAKRA_TRY(stored.columns(header, header, g, as_stored));
-      const Group& group = rank.groups.emplace_back(columns.take());
+      rank.end_group(columns);
+      const Group& group = rank.groups.back();
       if (ColumnViews(group.columns.begin(), group.columns.end()) != as_stored.columns) return std::nullopt;
-      for (const auto& [id, bytes] : group.columns) rank.bytes += bytes.size();
     }
     return std::optional(std::move(rank));
   }

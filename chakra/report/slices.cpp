@@ -1,5 +1,7 @@
 #include "chakra/report/slices.h"
 
+#include <absl/strings/escaping.h>
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -10,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "chakra/base/bytes.h"
 #include "chakra/base/zip.h"
 
 namespace chakra::report {
@@ -21,25 +24,6 @@ using result::Timeline;
 // a stream
 
 constexpr int64_t kMostLanes = 100'000;
-
-/// Seven bits a byte, the lowest first.
-void append_number(std::string& out, uint64_t value) {
-  for (; value > 127; value >>= 7) out += static_cast<char>(128 | (value & 127));
-  out += static_cast<char>(value);
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t three = 0;
-    for (size_t k = 0; k < 3; ++k)
-      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : kDigits[three >> (18 - 6 * k) & 63];
-  }
-  return out;
-}
 
 /// Slices that follow each other.
 struct SliceLane {
@@ -108,9 +92,9 @@ Result<std::string> packed_slices(const Timeline& timeline, Page& page) {
       const Timeline::Slice& slice = timeline.slices[i];
       const auto [at, added] = places.try_emplace(slice.name, names.size());
       if (added) names.push_back(slice.name);
-      append_number(gaps, static_cast<uint64_t>((slice.start_ps - last) / unit));
-      append_number(durations, static_cast<uint64_t>((slice.end_ps - slice.start_ps) / unit));
-      append_number(name_places, at->second);
+      put_varint(gaps, static_cast<uint64_t>((slice.start_ps - last) / unit));
+      put_varint(durations, static_cast<uint64_t>((slice.end_ps - slice.start_ps) / unit));
+      put_varint(name_places, at->second);
       last = slice.end_ps;
     }
   }
@@ -120,7 +104,9 @@ Result<std::string> packed_slices(const Timeline& timeline, Page& page) {
     answer::append_text(json, timeline.strings[name].substr(0, kMostText));
   }
   CHAKRA_ASSIGN(const std::string packed, deflated(gaps + durations + name_places));
-  json += "], \"bytes\": \"" + base64(packed) + "\"}";
+  std::string encoded;
+  absl::Base64Escape({packed.data(), packed.size()}, &encoded);
+  json += "], \"bytes\": \"" + encoded + "\"}";
   page.slices += std::ssize(timeline.slices);
   return json;
 }

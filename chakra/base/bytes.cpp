@@ -1,8 +1,6 @@
-#include "chakra/pack/bytes.h"
+#include "chakra/base/bytes.h"
 
-#include "chakra/schema/schema.h"
-
-namespace chakra::pack {
+namespace chakra {
 
 uint64_t ByteReader::long_varint() {
   uint64_t value = 0;
@@ -23,7 +21,7 @@ uint64_t ByteReader::fixed(int size) {
 }
 
 std::string_view ByteReader::bytes(uint64_t size) {
-  if (!ok || size > static_cast<uint64_t>(end - at)) {
+  if (!ok || size > left()) {
     ok = false;
     return {};
   }
@@ -40,4 +38,4 @@ void put_fixed(std::string& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
 }
 
-}  // namespace chakra::pack
+}  // namespace chakra
