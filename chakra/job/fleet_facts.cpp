@@ -194,7 +194,9 @@ struct Described<trace::Trace> {
 };
 template <>
 struct Described<recorded::RankFacts> {
-  static void members(auto& all, auto& facts) { all(facts.communication, facts.window, facts.begin_ps, facts.end_ps); }
+  static void members(auto& all, auto& facts) {
+    all(facts.communication, facts.window, facts.span.begin, facts.span.end);
+  }
 };
 template <>
 struct Described<analyze::Clock> {

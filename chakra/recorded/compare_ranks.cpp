@@ -10,6 +10,16 @@
 namespace chakra::recorded {
 namespace {
 
+Span span_of(const trace::Trace& t) {
+  Span span;
+  for (const trace::NodeId n : t.nodes()) {
+    if (!t.has_start(n)) continue;
+    span.begin = std::min(span.begin, t.start_ps[n]);
+    span.end = std::max(span.end, add_saturated(t.start_ps[n], t.dur_ps[n]));
+  }
+  return span;
+}
+
 /// Which part of the job a rank recorded.
 match::RankWindow window_of(const trace::Trace& whole, const trace::Trace& communication, const Span& span) {
   match::RankWindow window;
@@ -36,7 +46,7 @@ class RankComparison {
     std::vector<match::RankWindow> windows;
     std::vector<Span> spans;
     for (RankFacts& rank : ranks) {
-      spans.push_back({rank.begin_ps, rank.end_ps});
+      spans.push_back(rank.span);
       windows.push_back(std::move(rank.window));
       out_.communication.ranks.push_back(std::move(rank.communication));
     }
@@ -125,11 +135,9 @@ class RankComparison {
 
 RankFacts RankFacts::of(const trace::Trace& trace) {
   RankFacts rank;
-  const Span span = span_of(trace);
+  rank.span = span_of(trace);
   rank.communication = analyze::communication_of(trace);
-  rank.window = window_of(trace, rank.communication, span);
-  rank.begin_ps = span.begin;
-  rank.end_ps = span.end;
+  rank.window = window_of(trace, rank.communication, rank.span);
   return rank;
 }
 

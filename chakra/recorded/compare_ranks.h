@@ -11,11 +11,17 @@
 
 namespace chakra::recorded {
 
+/// First start and last end of the measured work; empty without measured times.
+struct Span {
+  Picoseconds begin = INT64_MAX, end = INT64_MIN;
+  bool empty() const { return begin > end; }
+};
+
 /// The part of a linked rank that a comparison needs: small enough to keep for every rank of a job.
 struct RankFacts {
   trace::Trace communication;  ///< as by analyze::communication_of
   match::RankWindow window;    ///< steps and times; what linking left open is set by the caller
-  Picoseconds begin_ps = INT64_MAX, end_ps = INT64_MIN;  ///< first start and last end; begin_ps > end_ps: no times
+  Span span;
 
   /// Cost: O(nodes).
   static RankFacts of(const trace::Trace& trace);

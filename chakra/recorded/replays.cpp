@@ -76,16 +76,6 @@ net::Fabric any_fabric(const trace::TraceSet& job) {
   return fabric;
 }
 
-Span span_of(const trace::Trace& t) {
-  Span span;
-  for (const trace::NodeId n : t.nodes()) {
-    if (!t.has_start(n)) continue;
-    span.begin = std::min(span.begin, t.start_ps[n]);
-    span.end = std::max(span.end, add_saturated(t.start_ps[n], t.dur_ps[n]));
-  }
-  return span;
-}
-
 void put_starts(trace::TraceSet& job, const std::vector<Span>& spans, const analyze::JobTimes& times,
                 Findings& findings) {
   const int64_t reference = main_reference(times.clocks);

@@ -6,17 +6,12 @@
 #include <vector>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/recorded/compare_ranks.h"
 #include "chakra/recorded/job_replay.h"
 #include "chakra/sim/sim.h"
 
 namespace chakra::recorded {
 
-/// First start and last end of the measured work; empty without measured times.
-struct Span {
-  Picoseconds begin = INT64_MAX, end = INT64_MIN;
-  bool empty() const { return begin > end; }
-};
-Span span_of(const trace::Trace& trace);
 /// Set the start of the rank in the trace of each rank with a span. Requires the clocks and the spans of these ranks.
 /// Findings: sim.start.clock.
 void put_starts(trace::TraceSet& job, const std::vector<Span>& spans, const analyze::JobTimes& times,
