@@ -63,28 +63,32 @@ std::string journal_name(std::string_view stem, const Shard& shard) {
                         : fmt::format("{}.{}-of-{}{}", stem, shard.index, shard.count, kEnding);
 }
 
-Result<std::vector<std::string>> other_journals(const std::string& folder, std::string_view stem, const Shard& own) {
+Result<std::vector<std::string>> journals_in(const std::string& folder, std::string_view stem,
+                                             const std::optional<Shard>& own) {
   std::vector<std::string> paths;
   if (!is_directory(folder)) return paths;
   CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(folder));
   for (const std::string& name : names)
-    if (is_journal(name, stem) && name != journal_name(stem, own))
+    if (is_journal(name, stem) && !(own && name == journal_name(stem, *own)))
       paths.push_back((std::filesystem::path(folder) / name).string());
   return paths;
 }
 
-Result<std::vector<std::string>> lines_of_journal(const std::string& path) {
-  CHAKRA_ASSIGN(const std::string text, read_file(path));
-  std::vector<std::string> lines;
-  for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1)
     lines.push_back(text.substr(begin, end - begin));
   return lines;
 }
 
-void append_member(std::string& to, std::string_view key, std::string_view text) {
+void append_key(std::string& to, std::string_view key) {
   if (to.back() != '{') to += ',';
   append_json_string(to, key);
   to += ':';
+}
+
+void append_member(std::string& to, std::string_view key, std::string_view text) {
+  append_key(to, key);
   append_json_string(to, text);
 }
 
@@ -144,12 +148,11 @@ Result<Journals> Journals::open(const std::string& folder, const Shard& shard) {
   CHAKRA_TRY(make_directories(folder));
   Journals journals;
   journals.folder_ = folder;
-  journals.shard_ = shard;
+  journals.own_shard_ = shard;
   std::string lines;
   const std::string path = (std::filesystem::path(folder) / journal_name(kStem, shard)).string();
   CHAKRA_ASSIGN(journals.file_, AppendFile::open(path, lines));
-  for (size_t begin = 0, end; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1)
-    take(std::string_view(lines).substr(begin, end - begin), journals.own_, journals.own_damaged_);
+  for (const std::string_view line : lines_of(lines)) take(line, journals.own_, journals.own_damaged_);
   CHAKRA_TRY(journals.refresh());
   return journals;
 }
@@ -157,7 +160,6 @@ Result<Journals> Journals::open(const std::string& folder, const Shard& shard) {
 Result<Journals> Journals::look(const std::string& folder) {
   Journals journals;
   journals.folder_ = folder;
-  journals.reads_all_ = true;
   CHAKRA_TRY(journals.refresh());
   return journals;
 }
@@ -171,18 +173,16 @@ Result<void> Journals::add(const Outcome& outcome) {
 }
 
 Result<bool> Journals::refresh() {
-  CHAKRA_ASSIGN(std::vector<std::string> paths, other_journals(folder_, kStem, shard_));
-  if (reads_all_) {
-    const std::string all = (std::filesystem::path(folder_) / journal_name(kStem, shard_)).string();
-    if (is_file(all)) paths.push_back(all);
-  }
+  CHAKRA_ASSIGN(const std::vector<std::string> paths, journals_in(folder_, kStem, own_shard_));
   Entries entries;
   int64_t damaged = 0;
   size_t count = 0;
   for (const std::string& path : paths) {
-    CHAKRA_ASSIGN(const std::vector<std::string> lines, lines_of_journal(path));
-    count += lines.size();
-    for (const std::string& line : lines) take(line, entries, damaged);
+    CHAKRA_ASSIGN(const std::string text, read_file(path));
+    for (const std::string_view line : lines_of(text)) {
+      take(line, entries, damaged);
+      ++count;
+    }
   }
   const std::lock_guard lock(*mutex_);
   others_ = std::move(entries);

@@ -32,13 +32,16 @@ options::Option shard_option(Shard& shard);
 
 /// Return the name of a shard's journal: "points.jsonl" for all of the work, else "points.3-of-16.jsonl".
 std::string journal_name(std::string_view stem, const Shard& shard);
-/// Return the paths of all journals of a stem in a folder but that of `own`, ascending. A missing folder has none.
+/// Return the paths of all journals of a stem in a folder, ascending, without that of `own`. A missing folder has none.
 /// Errors: base.file.open.
-Result<std::vector<std::string>> other_journals(const std::string& folder, std::string_view stem, const Shard& own);
-/// Read the whole lines of a journal that another process may extend. Errors: as for ByteSource.
-Result<std::vector<std::string>> lines_of_journal(const std::string& path);
+Result<std::vector<std::string>> journals_in(const std::string& folder, std::string_view stem,
+                                             const std::optional<Shard>& own);
+/// Split a text into its whole lines, without their ends.
+std::vector<std::string_view> lines_of(std::string_view text);
 
-/// Append a member to a JSON object that is not closed: {"key":"text"
+/// Append the key of a member to a JSON object that is not closed: {"key":
+void append_key(std::string& to, std::string_view key);
+/// Append a member with a text.
 void append_member(std::string& to, std::string_view key, std::string_view text);
 /// Return the text of a scalar member; null: there is none.
 const std::string* text_at(const Spec& spec, std::string_view key);
@@ -73,7 +76,7 @@ class Journals {
   static Result<Journals> look(const std::string& folder);
 
   Result<void> add(const Outcome& outcome);
-  /// Read the journals of the other processes again. Return whether they grew. Errors: as for lines_of_journal().
+  /// Read the journals of the other processes again. Return whether they grew. Errors: as for read_file().
   Result<bool> refresh();
   Result<void> sync();
 
@@ -91,8 +94,7 @@ class Journals {
   using Entries = std::map<std::string, Entry, std::less<>>;
 
   std::string folder_;
-  Shard shard_;
-  bool reads_all_ = false;
+  std::optional<Shard> own_shard_;
   std::optional<AppendFile> file_;
   Entries own_, others_;
   int64_t own_damaged_ = 0, others_damaged_ = 0;

@@ -101,7 +101,7 @@ TEST(Journals, OnlyJournalsOfTheStemCount) {
   for (const char* name : {"points.jsonl", "points.1-of-2.jsonl", "points.3-of-2.jsonl", "points.x-of-2.jsonl",
                            "points.jsonl.bak", "pointsjsonl", "other.jsonl", "points.1-of-2.json"})
     ASSERT_TRUE(write_file(scratch.path() + "/" + name, "{}\n"));
-  const auto paths = other_journals(scratch.path(), "points", {2, 2});
+  const auto paths = journals_in(scratch.path(), "points", Shard{2, 2});
   ASSERT_TRUE(paths);
   EXPECT_EQ(*paths, (std::vector{scratch.path() + "/points.1-of-2.jsonl", scratch.path() + "/points.jsonl"}));
 }

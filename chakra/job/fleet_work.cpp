@@ -194,7 +194,7 @@ class FleetRun {
     CHAKRA_TRY(journals_.add(outcome));
     const auto begin = std::chrono::steady_clock::now();
     Result<TaskDone> done = [&] {
-      const WatchedApart watched(current_watch());
+      const WatchedApart watched;
       return run_(work_.jobs[task.job], task);
     }();
     if (was_stopped()) {
@@ -301,9 +301,8 @@ Result<WorkList> read_work(const std::string& path) {
   WorkList work;
   size_t line = 0;
   int64_t jobs = -1;
-  for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
-    end = std::min(text.find('\n', begin), text.size());
-    const Result<Spec> spec = parse_spec(std::string_view(text).substr(begin, end - begin), path);
+  for (const std::string_view object : fleet::lines_of(text)) {
+    const Result<Spec> spec = parse_spec(object, path);
     ++line;
     if (!spec || spec->kind != Spec::Kind::map) return damaged(path, line, "a line without a JSON object");
     if (line == 1) {

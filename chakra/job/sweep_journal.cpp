@@ -7,17 +7,12 @@
 namespace chakra::job {
 namespace {
 
+using fleet::append_key;
 using fleet::append_member;
 using fleet::text_at;
 
 constexpr std::string_view kStem = "points";
 constexpr std::array kSeverities{Severity::note, Severity::warning, Severity::error};
-
-void append_key(std::string& to, std::string_view key) {
-  if (to.back() != '{') to += ',';
-  append_json_string(to, key);
-  to += ':';
-}
 
 bool read_value(const Spec& spec, const MetricRow& row, answer::Cell& cell) {
   if (row.type == answer::Type::whole) {
@@ -113,16 +108,12 @@ Result<Journal> Journal::open(const std::string& folder, const fleet::Shard& sha
     if (auto one = parse(line)) journal.finished_.insert_or_assign(one->first, std::move(one->second));
     else ++damaged;
   };
-  CHAKRA_ASSIGN(const std::vector<std::string> others, fleet::other_journals(folder, kStem, shard));
+  CHAKRA_ASSIGN(const std::vector<std::string> others, fleet::journals_in(folder, kStem, shard));
   for (const std::string& other : others) {
-    CHAKRA_ASSIGN(const std::vector<std::string> of_other, fleet::lines_of_journal(other));
-    std::for_each(of_other.begin(), of_other.end(), take);
+    CHAKRA_ASSIGN(const std::string text, read_file(other));
+    for (const std::string_view line : fleet::lines_of(text)) take(line);
   }
-  for (std::string_view rest = lines; !rest.empty();) {
-    const size_t end = rest.find('\n');
-    take(rest.substr(0, end));
-    rest.remove_prefix(end + 1);
-  }
+  for (const std::string_view line : fleet::lines_of(lines)) take(line);
   return journal;
 }
 
