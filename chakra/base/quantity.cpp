@@ -51,6 +51,10 @@ std::string show_count(int64_t count) {
   return digits;
 }
 
+std::string show_count(int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", show_count(count), what, count == 1 ? "" : "s");
+}
+
 std::string show_percent(double share) { return fmt::format("{:.2f} %", share * 100); }
 
 std::string exact_ns(Picoseconds time) {

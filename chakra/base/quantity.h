@@ -57,6 +57,7 @@ std::string show_time(Picoseconds time);
 std::string show_bytes(double bytes);
 std::string show_rate(double bytes_per_second);
 std::string show_count(int64_t count);
+std::string show_count(int64_t count, std::string_view what);  ///< "1 node", "3,774 nodes"
 std::string show_percent(double share);
 
 /// Return a time as decimal nanoseconds without rounding: 1500 ps is "1.5".

@@ -23,15 +23,8 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kAnalyzeOptions{"--only", "--launched"};
 
-bool applies(const Option& row) {
-  return std::find(kAnalyzeOptions.begin(), kAnalyzeOptions.end(), options::name_of(row)) != kAnalyzeOptions.end();
-}
-
 std::string text_of_analyze(FleetAnalyzeOptions o) {
-  std::string all = "analyze\n";
-  for (const Option& row : rows_of(o.analyze))
-    if (applies(row)) all += text_of_all({row});
-  return all;
+  return "analyze\n" + text_of_all(named_rows(rows_of(o.analyze), kAnalyzeOptions));
 }
 
 std::string key_of_arguments(const FleetVerb& verb) {
@@ -60,10 +53,6 @@ Result<WorkList> take_work(const FleetVerb& verb, const std::string& path) {
   return work;
 }
 
-std::string counted(size_t count, std::string_view what) {
-  return show_count(static_cast<int64_t>(count)) + " " + std::string(what) + (count == 1 ? "" : "s");
-}
-
 FleetReport report_of(const WorkList& work, const TasksOf& tasks_of, const fleet::Journals& journals,
                       const std::string& output) {
   FleetReport report{work.verb, output, states_of(work, tasks_of, journals), {}};
@@ -72,25 +61,24 @@ FleetReport report_of(const WorkList& work, const TasksOf& tasks_of, const fleet
   };
   if (!work.left_out.empty())
     find("fleet.left_out", Severity::note,
-         fmt::format("{} left out, such as {}: no recording", counted(work.left_out.size(), "path"),
+         fmt::format("{} left out, such as {}: no recording", show_count(std::ssize(work.left_out), "path"),
                      quote(work.left_out[0], 200)));
   if (work.twice > 0)
     find("fleet.twice", Severity::note,
-         fmt::format("{} left out: other paths of the same jobs", counted(static_cast<size_t>(work.twice), "path")));
+         fmt::format("{} left out: other paths of the same jobs", show_count(work.twice, "path")));
   if (journals.damaged() > 0)
     find("fleet.journal.damaged", Severity::warning,
-         fmt::format("the journals have {} without an outcome",
-                     counted(static_cast<size_t>(journals.damaged()), "line")));
+         fmt::format("the journals have {} without an outcome", show_count(journals.damaged(), "line")));
   int64_t open = 0;
   for (const FleetJobState& job : report.jobs)
     if (job.state == FleetState::open) open += job.tasks - job.tasks_done;
   if (open > 0)
     find("fleet.open", Severity::warning,
-         fmt::format("{} of {} not finished; run the same call again", counted(static_cast<size_t>(open), "task"),
-                     counted(static_cast<size_t>(report.count(FleetState::open)), "job")));
+         fmt::format("{} of {} not finished; run the same call again", show_count(open, "task"),
+                     show_count(report.count(FleetState::open), "job")));
   if (const int64_t failed = report.count(FleetState::failed); failed > 0)
     find("fleet.failed", Severity::error,
-         fmt::format("{} of {} failed", show_count(failed), counted(report.jobs.size(), "job")));
+         fmt::format("{} of {} failed", show_count(failed), show_count(std::ssize(report.jobs), "job")));
   return report;
 }
 
@@ -103,11 +91,9 @@ Result<TaskDone> analyze_one(const FleetAnalyzeOptions& o, const FleetJob& job) 
   CHAKRA_TRY(add_answer(outputs, FleetPaths(o.fleet.output).answer(job), answer));
   CHAKRA_TRY(outputs.commit());
   TaskDone done;
-  std::map<std::string, std::string>& values = done.values;
-  values = {{"ranks", fmt::format("{}", analyzed.ranks)}};
-  values["warnings"] =
-      fmt::format("{}", std::count_if(analyzed.findings.begin(), analyzed.findings.end(),
-                                      [](const Finding& f) { return f.severity >= Severity::warning; }));
+  auto& values = done.values;
+  values["ranks"] = fmt::format("{}", analyzed.ranks);
+  values["warnings"] = fmt::format("{}", warnings_in(analyzed.findings));
   if (const answer::Table* const diagnosis = answer.table("diagnosis"); diagnosis && diagnosis->rows > 0) {
     values["diagnosis"] = diagnosis->column("kind")->text(0);
     values["place"] = diagnosis->column("place")->text(0);
@@ -153,10 +139,14 @@ Options fleet_rows(FleetOptions& o, const char* paths_help) {
        "tasks."}};
 }
 
+int64_t warnings_in(const Findings& findings) {
+  return std::count_if(findings.begin(), findings.end(),
+                       [](const Finding& finding) { return finding.severity >= Severity::warning; });
+}
+
 Options rows_of(FleetAnalyzeOptions& o) {
   Options rows = fleet_rows(o.fleet, "Jobs, and folders of jobs");
-  for (Option& row : rows_of(o.analyze))
-    if (applies(row)) rows.push_back(std::move(row));
+  options::add(rows, named_rows(rows_of(o.analyze), kAnalyzeOptions));
   return rows;
 }
 Options rows_of(FleetMergeOptions& o) { return {required({"-o,--output", &o.output, "Folder of a fleet", "DIR"})}; }

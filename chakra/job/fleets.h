@@ -96,7 +96,7 @@ Result<FleetReport> fleet_link(const FleetLinkOptions& options);
 Result<FleetReport> fleet_analyze(const FleetAnalyzeOptions& options);
 /// Report on a fleet without running a task. Errors: base.file.*, fleet.work.
 Result<FleetReport> fleet_merge(const FleetMergeOptions& options);
-/// Return all files that the calls would read or replace as inputs. Errors: as for find_fleet...
+/// Return the text: jobs by state, problems, failures with their reasons, findings.
 view::Text text_of(const FleetReport& report);
 /// Return the answer. Cost: O(jobs).
 answer::Answer answer_of(const FleetReport& report);

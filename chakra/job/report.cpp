@@ -32,11 +32,11 @@ void note_omissions(ReportedJob& job) {
          fmt::format("the page lacks {} rows of large tables, and shows {} of {} ranks",
                      show_count(job.page.rows_omitted), show_count(job.page.ranks), show_count(ranks)));
   if (job.page.texts_cut > 0)
-    find("job.report.cut", fmt::format("the page has only the first {} bytes of {} long text{}", report::kMostText,
-                                       show_count(job.page.texts_cut), job.page.texts_cut == 1 ? "" : "s"));
+    find("job.report.cut", fmt::format("the page has only the first {} bytes of {}", report::kMostText,
+                                       show_count(job.page.texts_cut, "long text")));
   if (job.workbook.texts_cut > 0)
-    find("job.report.cells", fmt::format("the workbook has only the beginnings of {} long text{}",
-                                         show_count(job.workbook.texts_cut), job.workbook.texts_cut == 1 ? "" : "s"));
+    find("job.report.cells",
+         fmt::format("the workbook has only the beginnings of {}", show_count(job.workbook.texts_cut, "long text")));
 }
 
 /// A word of a command line.

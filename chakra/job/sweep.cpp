@@ -99,7 +99,8 @@ void note_findings(Sweep& sweep, size_t damaged) {
     sweep.findings.push_back({tag, Severity::warning, -1, -1, std::move(text)});
   };
   if (damaged > 0)
-    warn("sweep.journal.damaged", fmt::format("points.jsonl has {} without a result", counted(damaged, "line")));
+    warn("sweep.journal.damaged",
+         fmt::format("points.jsonl has {} without a result", show_count(static_cast<int64_t>(damaged), "line")));
   std::map<std::string, std::pair<const Finding*, size_t>> by_subject;
   size_t failed = 0;
   for (size_t p = 0; p < sweep.points.size(); ++p) {
@@ -111,11 +112,12 @@ void note_findings(Sweep& sweep, size_t damaged) {
     }
   }
   for (const auto& [subject, found] : by_subject)
-    sweep.findings.push_back({found.first->tag, found.first->severity, -1, -1,
-                              fmt::format("{}, such as: {}", counted(found.second, "point"), found.first->text)});
+    sweep.findings.push_back(
+        {found.first->tag, found.first->severity, -1, -1,
+         fmt::format("{}, such as: {}", show_count(static_cast<int64_t>(found.second), "point"), found.first->text)});
   if (failed > 0)
     warn("sweep.failed", fmt::format("{} of {} failed; table 'failures' has the reasons", failed,
-                                     counted(sweep.points.size(), "point")));
+                                     show_count(std::ssize(sweep.points), "point")));
 }
 
 }  // namespace

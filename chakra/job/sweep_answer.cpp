@@ -347,7 +347,7 @@ std::string sweep_text(const Sweep& sweep) {
   const std::string head = fmt::format(
       "{{file}}: {}, {{failed}} failed; {{different}} different, {{resumed}} of them "
       "from earlier sweeps",
-      counted(sweep.points.size(), "point"));
+      show_count(std::ssize(sweep.points), "point"));
   const std::array<view::Show, 9> kText{{
       {.line = head},
       {.line = ""},

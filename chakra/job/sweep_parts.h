@@ -60,10 +60,6 @@ std::vector<std::string> files_of_setting(const sweep::Parameter& parameter, con
 
 /// Take values that are still missing from an answer.
 void take_metrics(const answer::Answer& answer, MetricValues& values);
-/// Return "1 point", "2,000 points".
-inline std::string counted(size_t count, std::string_view what) {
-  return show_count(static_cast<int64_t>(count)) + " " + std::string(what) + (count == 1 ? "" : "s");
-}
 /// Return the subject of a finding: the tag and, of a finding about an option, the option.
 inline std::string subject_of(const Finding& finding) {
   return finding.tag + " " + (finding.text.starts_with('-') ? finding.text.substr(0, finding.text.find(' ')) : "");

@@ -184,7 +184,7 @@ class Runner {
     lock.unlock();
     auto source = std::make_shared<Source>();
     if (Result<PointCalls> calls = calls_of(plan_, group.points.front().point); calls) {
-      const WatchedApart watched(current_watch());
+      const WatchedApart watched;
       *source = make_source(*calls, plan_.require_fit);
     } else {
       source->error = calls.error();
@@ -216,7 +216,7 @@ class Runner {
     std::optional<Error> error = source.error;
     if (!error) {
       CHAKRA_ASSIGN(PointCalls calls, calls_of(plan_, point.point));
-      const WatchedApart watched(current_watch());
+      const WatchedApart watched;
       if (const Result<void> done = run_call(calls, source, networks_, outcome); !done) error = done.error();
     }
     CHAKRA_TRY(keep_going());

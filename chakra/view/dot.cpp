@@ -75,7 +75,7 @@ void dot_box(std::string& out, const Box& b) {
       dot_text(out, in);
       if (in.size() < b.in.size()) out += "...";
     }
-    fmt::format_to(at, "\\n{} node{}", show_count(b.count), b.count == 1 ? "" : "s");
+    fmt::format_to(at, "\\n{}", show_count(b.count, "node"));
     if (b.dur_ps) fmt::format_to(at, ", {}", show_time(b.dur_ps));
     if (b.bytes) fmt::format_to(at, ", {}", show_bytes(static_cast<double>(b.bytes)));
   } else {

@@ -103,8 +103,8 @@ class Reader {
     }
     if (unnamed_ > 0)
       findings_.push_back({"view.csv.kind", Severity::note, -1, -1,
-                           fmt::format("{} node{} of unknown kind (by name and type); shown on separate tracks",
-                                       show_count(unnamed_), unnamed_ == 1 ? "" : "s")});
+                           fmt::format("{} of unknown kind (by name and type); shown on separate tracks",
+                                       show_count(unnamed_, "node"))});
     if (skipped_ > 0)
       findings_.push_back(
           {"view.csv.skipped", Severity::note, -1, -1,

@@ -396,9 +396,8 @@ Result<GraphCounts> draw(const Trace& t, const GraphOptions& options, Pen pen, F
     if (const int64_t hubs = keep_near(t, focus, options.hops, keep); hubs > 0)
       findings.push_back(
           {"view.graph.hub", Severity::note, t.rank, -1,
-           fmt::format("{} node{} near it ha{} more than {} edges and {} shown without further neighbours",
-                       show_count(hubs), hubs == 1 ? "" : "s", hubs == 1 ? "s" : "ve", kHub,
-                       hubs == 1 ? "is" : "are")});
+           fmt::format("{} near it ha{} more than {} edges and {} shown without further neighbours",
+                       show_count(hubs, "node"), hubs == 1 ? "s" : "ve", kHub, hubs == 1 ? "is" : "are")});
   }
   pen.begin(fmt::format("{}: rank {}", t.file, t.rank));
   CHAKRA_ASSIGN(const GraphCounts counts, options.group ? draw_groups(t, keep, options, pen)
