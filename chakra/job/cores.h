@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <utility>
 
 #include "chakra/base/progress.h"
 #include "chakra/base/result.h"
@@ -21,13 +20,14 @@ int cores();
 /// calls are made even if one fails. Errors: that of the lowest number; job.interrupted.
 Result<void> each_in_parallel(size_t count, const std::function<Result<void>(size_t)>& work);
 
-/// A watch for calls inside a watched call: their progress is not that of the outer call, but they stop with it.
+/// A watch for calls inside the watched call of this thread: their progress is not that of the outer call, but they
+/// stop with it.
 class WatchedApart {
  public:
-  explicit WatchedApart(ProgressPtr outer) : outer_(std::move(outer)), watch_(outer_ ? &goes_on : nullptr, this) {}
+  WatchedApart() : watch_(outer_ ? &goes_on : nullptr, this) {}
 
  private:
-  ProgressPtr outer_;
+  const ProgressPtr outer_ = current_watch();
   Watched watch_;
 
   static bool goes_on(void* self, double) {

@@ -228,17 +228,11 @@ class LinkTasks {
 
   static std::map<std::string, std::string> values_of(const LinkedJob& linked) {
     std::map<std::string, std::string> values{{"ranks", fmt::format("{}", linked.ranks.size())}};
-    int64_t nodes = 0, warnings = 0;
-    const auto count = [&](const Findings& findings) {
-      warnings += std::count_if(findings.begin(), findings.end(),
-                                [](const Finding& f) { return f.severity >= Severity::warning; });
-    };
+    int64_t nodes = 0, warnings = warnings_in(linked.findings) + warnings_in(linked.mismatches);
     for (const LinkedRank& rank : linked.ranks) {
       nodes += rank.nodes;
-      count(rank.report.findings);
+      warnings += warnings_in(rank.report.findings);
     }
-    count(linked.findings);
-    count(linked.mismatches);
     values["nodes"] = fmt::format("{}", nodes);
     values["warnings"] = fmt::format("{}", warnings);
     if (linked.replay) {
@@ -255,22 +249,16 @@ class LinkTasks {
 };
 
 std::string text_of_link(FleetLinkOptions o) {
-  std::string all = fmt::format("link\n{}\n", o.split);
-  for (const Option& row : rows_of(o.link))
-    if (std::find(kLinkOptions.begin(), kLinkOptions.end(), options::name_of(row)) != kLinkOptions.end())
-      all += text_of_all({row});
-  return all;
+  return fmt::format("link\n{}\n{}", o.split, text_of_all(named_rows(rows_of(o.link), kLinkOptions)));
 }
 
 }  // namespace
 
 Options rows_of(FleetLinkOptions& o) {
   Options rows = fleet_rows(o.fleet, "Folders with the recordings of a job, and folders of such folders");
-  for (Option& row : rows_of(o.link))
-    if (std::find(kLinkOptions.begin(), kLinkOptions.end(), options::name_of(row)) != kLinkOptions.end())
-      rows.push_back(std::move(row));
+  options::add(rows, named_rows(rows_of(o.link), kLinkOptions));
   rows.push_back({"--split", &o.split, "Link the ranks of jobs with more ranks than this as tasks", "N",
-                  whole_number(1, int64_t{1} << 30),
+                  whole_number(1, kMostRanks),
                   "Jobs with dumps of a flight recorder and profiles of XLA are one task."});
   return rows;
 }

@@ -12,6 +12,8 @@ namespace chakra::job {
 
 /// Rows that all verbs have.
 Options fleet_rows(FleetOptions& options, const char* paths_help);
+/// Return the number of findings that are warnings or errors.
+int64_t warnings_in(const Findings& findings);
 std::vector<FleetTask> link_tasks(const FleetJob& job, size_t index);
 std::vector<FleetTask> analyze_tasks(const FleetJob& job, size_t index);
 

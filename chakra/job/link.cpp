@@ -85,7 +85,8 @@ class LinkJob {
     recorded::find_unused_dumps(dumps_, linked, job_.findings);
     if (ranks > 1) {
       recorded::ComparedRanks compared = recorded::compare_ranks(std::move(facts_), job_.findings);
-      take_compared(job_, compared);
+      job_.times = std::move(compared.times);
+      job_.mismatches = std::move(compared.mismatches);
       CHAKRA_TRY(each_in_parallel(ranks, [&](size_t i) {
         recorded::complete(compared.communication.ranks[i], traces_.ranks[i]);
         return write(traces_.ranks[i], i);

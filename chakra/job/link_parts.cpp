@@ -49,11 +49,6 @@ std::string trace_in(const std::string& folder, int64_t rank) {
   return (std::filesystem::path(folder) / fmt::format("trace.{}.et", rank)).string();
 }
 
-void take_compared(LinkedJob& job, recorded::ComparedRanks& compared) {
-  job.times = std::move(compared.times);
-  job.mismatches = std::move(compared.mismatches);
-}
-
 void self_check(LinkedJob& job, trace::TraceSet&& traces, std::optional<double> max_error) {
   if (traces.ranks.size() > 1) job.replay = recorded::replay_linked(std::move(traces), job.findings);
   for (const LinkedRank& rank : job.ranks)

@@ -18,8 +18,6 @@ Result<void> self_check(LinkedRank& rank, const trace::Trace& trace);
 recorded::RankFacts facts_of(const trace::Trace& trace, const link::LinkingReport& report);
 /// Return the path of a rank's trace in a folder.
 std::string trace_in(const std::string& folder, int64_t rank);
-/// Take the clocks and mismatches of the compared ranks.
-void take_compared(LinkedJob& job, recorded::ComparedRanks& compared);
 /// Run the self-check of a job of several ranks with its completed traces, and judge all self-checks.
 void self_check(LinkedJob& job, trace::TraceSet&& traces, std::optional<double> max_error);
 

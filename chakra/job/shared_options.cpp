@@ -66,4 +66,11 @@ std::string text_of_all(const Options& rows) {
   return all;
 }
 
+Options named_rows(Options rows, std::span<const std::string_view> names) {
+  std::erase_if(rows, [&](const Option& row) {
+    return std::find(names.begin(), names.end(), options::name_of(row)) == names.end();
+  });
+  return rows;
+}
+
 }  // namespace chakra::job

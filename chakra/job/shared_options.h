@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,7 @@ inline Option each_time(Option option) {
   return option;
 }
 
+inline constexpr int64_t kMostRanks = int64_t{1} << 30;  ///< of options
 inline constexpr const char* kJobHelp = "The job: a prefix (PREFIX.<rank>.et), a folder, a container, or one trace";
 
 Option job_option(std::string& path);
@@ -39,6 +41,8 @@ Option groups_option(std::string& file);
 Option ranks_option(std::string& text);
 Option expand_option(std::string& text);
 Option max_error_option(std::optional<double>& percent);
+/// Return the rows with these names ("--steps").
+Options named_rows(Options rows, std::span<const std::string_view> names);
 /// Return every option with its value, one a line; items of lists stay apart. For digests.
 std::string text_of_all(const Options& rows);
 /// --device, --stack, --from-device, --unrecorded. `from_needs`: requirements of the last two, for the help.

@@ -20,7 +20,6 @@
 namespace chakra::job {
 namespace {
 
-constexpr int64_t kMostRanks = 1 << 30;
 constexpr const char* kTracesHelp = "Traces: a file, a prefix (PREFIX.<rank>.et), a folder or a container";
 
 Option launched_option(analyze::LaunchScope& scope) {

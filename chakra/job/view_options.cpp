@@ -7,14 +7,13 @@
 namespace chakra::job {
 namespace {
 
-constexpr int64_t kMostRanksViewed = 1 << 30;
 constexpr int64_t kMostHops = 1'000'000;
 constexpr int64_t kMostBoxes = 1'000;
 constexpr std::string_view kTimeline = "--to timeline, --to perfetto", kCsv = "--from csv";
 
 /// The job, the file and its form.
 Options file_rows(ViewOptions& o) {
-  Option rank{"--rank", &o.rank, "Only this rank; a graph shows one rank", "N", whole_number(0, kMostRanksViewed)};
+  Option rank{"--rank", &o.rank, "Only this rank; a graph shows one rank", "N", whole_number(0, kMostRanks)};
   Option ranks = ranks_option(o.ranks);
   rank.excludes = kCsv;
   ranks.excludes = "--rank, --from csv";
@@ -46,7 +45,7 @@ Options graph_rows(ViewOptions& o) {
 
 Options csv_rows(ViewOptions& o) {
   Options rows{{"--num-npus,--num_npus", &o.num_npus, "CSV: number of ranks; a higher rank is an error", "N",
-                whole_number(1, kMostRanksViewed)},
+                whole_number(1, kMostRanks)},
                {"--npu-frequency,--npu_frequency",
                 &o.npu_frequency,
                 "CSV: ticks per second, such as 1.5GHz; MHz without unit",
