@@ -61,13 +61,22 @@ Result<int> show(const Globals& globals, const Result<Job>& job) {
   return show(globals, job->made());
 }
 
-void ProgressLine::show(double share, std::string_view of) {
+Control ProgressLine::on(Control control) {
+  control.progress = [](void* line, double share) {
+    static_cast<ProgressLine*>(line)->show(share);
+    return true;
+  };
+  control.user = this;
+  return control;
+}
+
+void ProgressLine::show(double share) {
   static const bool is_terminal = isatty(STDERR_FILENO) != 0;
   const auto now = Clock::now();
   const double passed = std::chrono::duration<double>(now - begun_).count();
   if (!is_terminal || passed < 1 || now - last_ < std::chrono::milliseconds(250)) return;
   last_ = now;
-  print_error(fmt::format("\r{:.0f} % of the {} done, {:.0f} s left  ", 100 * share, of,
+  print_error(fmt::format("\r{:.0f} % of the {} done, {:.0f} s left  ", 100 * share, of_,
                           share > 0 ? passed / share - passed : 0.0));
 }
 

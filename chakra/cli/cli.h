@@ -124,10 +124,15 @@ Result<int> show(const Globals& globals, const Result<Job>& job);  ///< what mad
 /// A line on a terminal about a long call: the completed share and the remaining time, after the first second.
 class ProgressLine {
  public:
-  /// `of`: the parts of the work, such as "nodes". Without a terminal at standard error: no effect.
-  void show(double share, std::string_view of);
+  /// `of`: the parts of the work, such as "nodes".
+  explicit ProgressLine(std::string_view of) : of_(of) {}
+  /// Without a terminal at standard error: no effect.
+  void show(double share);
+  /// Return the control with this line as its progress.
+  Control on(Control control);
 
  private:
+  std::string_view of_;
   using Clock = std::chrono::steady_clock;
   Clock::time_point begun_ = Clock::now(), last_ = begun_;
 };

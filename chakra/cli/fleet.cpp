@@ -8,16 +8,6 @@ namespace {
 template <class Options>
 using Verb = Result<Answer> (*)(const std::vector<std::string>& paths, const Options& options, Control control);
 
-Control with_progress(const Globals& globals, const std::string& csv, ProgressLine& line) {
-  Control control = globals.control(csv);
-  control.progress = [](void* shown, double share) {
-    static_cast<ProgressLine*>(shown)->show(share, "tasks");
-    return true;
-  };
-  control.user = &line;
-  return control;
-}
-
 template <class Options, Verb<Options> Run>
 Syntax fleet_with() {
   using Asked = With<Options>;
@@ -28,8 +18,8 @@ Syntax fleet_with() {
         return rows;
       },
       [](const Asked& o, const Globals& globals) {
-        ProgressLine line;
-        return show(globals, Run(o.paths, o.options, with_progress(globals, o.csv, line)));
+        ProgressLine line("tasks");
+        return show(globals, Run(o.paths, o.options, line.on(globals.control(o.csv))));
       });
 }
 

@@ -73,14 +73,14 @@ void stop(int signal) {
 
 /// From the beginning of the run on, Ctrl-C ends the run.
 struct Watch {
-  ProgressLine line = {};
+  ProgressLine line{"nodes"};
   bool has_begun = false;
 
   static bool at(void* user, double share) {
     Watch& watch = *static_cast<Watch*>(user);
     if (!watch.has_begun) std::signal(SIGINT, stop);
     watch.has_begun = true;
-    watch.line.show(share, "nodes");
+    watch.line.show(share);
     return true;
   }
 };

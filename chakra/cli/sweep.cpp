@@ -13,17 +13,9 @@ options::Options sweep_rows(SweepAsked& o) {
   return rows;
 }
 
-bool show_progress(void* line, double share) {
-  static_cast<ProgressLine*>(line)->show(share, "points");
-  return true;
-}
-
 Result<int> run_sweep(const SweepAsked& o, const Globals& globals) {
-  ProgressLine line;
-  Control control = globals.control(o.csv);
-  control.progress = show_progress;
-  control.user = &line;
-  return show(globals, sweep(o.path, o.options, control));
+  ProgressLine line("points");
+  return show(globals, sweep(o.path, o.options, line.on(globals.control(o.csv))));
 }
 
 }  // namespace
