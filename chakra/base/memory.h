@@ -5,8 +5,9 @@
 
 namespace chakra {
 
-/// Return the least of the memory that the machine has available, the rest of the limit of the control group, and the
-/// rest of the address space (ulimit -v), in bytes; UINT64_MAX if the system states none of them.
+/// Return how many bytes the process can still get: the smallest of three numbers. They are the available memory of the
+/// machine, the rest of the limit of the control group, and the rest of the address space (ulimit -v). UINT64_MAX if
+/// the system gives none of these numbers.
 uint64_t available_memory();
 
 }  // namespace chakra

@@ -43,11 +43,11 @@ struct Page {
 
 /// Return the page. `comparison`: answers about all subjects together. The page needs no network, and the content
 /// security policy of the page allows only the script of the page. Texts of the answers are data: no text becomes
-/// markup. For more than kMostRanks ranks, a row of a table of a simulation stands for all ranks with equal values. Of
-/// more ranks, the page has those at equal steps in the order of the lengths of their critical paths or of their
-/// finish, with the shortest and the longest, and the worst stragglers. Rows that the table `diagnosis` names as
-/// evidence, and their ranks, are always in the page. Errors: job.report.lanes, base.file.write. Cost: O(cells), and
-/// O(n log n) for n slices.
+/// markup. For more than kMostRanks ranks, a row of a table of a simulation stands for all ranks with equal values. If
+/// these are still more than kMostRanks, the page has kMostRanks of them: ordered by the length of the critical path or
+/// by the finish, at equal steps from the shortest to the longest. The worst stragglers are added. Rows that the table
+/// `diagnosis` names as evidence, and their ranks, are always in the page. Errors: job.report.lanes, base.file.write.
+/// Cost: O(cells), and O(n log n) for n slices.
 Result<Page> page_of(std::span<const Subject> subjects, std::span<const Part> comparison = {});
 
 struct Workbook {

@@ -1,5 +1,5 @@
-// What the sizes and the structure of a job give away about its model: the estimate that a reader of a shared trace can
-// make without names. `chakra obfuscate` hides these numbers, and `chakra certify` attacks them.
+// Estimates attributes of a model from the sizes and the structure of a job, as a reader of a shared trace can do
+// without names. `chakra obfuscate` hides these numbers, and `chakra certify` attacks them.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,9 @@ struct Attributes {
 
 /// Estimates the attributes of a job, trace by trace:
 ///   - width: the most frequent width of normalisations; without any, the most frequent inner size of matrix
-///     multiplications. A trace without shapes shows gradients: a dense layer has 12 width^2 of them, which gives a
-///     first width. Of the popular widths within 30 % of it, the one that divides the most sizes of communications;
+///     multiplications. For a trace without shapes, gradients give a first width, since a dense layer has 12 width^2
+///     of them. The estimate is then a popular width within 30 % of the first width: the width that divides the most
+///     sizes of communications;
 ///   - stages: the attribute `stages`, else the ranks that messages join;
 ///   - layers: the longest repetition of equal operations, of all stages;
 ///   - experts: the sizes of kernels of experts.

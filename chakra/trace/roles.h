@@ -52,9 +52,9 @@ std::vector<RolesByName> roles_of_slots(const ClassJob& job);
 /// The roles of the groups that the communications of a trace name.
 class RolesOfTrace {
  public:
-  /// `named`: roles of groups that the trace does not describe, such as slots. A known role goes before that of the
-  /// trace's group; a group without either has the role of its name, and the group "" of all ranks has none. Cost:
-  /// O(groups + communications).
+  /// `named`: roles of groups that the trace does not describe, such as slots. The role of a group is the first known
+  /// one: in `named`, in the trace, by the name of the group. The group "" of all ranks has no role. Cost: O(groups +
+  /// communications).
   explicit RolesOfTrace(const Trace& trace, const RolesByName& named = {});
   /// Requires a communication of the trace.
   Role of(const Comm& comm) const { return by_text_[comm.group]; }
