@@ -43,7 +43,11 @@ bool is_container(std::string_view head, Words) { return head.starts_with(kConta
 
 bool is_json(std::string_view head, Words) {
   const std::string text = dense(head);
-  return text.starts_with("{\"chakraTrace\":\"json/") || text.starts_with("{\"metadata\":{");
+  // A profiler's file may also begin with metadata, which have other keys.
+  for (const std::string_view begin :
+       {"{\"chakraTrace\":\"json/", "{\"metadata\":{\"version\":", "{\"metadata\":{\"attr\":", "{\"metadata\":{}"})
+    if (text.starts_with(begin)) return true;
+  return false;
 }
 
 bool is_json_lines(std::string_view head, Words) {

@@ -24,6 +24,7 @@ const std::vector<std::pair<std::string_view, std::string_view>> kSamples{
     {"host", "{\"schema\": \"1.1.1-chakra.0.0.4\", \"nodes\": ["},
     {"host", "{ \"nodes\": [{\"rf_id\": 1"},
     {"kineto", "{\"schemaVersion\": 1, \"traceEvents\": ["},
+    {"kineto", "{\"metadata\": {\"num_errors\": 0}, \"traceEvents\": ["},
     {"eg", "\x04\x08\x00\x12\x00"sv},
     {"et", "\x07\x0a\x05\x30.0.4"sv},
     {"et", "\x00"sv},
