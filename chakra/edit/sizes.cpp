@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "chakra/trace/metadata.h"
+#include "chakra/trace/starts.h"
 #include "chakra/work/work.h"
 
 namespace chakra::edit {
@@ -198,10 +199,7 @@ void HiddenSizes::add(HiddenSizes&& other) {
   shown.merge(other.shown);
 }
 
-bool is_measured(const Trace& t) {
-  return trace::metadata(t, "linked_iteration") ||
-         std::any_of(t.flags.begin(), t.flags.end(), [](uint8_t f) { return f & trace::kHasStart; });
-}
+bool is_measured(const Trace& t) { return trace::metadata(t, "linked_iteration") || trace::has_starts(t); }
 
 void add_sizes(const Trace& t, const trace::RolesByName& roles, FleetJob& job) {
   const Quantities quantities(t, roles, static_cast<double>(job.width), job.is_measured);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "chakra/recorded/transfers.h"
+#include "chakra/trace/starts.h"
 
 namespace chakra::recorded {
 namespace {
@@ -16,10 +17,6 @@ using trace::Trace;
 constexpr double kJobErrorToName = 0.01;
 
 Picoseconds measured_end(const Trace& t, NodeId n) { return add_saturated(t.start_ps[n], t.dur_ps[n]); }
-
-bool is_measured(const Trace& t) {
-  return std::any_of(t.flags.begin(), t.flags.end(), [](uint8_t flags) { return flags & trace::kHasStart; });
-}
 
 template <class List>
 auto worst(const List& list, TransferKind kind) {
@@ -38,8 +35,9 @@ double Compared::error(TransferKind kind) const {
 }
 
 bool JobReplay::possible(const trace::TraceSet& job) {
-  return !job.ranks.empty() && std::all_of(job.ranks.begin(), job.ranks.end(),
-                                           [](const Trace& t) { return sim::has_recorded_start(t) && is_measured(t); });
+  return !job.ranks.empty() && std::all_of(job.ranks.begin(), job.ranks.end(), [](const Trace& t) {
+    return sim::has_recorded_start(t) && trace::has_starts(t);
+  });
 }
 
 Result<JobReplay> JobReplay::measure(const trace::TraceSet& job) {

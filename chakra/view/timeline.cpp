@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "chakra/trace/starts.h"
 #include "chakra/view/view.h"
 
 namespace chakra::view {
@@ -20,9 +21,9 @@ class TimelineBuilder {
   Result<result::Timeline> run() {
     int64_t zero_ns = INT64_MAX;
     for (const Trace& t : job_.ranks)
-      if (is_measured(t)) zero_ns = std::min(zero_ns, t.base_ns);
+      if (trace::has_starts(t)) zero_ns = std::min(zero_ns, t.base_ns);
     for (const Trace& t : job_.ranks) {
-      if (is_measured(t)) {
+      if (trace::has_starts(t)) {
         const int64_t apart_ns = t.base_ns - zero_ns;
         add(t, trace::inclusive_ends(t), t.start_ps, apart_ns > kLongestPs / kPsPerNs ? 0 : apart_ns * kPsPerNs);
       } else {
@@ -33,10 +34,6 @@ class TimelineBuilder {
   }
 
  private:
-  static bool is_measured(const Trace& t) {
-    return std::any_of(t.flags.begin(), t.flags.end(), [](uint8_t flags) { return flags & trace::kHasStart; });
-  }
-
   Result<void> add_as_early_as_possible(const Trace& t) {
     CHAKRA_ASSIGN(const std::vector<NodeId> order, trace::running_order(t, "view.cycle"));
     findings_.push_back({"view.not_measured", Severity::note, t.rank, -1,
@@ -49,7 +46,7 @@ class TimelineBuilder {
   }
 
   void add(const Trace& t, std::span<const Picoseconds> ends, std::span<const Picoseconds> starts, Picoseconds offset) {
-    const bool measured = is_measured(t);
+    const bool measured = trace::has_starts(t);
     const auto first_track = static_cast<uint32_t>(timeline_.tracks.size());
     for (const trace::Lane& lane : t.lanes)
       timeline_.tracks.push_back({t.rank, lane.kind == trace::Lane::Kind::thread
