@@ -105,9 +105,10 @@ class CHAKRA_API Answer {
   std::string to_json() const;  ///< the JSON of --json. Cost: memory for the whole text
   /// Write the JSON in pieces. Errors: as for `write`.
   Result<void> to_json(Result<void> (*write)(void* user, std::string_view piece), void* user = nullptr) const;
-  /// Write the answer in the form "json", "txt" or "csv". Without a form, the ending .txt or .csv selects the form, and
-  /// any other ending means JSON. CSV: for PREFIX.csv, a file PREFIX.<table>.csv for each table. Each file appears
-  /// whole, or none does. Errors: base.file.*; cli.usage for another form, and for CSV of an answer without tables.
+  /// Write the answer in the form "json", "txt", "csv" or "arrow" (an Arrow IPC file). Without a form, the ending .txt,
+  /// .csv or .arrow selects the form, and any other ending means JSON. CSV and Arrow: for PREFIX.csv, a file
+  /// PREFIX.<table>.csv for each table. Each file appears whole, or none does. Errors: base.file.*; cli.usage for
+  /// another form, and for tables of an answer that has none.
   Result<void> write(const std::string& path, std::string_view form = {}) const;
 
  private:
@@ -126,10 +127,10 @@ struct Control {
   bool (*progress)(void* user, double share) = nullptr;
   void* user = nullptr;
   std::atomic<bool>* stop = nullptr;  ///< true stops the call likewise: for signal handlers and other threads
-  /// Files for the answer, none of which may be an input: JSON, and PREFIX.<table>.csv for each table (diff of
-  /// contents: the rows, as this one file). All files of the call appear together; after an error no file
-  /// appears. json "-": the caller prints the JSON.
-  std::string json = {}, csv = {};
+  /// Files for the answer, none of which may be an input: JSON, and for each table PREFIX.<table>.csv and
+  /// PREFIX.<table>.arrow (diff of contents: the rows, as this one file). All files of the call appear together; after
+  /// an error no file appears. json "-": the caller prints the JSON.
+  std::string json = {}, csv = {}, arrow = {};
   bool brief = false;  ///< omit tables that to_text() does not show, unless there are files for the answer
   /// Return the answer of a run that was stopped, is stuck or misses `max_error`; Answer::failure() has the error.
   bool partial = false;

@@ -37,7 +37,7 @@ WITHOUT = {"gpt2_host", "cpp_api.md", "pictures"}
 # What manylinux_2_35 has (Ubuntu 22.04): the newest versions of symbols, and the libraries that are not bundled.
 NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)}
 OF_SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)|ld-linux-.*)\.so\.\d+$")
-HEADERS = ("libcli11-dev", "libprotozero-dev")  # Debian's packages of headers that are compiled in
+HEADERS = ("libcli11-dev", "libflatbuffers-dev", "libprotozero-dev")  # Debian's packages of headers that are compiled in
 TOO_OLD = 315532800  # 1980, before which zip files know no time
 
 

@@ -342,5 +342,7 @@ std::string key_of_ns(std::string_view key);
 void append_real(std::string& out, double value);
 /// Append a quoted text. Bytes that are not UTF-8 become U+FFFD.
 void append_text(std::string& out, std::string_view text);
+/// Return a value as JSON; null if it is missing. `type`: of its column, which tells natural numbers.
+std::string json_of(const Cell& cell, Type type);
 
 }  // namespace chakra::answer

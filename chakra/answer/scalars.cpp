@@ -72,4 +72,16 @@ void append_text(std::string& out, std::string_view text) {
   out += '"';
 }
 
+std::string json_of(const Cell& cell, Type type) {
+  std::string json;
+  if (const auto* truth = std::get_if<bool>(&cell)) return *truth ? "true" : "false";
+  if (const auto* natural = std::get_if<uint64_t>(&cell)) return std::to_string(*natural);
+  if (const auto* whole = std::get_if<int64_t>(&cell))
+    return type == Type::natural ? std::to_string(static_cast<uint64_t>(*whole)) : std::to_string(*whole);
+  if (const auto* real = std::get_if<double>(&cell)) append_real(json, *real);
+  else if (const auto* text = std::get_if<std::string>(&cell)) append_text(json, *text);
+  else return "null";
+  return json;
+}
+
 }  // namespace chakra::answer

@@ -9,13 +9,13 @@ using AnalyzeAsked = With<AnalyzeOptions>;
 
 options::Options analyze_rows(AnalyzeAsked& o) {
   options::Options rows = rows_of(o.options, {{"path", &o.path}});
-  rows.push_back(csv_option(o.csv));
+  add(rows, table_options(o.files));
   return rows;
 }
 
 Result<int> run_analyze(const AnalyzeAsked& o, const Globals& globals) {
   CHAKRA_ASSIGN(const Job job, open(o.path, {.keep = false}));
-  return show(globals, job.analyze(o.options, globals.control(o.csv)));
+  return show(globals, job.analyze(o.options, globals.control(o.files)));
 }
 
 }  // namespace

@@ -8,8 +8,11 @@
 
 namespace chakra::cli {
 
-Control Globals::control(const std::string& csv) const {
-  return {.json = json, .csv = csv, .brief = all.empty() && json.empty(), .partial = true};
+Control Globals::control(Control files) const {
+  files.json = json;
+  files.brief = all.empty() && json.empty();
+  files.partial = true;
+  return files;
 }
 
 Result<void> check_table(const std::string& table, const std::vector<std::string>& words) {
@@ -80,8 +83,9 @@ void ProgressLine::show(double share) {
                           share > 0 ? passed / share - passed : 0.0));
 }
 
-options::Option csv_option(std::string& csv, std::string help, std::string_view value) {
-  return {"--csv", &csv, std::move(help), value};
+options::Options table_options(Control& files) {
+  return {{"--csv", &files.csv, "Write the tables as PREFIX.<table>.csv", "PREFIX"},
+          {"--arrow", &files.arrow, "Write the tables as Arrow files PREFIX.<table>.arrow", "PREFIX"}};
 }
 
 }  // namespace chakra::cli

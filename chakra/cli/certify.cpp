@@ -9,12 +9,12 @@ using CertifyAsked = With<CertifyOptions>;
 
 options::Options certify_rows(CertifyAsked& o) {
   options::Options rows = rows_of(o.options, {{"original", &o.path}, {"shared", &o.other}});
-  rows.push_back(csv_option(o.csv));
+  add(rows, table_options(o.files));
   return rows;
 }
 
 Result<int> run_certify(const CertifyAsked& o, const Globals& globals) {
-  const Result<Answer> answer = certify(o.path, o.other, o.options, globals.control(o.csv));
+  const Result<Answer> answer = certify(o.path, o.other, o.options, globals.control(o.files));
   CHAKRA_ASSIGN(const int code, show(globals, answer));
   const bool fails = answer->whole("holds") == 0 || answer->whole("agrees") == 0;
   return fails ? static_cast<int>(Code::bad_input) : code;

@@ -30,8 +30,8 @@ struct Globals {
   int64_t jobs = 0;           ///< cores; 0: all
   uint64_t max_unpacked = 0;  ///< bytes; 0: the default
 
-  /// Return where and how a call of the library puts its answer. `csv`: a prefix; "": no tables.
-  Control control(const std::string& csv = {}) const;
+  /// Return where and how a call of the library puts its answer. `files`: those of table_options().
+  Control control(Control files = {}) const;
 };
 options::Options rows_of(Globals& globals);
 
@@ -55,7 +55,7 @@ struct With {
   std::string path = {};                ///< the first argument
   std::vector<std::string> paths = {};  ///< the same, of subcommands that take several
   std::string other = {};               ///< the second argument, or the output
-  std::string csv = {};
+  Control files = {};                   ///< for tables of the answer
   Options options = {};
 };
 /// Return the syntax of a subcommand with options of type Asked, which are passed to `run`. `rows`: of an Asked.
@@ -65,9 +65,8 @@ Syntax syntax_of(Rows rows, Run run) {
   return {.rows = rows(*asked),
           .run = [asked, run](const Globals& globals) -> Result<int> { return run(*asked, globals); }};
 }
-/// Return the row of --csv.
-options::Option csv_option(std::string& csv, std::string help = "Write the tables as PREFIX.<table>.csv",
-                           std::string_view value = "PREFIX");
+/// Return the rows of --csv and --arrow.
+options::Options table_options(Control& files);
 
 struct CommandRow {
   std::string_view name;

@@ -9,14 +9,18 @@ using DiffAsked = With<DiffOptions>;
 
 options::Options diff_rows(DiffAsked& o) {
   options::Options rows = rows_of(o.options, {{"a", &o.path}, {"b", &o.other}});
-  rows.push_back(csv_option(o.csv, "Write the rows as CSV; with --timing each table as FILE.<table>.csv", "FILE"));
+  options::Options tables = table_options(o.files);
+  for (options::Option& row : tables) row.value = "FILE";
+  tables[0].help = "Write the rows as CSV; with --timing each table as FILE.<table>.csv";
+  tables[1].help = "Write the rows as an Arrow file; with --timing each table as FILE.<table>.arrow";
+  add(rows, std::move(tables));
   return rows;
 }
 
 Result<int> run_diff(const DiffAsked& o, const Globals& globals) {
   CHAKRA_ASSIGN(const Job a, open(o.path, {.keep = false}));
   CHAKRA_ASSIGN(const Job b, open(o.other, {.keep = false}));
-  const Result<Answer> answer = a.diff(b, o.options, globals.control(o.csv));
+  const Result<Answer> answer = a.diff(b, o.options, globals.control(o.files));
   CHAKRA_ASSIGN(const int code, show(globals, answer));
   const auto exceeding = answer->table("exceeding");
   const bool fails = (exceeding && exceeding->rows() > 0) || answer->whole("step.longer") == 1;

@@ -14,12 +14,12 @@ Syntax fleet_with() {
   return syntax_of<Asked>(
       [](Asked& o) {
         options::Options rows = rows_of(o.options, {{"paths", &o.paths}});
-        rows.push_back(csv_option(o.csv));
+        add(rows, table_options(o.files));
         return rows;
       },
       [](const Asked& o, const Globals& globals) {
         ProgressLine line("tasks");
-        return show(globals, Run(o.paths, o.options, line.on(globals.control(o.csv))));
+        return show(globals, Run(o.paths, o.options, line.on(globals.control(o.files))));
       });
 }
 
@@ -28,11 +28,11 @@ Syntax merge_syntax() {
   return syntax_of<Asked>(
       [](Asked& o) {
         options::Options rows = rows_of(o.options, {});
-        rows.push_back(csv_option(o.csv));
+        add(rows, table_options(o.files));
         return rows;
       },
       [](const Asked& o, const Globals& globals) {
-        return show(globals, fleet_merge(o.options, globals.control(o.csv)));
+        return show(globals, fleet_merge(o.options, globals.control(o.files)));
       });
 }
 

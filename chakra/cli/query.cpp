@@ -17,7 +17,7 @@ constexpr size_t kLongestStatement = 1 << 20;
 
 options::Options query_rows(QueryAsked& o) {
   options::Options rows = rows_of(o.options, {{"path", &o.path}, {"sql", &o.other}});
-  rows.push_back(csv_option(o.csv));
+  add(rows, table_options(o.files));
   return rows;
 }
 
@@ -92,9 +92,10 @@ class Shell {
   }
 
   Result<int> statement(const std::string& sql) {
-    if (++statements_ > 1 && (!globals_.json.empty() || !asked_.csv.empty()))
-      return fail(Code::usage, "cli.usage", "--json and --csv take one statement, but standard input has several");
-    return show(globals_, job_.query(sql, asked_.options, globals_.control(asked_.csv)));
+    if (++statements_ > 1 && !(globals_.json.empty() && asked_.files.csv.empty() && asked_.files.arrow.empty()))
+      return fail(Code::usage, "cli.usage",
+                  "--json, --csv and --arrow take one statement, but standard input has several");
+    return show(globals_, job_.query(sql, asked_.options, globals_.control(asked_.files)));
   }
 
   Result<int> command(std::string_view words) {
@@ -119,7 +120,7 @@ Result<int> run_query(const QueryAsked& o, const Globals& globals) {
   CHAKRA_ASSIGN(const Job job, open(o.path));
   const bool from_input = o.other == "-" || (o.other.empty() && o.options.named.empty());
   if (from_input) return Shell(o, globals, job).run();
-  return show(globals, job.query(o.other, o.options, globals.control(o.csv)));
+  return show(globals, job.query(o.other, o.options, globals.control(o.files)));
 }
 
 }  // namespace

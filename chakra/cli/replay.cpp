@@ -9,15 +9,15 @@ using ReplayAsked = With<RunOptions>;
 
 options::Options replay_rows(ReplayAsked& o) {
   options::Options rows = rows_of(o.options, {{"path", &o.path}});
-  options::Option csv = csv_option(o.csv);
-  csv.excludes = "--flows";
-  rows.push_back(std::move(csv));
+  options::Options tables = table_options(o.files);
+  for (options::Option& row : tables) row.excludes = "--flows";
+  add(rows, std::move(tables));
   return rows;
 }
 
 Result<int> run_replay(const ReplayAsked& o, const Globals& globals) {
   CHAKRA_ASSIGN(const Job job, open(o.path, {.keep = false}));
-  return show(globals, job.run(o.options, globals.control(o.csv)));
+  return show(globals, job.run(o.options, globals.control(o.files)));
 }
 
 }  // namespace

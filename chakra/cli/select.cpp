@@ -9,12 +9,12 @@ using Asked = With<SelectOptions>;
 
 options::Options select_rows(Asked& o) {
   options::Options rows = rows_of(o.options, {{"paths", &o.paths}});
-  rows.push_back(csv_option(o.csv));
+  add(rows, table_options(o.files));
   return rows;
 }
 
 Result<int> run_select(const Asked& o, const Globals& globals) {
-  return show(globals, select(o.paths, o.options, globals.control(o.csv)));
+  return show(globals, select(o.paths, o.options, globals.control(o.files)));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ options::Options sim_rows(SimAsked& o) {
                   "PREFIX",
                   {},
                   "Equivalent to PATH, --compat astra-sim and --astra-output."});
-  rows.push_back(csv_option(o.csv, "Write the tables as PREFIX.ranks.csv, PREFIX.collectives.csv, ..."));
+  add(rows, table_options(o.files));
   for (const auto& [name, text] :
        {std::pair("--compute-scale", &o.compute_scale), std::pair("--comm-scale", &o.comm_scale),
         std::pair("--logging-configuration", &o.logging), std::pair("--logging-folder", &o.logging_folder)})
@@ -88,7 +88,7 @@ struct Watch {
 Result<int> run_sim(const SimAsked& o, const Globals& globals) {
   CHAKRA_ASSIGN(const Job job, open(o.path, {.keep = false}));
   Watch watch;
-  Control control = globals.control(o.csv);
+  Control control = globals.control(o.files);
   control.progress = Watch::at;
   control.user = &watch;
   control.stop = &stop_asked;

@@ -9,13 +9,13 @@ using SweepAsked = With<SweepOptions>;
 
 options::Options sweep_rows(SweepAsked& o) {
   options::Options rows = rows_of(o.options, {{"file", &o.path}});
-  rows.push_back(csv_option(o.csv));
+  add(rows, table_options(o.files));
   return rows;
 }
 
 Result<int> run_sweep(const SweepAsked& o, const Globals& globals) {
   ProgressLine line("points");
-  return show(globals, sweep(o.path, o.options, line.on(globals.control(o.csv))));
+  return show(globals, sweep(o.path, o.options, line.on(globals.control(o.files))));
 }
 
 }  // namespace

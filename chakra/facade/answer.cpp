@@ -1,5 +1,8 @@
 // Answers of the facade: what chakra::answer has, behind pointers.
-#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 
 #include "chakra/facade/calls.h"
 #include "chakra/view/view.h"
@@ -15,17 +18,6 @@ using ColumnType = Table::Column::Type;
 static_assert(static_cast<int>(ColumnType::rows) == static_cast<int>(answer::Type::rows));
 static_assert(static_cast<int>(ColumnType::any) == static_cast<int>(answer::Type::any));
 
-std::string json_of(const answer::Cell& cell, answer::Type type) {
-  std::string json;
-  if (const auto* truth = std::get_if<bool>(&cell)) return *truth ? "true" : "false";
-  if (const auto* natural = std::get_if<uint64_t>(&cell)) return fmt::format("{}", *natural);
-  if (const auto* whole = std::get_if<int64_t>(&cell))
-    return type == answer::Type::natural ? fmt::format("{}", static_cast<uint64_t>(*whole)) : fmt::format("{}", *whole);
-  if (const auto* real = std::get_if<double>(&cell)) answer::append_real(json, *real);
-  else if (const auto* text = std::get_if<std::string>(&cell)) answer::append_text(json, *text);
-  else return "null";
-  return json;
-}
 answer::Cell cell_of(const answer::Series& series, size_t row) {
   if (!series.has(row)) return {};
   switch (series.info().type) {
@@ -58,7 +50,7 @@ std::string_view Table::Column::text(size_t row) const {
                                                                                             : std::string_view();
 }
 std::string Table::Column::json(size_t row) const {
-  return json_of(cell_of(series_of(series_), row), series_of(series_).info().type);
+  return answer::json_of(cell_of(series_of(series_), row), series_of(series_).info().type);
 }
 
 std::string_view Table::key() const { return table_of(table_).key; }
@@ -136,7 +128,7 @@ std::optional<std::string> Answer::text(std::string_view key) const {
 std::optional<std::string> Answer::json(std::string_view key) const {
   const answer::Value* const value = data_->answer.value(key);
   if (!value || !value->present) return std::nullopt;
-  return json_of(value->cell, value->info.type);
+  return answer::json_of(value->cell, value->info.type);
 }
 std::vector<std::string> Answer::keys() const {
   std::vector<std::string> keys;
@@ -177,15 +169,22 @@ Result<void> Answer::to_json(Result<void> (*write)(void* user, std::string_view 
   return answer::write_json(data_->answer, [&](std::string_view piece) { return write(user, piece); });
 }
 Result<void> Answer::write(const std::string& path, std::string_view form) const {
-  if (form.empty()) form = path.ends_with(".txt") ? "txt" : path.ends_with(".csv") ? "csv" : "json";
-  if (form != "json" && form != "txt" && form != "csv")
-    return fail(Code::usage, "cli.usage", fmt::format("unknown form {}; known: json, txt, csv", quote(form)));
-  if (form == "csv") {
+  constexpr std::array<std::string_view, 4> kForms{"json", "txt", "csv", "arrow"};
+  const auto ends_with = [&](std::string_view name) { return path.ends_with(fmt::format(".{}", name)); };
+  if (form.empty()) {
+    const auto* const named = std::find_if(kForms.begin(), kForms.end(), ends_with);
+    form = named == kForms.end() ? kForms[0] : *named;
+  }
+  if (std::find(kForms.begin(), kForms.end(), form) == kForms.end())
+    return fail(Code::usage, "cli.usage",
+                fmt::format("unknown form {}; known: {}", quote(form), fmt::join(kForms, ", ")));
+  for (const job::TableForm* const of : {&job::kCsv, &job::kArrow}) {
+    if (form != of->ending) continue;
     if (tables().empty())
       return fail(Code::usage, "cli.usage", "this answer has no tables: write it as FILE.json or FILE.txt");
     job::Outputs files;
-    CHAKRA_TRY(
-        job::add_csv(files, path.substr(0, path.ends_with(".csv") ? path.size() - 4 : path.size()), data_->answer));
+    const std::string prefix = path.substr(0, path.size() - (ends_with(form) ? form.size() + 1 : 0));
+    CHAKRA_TRY(job::add_tables(files, prefix, *of, data_->answer));
     return files.commit();
   }
   CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(path));

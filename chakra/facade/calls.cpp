@@ -18,13 +18,12 @@ Control unwatched(Control control) {
 
 Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std::string> outputs,
                         const Control& control, const std::function<answer::Answer()>& schema) {
-  if (schema && !control.csv.empty())
-    for (std::string& file : job::csv_files(control.csv, schema())) outputs.push_back(std::move(file));
+  if (schema) job::append_files(outputs, {control.csv, control.arrow}, schema());
   return job::keep_apart(inputs, std::move(outputs), control.json);
 }
 
 Result<void> commit(const answer::Answer& answer, const Control& control, job::Outputs files) {
-  CHAKRA_TRY(job::add_csv(files, control.csv, answer));
+  CHAKRA_TRY(job::add_tables(files, {control.csv, control.arrow}, answer));
   CHAKRA_TRY(job::add_answer(files, control.json, answer));
   return files.commit();
 }

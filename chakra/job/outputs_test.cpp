@@ -27,10 +27,11 @@ TEST(Outputs, AppearWhenTheyAreCommitted) {
   columns.push_back(std::move(rank));
   answer::Builder to("test");
   to.table("ranks", "the ranks", std::move(columns));
-  ASSERT_TRUE(add_csv(outputs, folder.path("c"), std::move(to).finish()));
+  ASSERT_TRUE(add_tables(outputs, {.csv = folder.path("c"), .arrow = folder.path("c")}, std::move(to).finish()));
   EXPECT_FALSE(is_file(folder.path("a.svg")));
   ASSERT_TRUE(outputs.commit());
-  for (const char* name : {"a.svg", "b.json", "c.ranks.csv"}) EXPECT_TRUE(is_file(folder.path(name))) << name;
+  for (const char* name : {"a.svg", "b.json", "c.ranks.csv", "c.ranks.arrow"})
+    EXPECT_TRUE(is_file(folder.path(name))) << name;
   EXPECT_EQ(chakra::testing::must_read(folder.path("c.ranks.csv")), "rank\n3\n");
   EXPECT_FALSE(is_file("-"));
 }
@@ -52,7 +53,8 @@ TEST(Outputs, OfAReplayAreNamedByRankAndReplaceNoInput) {
   EXPECT_EQ(tag_of(named({.traces = options.path})), "cli.usage");
   options.rank = 1;
   options.ranks = 2;
-  EXPECT_EQ(named({.csv = "r{rank}/x{rank}"})->csv, "r1/x1");
+  EXPECT_EQ(named({.tables = {.csv = "r{rank}/x{rank}", .arrow = "a{rank}"}})->tables.csv, "r1/x1");
+  EXPECT_EQ(named({.tables = {.csv = {}, .arrow = "a{rank}"}})->tables.arrow, "a1");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
+#include "chakra/job/outputs.h"
 #include "chakra/options/options.h"
 #include "chakra/recorded/recorded.h"
 #include "chakra/replay/replay.h"
@@ -25,8 +26,8 @@ inline constexpr std::array<std::string_view, 2> kReplayStarts{"recorded", "toge
 struct ReplayOutputs {
   std::string traces = {};  ///< prefix: PREFIX.<rank>.et with the times of the last repetition
   std::string timeline = {};
-  std::string csv = {};   ///< not a separate option, a prefix: PREFIX.<table>.csv
-  std::string json = {};  ///< not a separate option. "-": the caller prints the JSON
+  TableFiles tables = {};  ///< not a separate option
+  std::string json = {};   ///< not a separate option. "-": the caller prints the JSON
 };
 /// Message volumes between ranks, with dependencies, instead of a run. Docs: docs/reference/replay.md, Flows.
 struct FlowsOptions {

@@ -38,8 +38,7 @@ Result<void> keep_from_inputs(const ReplayOptions& options, const ReplayOutputs&
     for (auto rank = static_cast<int64_t>(ranks.size()); rank < options.expand; ++rank)
       outputs.push_back(fmt::format("{}.{}.et", o.traces, rank));
   }
-  if (!o.csv.empty())
-    for (std::string& file : csv_files(o.csv, answer_of(ReplayedJob()))) outputs.push_back(std::move(file));
+  append_files(outputs, o.tables, answer_of(ReplayedJob()));
   return keep_apart(files, outputs, o.json);
 }
 
@@ -50,7 +49,8 @@ Result<ReplayOutputs> replay_outputs(const ReplayOptions& options) {
   CHAKRA_ASSIGN(const ReplayProcess process, replay_process(options));
   CHAKRA_TRY(settle_name("--output", outputs.traces, true, process));
   CHAKRA_TRY(settle_name("--timeline", outputs.timeline, false, process));
-  CHAKRA_TRY(settle_name("--csv", outputs.csv, false, process));
+  CHAKRA_TRY(settle_name("--csv", outputs.tables.csv, false, process));
+  CHAKRA_TRY(settle_name("--arrow", outputs.tables.arrow, false, process));
   CHAKRA_TRY(settle_name("--json", outputs.json, false, process));
   CHAKRA_TRY(keep_from_inputs(options, outputs));
   return outputs;
@@ -67,7 +67,7 @@ Result<Outputs> made_outputs(const ReplayedJob& job, const answer::Answer& answe
       CHAKRA_TRY(files.add(std::move(file)));
     }
   }
-  CHAKRA_TRY(add_csv(files, o.csv, answer));
+  CHAKRA_TRY(add_tables(files, o.tables, answer));
   if (!o.timeline.empty()) CHAKRA_TRY(view::write_timeline(job.timeline, o.timeline));
   return files;
 }
@@ -76,7 +76,7 @@ Result<void> write_flows(const replay::FlowSchedule& schedule, const std::string
   const answer::Answer answer = answer_of(schedule);
   Outputs files;
   if (path.ends_with(".json")) CHAKRA_TRY(add_answer(files, path, answer));
-  else CHAKRA_TRY(add_csv(files, path, answer.tables()[0]));
+  else CHAKRA_TRY(add_table(files, path, kCsv, answer.tables()[0]));
   return files.commit();
 }
 

@@ -81,6 +81,11 @@ std::string to_text(const answer::Answer& answer, const answer::Table& table);
 /// Write CSV (RFC 4180) in pieces: a header line of keys, numbers in the units of the keys, an empty field for a
 /// missing cell, the first column as for to_text(). Errors: as for `write`.
 Result<void> write_csv(const answer::Table& table, const std::function<Result<void>(std::string_view piece)>& write);
+/// Write an Arrow IPC file in pieces, in batches of at most 65,536 rows. Whole numbers are 64-bit integers, numbers are
+/// doubles; a value of type `any` is a text with its JSON. The metadata of a column have its unit and meaning. A nested
+/// table has the column `row`, the number of the parent row. Bytes that are not UTF-8 become U+FFFD. Cost: O(cells),
+/// memory for a batch. Errors: as for `write`.
+Result<void> write_arrow(const answer::Table& table, const std::function<Result<void>(std::string_view piece)>& write);
 
 /// Return defects of rows, given a complete answer: an unknown "table.column" or key, and templates with digits in the
 /// text. Empty without defects. For tests.

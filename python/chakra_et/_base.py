@@ -114,10 +114,11 @@ class Answer(_chakra.Answer):
         return self.table(key).plot(value, **options)
 
     def write(self, path: str | os.PathLike, form: str | None = None) -> None:
-        """Write the answer in the form 'json', 'txt' (the text of the command) or 'csv' (PREFIX.<table>.csv for each table).
+        """Write the answer in the form 'json', 'txt' (the text of the command), 'csv' or 'arrow' (an Arrow IPC file).
 
-        Without form, the endings .txt and .csv select the form, and any other ending means JSON. Each file appears whole, or
-        none does. Errors: base.file.*; cli.usage for another form.
+        Without form, the endings .txt, .csv and .arrow select the form, and any other ending means JSON. CSV and Arrow have a
+        file PREFIX.<table>.csv for each table. Each file appears whole, or none does. Errors: base.file.*; cli.usage for
+        another form.
         """
         self._write(path_of(path), form or "")
 
