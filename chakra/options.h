@@ -510,6 +510,61 @@ struct QueryOptions {
   double limit_seconds = 60;
   /// Memory of the query in MiB, without the traces. 1 to 1000000.
   int64_t limit_memory = 1024;
+  /// Simulate the job on this network (YAML), for the tables sim_*. Bandwidth is in GB/s of 2^30 bytes and latency in
+  /// ns; docs/reference/formats has all keys.
+  std::string network = {};
+  /// System of a rank (JSON): roofline-enabled, peak-perf, local-mem-bw, ...
+  std::string system = {};
+  /// With --compat: the remote memory (JSON)
+  std::string memory = {};
+  /// Only these ranks, for example 0:8 (the first eight) or 0,2,5
+  std::string ranks = {};
+  /// Expand the job to N ranks; ranks without a trace copy RANK. RANK defaults to the lowest rank that has a trace.
+  std::string expand = {};
+  /// Skip the checks of 'chakra check'
+  bool no_check = false;
+  /// Follow the rules of another simulator to the nanosecond
+  Compat compat = Compat::native;
+  /// With --compat: model or ignore contention for links
+  Backend backend = Backend::congestion_unaware;
+  /// With --compat: queues for chunks in each dimension. 1 to 1024.
+  int64_t num_queues_per_dim = 1;
+  /// With --compat: send data only after the receiver requests it
+  bool rendezvous_protocol = false;
+  /// With --compat: factor of the endpoint delay. 0 to 1e+09.
+  double injection_scale = 1;
+  /// Contention model (default: auto). closed: price each collective alone, by formula. fluid: share links fairly
+  /// (max-min). packet: store and forward packets. auto: fluid if concurrent transfers share links and fluid takes at
+  /// most 10 s of processor time, else closed.
+  std::optional<Congestion> congestion = {};
+  /// Packet size; 0: one packet per message. 0 to 1073741824.
+  std::optional<int64_t> packet_bytes = {};
+  /// Algorithms for collectives: rules, or a file (chakra list collectives). A rule names an operation, sizes and an
+  /// algorithm: "allreduce: 0-64KiB tree, 64KiB- ring". An algorithm may be an MSCCL file: "allreduce: ring.xml".
+  std::string collectives = {};
+  /// Routing policy: spread, ecmp, single, adaptive or valiant. All policies except valiant use shortest routes. ecmp
+  /// takes parameters: ecmp,channels=N,seed=N.
+  std::string routing = {};
+  /// Duration of communication once all ranks have arrived (default: simulated). simulated: by the network model.
+  /// recorded: as measured, for a recorded job.
+  std::optional<Transfers> transfers = {};
+  /// Delay nodes whose name matches PATTERN by TIME (ps, ns, us, ms, s). In PATTERN, * stands for any text and ? for
+  /// any character. Without RANK:, nodes of all ranks are delayed. The result shows the effect on the total. A recorded
+  /// job keeps its recorded transfers without --transfers simulated. You can give it several times.
+  std::vector<std::string> delay = {};
+  /// Start all ranks of a recorded job at the same time
+  bool align_starts = false;
+  /// Simulate every rank, instead of one for each set of identical ranks
+  bool no_fold = false;
+  /// Device to compute on: a name of 'chakra list devices', or a file. Measured times are scaled to the device.
+  std::string device = {};
+  /// Software stack on --device: a name of 'chakra list stacks', or a file. Default: kernels.
+  std::string stack = {};
+  /// Device of the recording; overrides the device named in the traces
+  std::string from_device = {};
+  /// Scale device work that the recording lacks, or keep its time. Scaling applies to another device and to the speed
+  /// of a rank.
+  Unrecorded unrecorded = Unrecorded::scale;
 };
 
 /// What a page about a job shows: `chakra report`.

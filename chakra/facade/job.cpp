@@ -25,7 +25,9 @@ using facade::watched;
 namespace {
 
 /// Whether the answer needs all of its tables.
-bool whole(const Control& control) { return !control.brief || !control.json.empty() || !control.csv.empty(); }
+bool whole(const Control& control) {
+  return !control.brief || !control.json.empty() || !control.csv.empty() || !control.arrow.empty();
+}
 
 }  // namespace
 
@@ -179,10 +181,11 @@ Result<Answer> Job::query(const std::string& sql, const QueryOptions& options, C
   return watched(control, [&]() -> Result<Answer> {
     job::QueryOptions call{.path = data_->name(), .sql = sql};
     CHAKRA_TRY(take(options, call));
-    CHAKRA_ASSIGN(const std::vector<std::string> inputs, data_->inputs());
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs,
+                  data_->inputs({options.network, options.system, options.memory}));
     CHAKRA_TRY(keep_apart(inputs, {}, control, [] { return job::answer_of(job::QueriedJob()); }));
     CHAKRA_ASSIGN(call.loaded, data_->for_call());
-    CHAKRA_ASSIGN(const job::QueriedJob made, job::query_job(call));
+    CHAKRA_ASSIGN(const job::QueriedJob made, job::query_job(call, control.stop));
     CHAKRA_TRY(keep_going());
     answer::Answer answer = answer_of(made);
     CHAKRA_TRY(commit(answer, control));
@@ -221,7 +224,7 @@ Result<Answer> Job::diff(const Job& other, const DiffOptions& options, Control c
     call.b = b.name();
     CHAKRA_ASSIGN(std::vector<std::string> inputs, data_->inputs());
     CHAKRA_ASSIGN(inputs, b.inputs(std::move(inputs)));
-    CHAKRA_TRY(keep_apart(inputs, {control.csv}, control));
+    CHAKRA_TRY(keep_apart(inputs, {control.csv, control.arrow}, control));
     CHAKRA_TRY(take(options, call));
     if (call.timing) {
       CHAKRA_ASSIGN(call.a, data_->on_disk());
@@ -237,8 +240,9 @@ Result<Answer> Job::diff(const Job& other, const DiffOptions& options, Control c
     CHAKRA_ASSIGN(const job::JobsDiff made, job::diff_jobs(call));
     CHAKRA_TRY(keep_going());
     job::Outputs files;
-    if (!control.csv.empty()) CHAKRA_TRY(job::add_csv(files, control.csv, *answer_of(made).table("rows")));
-    control.csv.clear();
+    const answer::Answer answer = answer_of(made);
+    for (auto [path, form] : {std::pair(&control.csv, &job::kCsv), {&control.arrow, &job::kArrow}})
+      if (!path->empty()) CHAKRA_TRY(job::add_table(files, std::exchange(*path, {}), *form, *answer.table("rows")));
     return deliver(made, control, std::move(files));
   });
 }
@@ -265,14 +269,15 @@ Result<Answer> Job::run(const RunOptions& options, Control control) const {
     CHAKRA_ASSIGN(call.path, data_->on_disk());
     CHAKRA_TRY(take(options, call));
     if (!call.flows.file.empty()) return run_flows(call, control, *data_);
-    call.outputs.csv = control.csv;
+    call.outputs.tables = {control.csv, control.arrow};
     call.outputs.json = control.json;
     CHAKRA_ASSIGN(const job::ReplayOutputs outputs, job::replay_outputs(call));
     CHAKRA_ASSIGN(const job::ReplayedJob made, job::replay_job(call));
     CHAKRA_TRY(keep_going());
     answer::Answer answer = answer_of(made);
     CHAKRA_ASSIGN(job::Outputs files, job::made_outputs(made, answer, outputs));
-    control.csv.clear();  // is among the files
+    control.csv.clear();  // are among the files
+    control.arrow.clear();
     control.json = outputs.json;
     CHAKRA_TRY(commit(answer, control, std::move(files)));
     return AnswerMaker::make(std::move(answer), text_of(made));

@@ -6,6 +6,7 @@
 
 #include "chakra/base/progress.h"
 #include "chakra/job/analyze.h"
+#include "chakra/trace/starts.h"
 #include "chakra/view/view.h"
 
 namespace chakra::job {
@@ -45,10 +46,82 @@ struct Analyses {
   }
 };
 
-void add_analyses(query::Tables& to, AnalyzeOptions options) {
-  const auto analyses = std::make_shared<Analyses>(Analyses{std::move(options)});
+/// Simulates the job once, when a query uses one of its tables.
+struct Simulation {
+  SimulateOptions options;
+  const std::atomic<bool>* stop = nullptr;
+  std::shared_ptr<SimulateResult> made = {};
+  std::shared_ptr<const result::Timeline> timeline = {};
+
+  Result<void> run(bool with_timeline) {
+    if (made && (timeline || !with_timeline)) return {};
+    if (options.network.empty())
+      return fail(Code::usage, "cli.usage", "the tables sim_* need a simulation: choose a network with --network FILE");
+    SimulateOptions call = options;
+    if (with_timeline) call.timeline = "timeline";  // fills the report, and no file is written
+    SimulateHooks hooks;
+    hooks.stop = stop;
+    hooks.progress = [](const sim::Progress& p) { (void)keep_going(p.nodes_done, p.nodes); };
+    CHAKRA_ASSIGN(SimulateResult result, simulate_job(call, hooks));
+    if (result.report.interrupted)
+      return fail(Code::interrupted, "sim.interrupted", "stopped before the end of the simulation");
+    if (with_timeline) timeline = std::make_shared<const result::Timeline>(std::move(result.report.timeline));
+    made = std::make_shared<SimulateResult>(std::move(result));
+    return {};
+  }
+};
+
+/// The ranks with measured starts: a timeline would place the nodes of the others by their dependencies.
+trace::TraceSet measured(const trace::TraceSet& job, Findings& findings) {
+  trace::TraceSet some;
+  for (const trace::Trace& t : job.ranks)
+    if (trace::has_starts(t)) some.ranks.push_back(t);
+  if (const size_t others = job.ranks.size() - some.ranks.size(); others > 0)
+    findings.push_back(
+        {"query.not_measured", Severity::warning, -1, -1,
+         fmt::format("'timeline' lacks {} without measured starts", show_count(static_cast<int64_t>(others), "rank"))});
+  return some;
+}
+
+/// The traces of the job, expanded at the first use if the job is by classes.
+struct Ranks {
+  std::string path;
+  LoadedPtr loaded;
+  std::optional<trace::TraceSet> expanded = {};
+
+  Result<const trace::TraceSet*> traces() {
+    if (!loaded->classes()) return &std::get<trace::TraceSet>(loaded->job);
+    if (!expanded) {
+      CHAKRA_ASSIGN(expanded, read_job(path, loaded));
+    }
+    return &*expanded;
+  }
+};
+
+void add_tables(query::Tables& to, const std::shared_ptr<Ranks>& ranks, AnalyzeOptions analyze,
+                const std::shared_ptr<Simulation>& simulation) {
+  query::add_job(to, [ranks] { return ranks->traces(); });
+  query::add_timeline(to, "timeline", "measured operations; an operator lasts until the end of those it calls",
+                      [ranks, findings = to.findings]() -> Result<std::shared_ptr<const result::Timeline>> {
+                        CHAKRA_ASSIGN(const trace::TraceSet* const traces, ranks->traces());
+                        CHAKRA_ASSIGN(result::Timeline made,
+                                      view::timeline_of(measured(*traces, *findings), *findings));
+                        return std::make_shared<const result::Timeline>(std::move(made));
+                      });
+  const auto analyses = std::make_shared<Analyses>(Analyses{std::move(analyze)});
   query::add_answer(to, "analyze", answer_of(AnalyzedJob()),
                     [analyses](std::string_view table) { return analyses->answer_with(table); });
+  const auto simulated = [simulation](std::string_view) -> Result<answer::Answer> {
+    CHAKRA_TRY(simulation->run(false));
+    return answer_of(*simulation->made);
+  };
+  query::add_answer(to, "sim", answer_of(SimulateResult()), simulated);
+  query::add_values(to, "sim", simulated);
+  query::add_timeline(to, "sim_timeline", "operations of the simulation",
+                      [simulation]() -> Result<std::shared_ptr<const result::Timeline>> {
+                        CHAKRA_TRY(simulation->run(true));
+                        return simulation->timeline;
+                      });
   query::add_columns(to);
 }
 
@@ -105,7 +178,7 @@ answer::Series first_rows(const answer::Series& all, size_t rows) {
 
 }  // namespace
 
-Result<QueriedJob> query_job(const QueryOptions& o) {
+Result<QueriedJob> query_job(const QueryOptions& o, const std::atomic<bool>* stop) {
   CHAKRA_TRY(options::check_call(o));
   QueriedJob queried;
   queried.path = o.path;
@@ -115,31 +188,30 @@ Result<QueriedJob> query_job(const QueryOptions& o) {
   if (!loaded) {
     CHAKRA_ASSIGN(loaded, load(o.path));
   }
-  trace::TraceSet expanded;
-  if (loaded->classes()) {
-    CHAKRA_ASSIGN(expanded, read_job(o.path, loaded));
-  }
-  query::Tables tables;
-  query::add_job(tables, loaded->classes() ? expanded : std::get<trace::TraceSet>(loaded->job));
   AnalyzeOptions analyses;
   analyses.path = o.path;
   analyses.details = true;
   analyses.loaded = loaded;
-  add_analyses(tables, std::move(analyses));
+  const auto simulation = std::make_shared<Simulation>(Simulation{o.simulate, stop});
+  simulation->options.path = o.path;
+  simulation->options.loaded = loaded;
+  query::Tables tables;
+  add_tables(tables, std::make_shared<Ranks>(Ranks{o.path, loaded}), std::move(analyses), simulation);
   CHAKRA_ASSIGN(sqlite::QueriedRows rows,
                 sqlite::select(tables.all, queried.sql, parameters,
                                {.seconds = o.limit_seconds, .bytes = static_cast<uint64_t>(o.limit_memory) << 20}));
   queried.keys = std::make_shared<const std::vector<std::string>>(query::keys_of(rows.columns));
   queried.values = std::move(rows.values);
   queried.findings = std::move(*tables.findings);
+  if (!o.simulate.network.empty() && !simulation->made)
+    queried.findings.push_back(options::no_effect("--network", "the query uses no table of the simulation (sim_*)"));
   return queried;
 }
 
 query::Tables tables_of_queries() {
-  static const trace::TraceSet kNone;
+  const auto none = std::make_shared<const Loaded>();
   query::Tables tables;
-  query::add_job(tables, kNone);
-  add_analyses(tables, {});
+  add_tables(tables, std::make_shared<Ranks>(Ranks{{}, none}), {}, std::make_shared<Simulation>());
   return tables;
 }
 

@@ -1,6 +1,7 @@
 // `chakra query` as a call: SQL over the tables of a job.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
 #include "chakra/job/loaded.h"
+#include "chakra/job/simulate.h"
 #include "chakra/options/options.h"
 #include "chakra/query/query.h"
 
@@ -21,6 +23,7 @@ struct QueryOptions {
   std::vector<std::string> param = {};  ///< name=value
   double limit_seconds = 60;            ///< wall time for the rows
   int64_t limit_memory = 1024;          ///< MiB
+  SimulateOptions simulate = {};        ///< with a network: tables of a simulation; `path` is that above
   LoadedPtr loaded = {};                ///< read instead of `path`
 };
 options::Options rows_of(QueryOptions& options);
@@ -34,10 +37,11 @@ struct QueriedJob {
   Findings findings;                                    ///< of the tables that the query used
 };
 
-/// Run a query. The tables are those of query::add_job() and, as analyze_<key>, those of analyze_job(), which runs the
-/// analyses that the query needs. Errors: cli.usage for neither or both of `sql` and `named`; those of sqlite::select;
-/// errors of reading and of the analyses.
-Result<QueriedJob> query_job(const QueryOptions& options);
+/// Run a query. The tables are those of query::add_job(), `timeline`, and the tables of answers: as analyze_<key> those
+/// of analyze_job(), and as sim_<key> those of simulate_job(). Analyses and the simulation run if the query needs them.
+/// Errors: cli.usage for neither or both of `sql` and `named`, and for tables of a simulation without a network; those
+/// of sqlite::select; errors of reading, of the analyses and of the simulation.
+Result<QueriedJob> query_job(const QueryOptions& options, const std::atomic<bool>* stop = nullptr);
 /// Return all tables of a job, without rows.
 query::Tables tables_of_queries();
 

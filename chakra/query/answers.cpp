@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
 #include "chakra/query/column.h"
 #include "chakra/query/query.h"
@@ -98,6 +99,42 @@ void add_answer(Tables& to, std::string_view prefix, const answer::Answer& schem
     to.all.push_back(
         {fmt::format("{}_{}", prefix, name_of(table.key)), table.meaning, std::move(columns), false, load});
   }
+}
+
+void add_values(Tables& to, std::string_view prefix, const MakeAnswer& make) {
+  const auto load = [make](sqlite::Table& is) -> Result<void> {
+    CHAKRA_ASSIGN(const answer::Answer made, make(""));
+    auto copied = std::make_shared<Copied>();
+    copied->columns.resize(6);
+    for (const answer::Value& value : made.values()) {
+      if (!value.present) continue;
+      const answer::Info& info = value.info;
+      const auto text = [&](std::string_view word) { return Cell::text(copied->texts.intern(word)); };
+      std::array<Cell, 6> row{text(value.key),   {}, {}, {}, text(answer::kUnitNames[static_cast<size_t>(info.unit)]),
+                              text(info.meaning)};
+      if (const auto* whole = std::get_if<int64_t>(&value.cell))
+        row[1] = info.type == answer::Type::natural ? Cell::whole(static_cast<uint64_t>(*whole)) : Cell::whole(*whole);
+      else if (const auto* natural = std::get_if<uint64_t>(&value.cell)) row[1] = Cell::whole(*natural);
+      else if (const auto* truth = std::get_if<bool>(&value.cell)) row[1] = Cell::whole(int{*truth});
+      else if (const auto* real = std::get_if<double>(&value.cell)) row[2] = Cell::real(*real);
+      else if (const auto* words = std::get_if<std::string>(&value.cell)) row[3] = text(*words);
+      for (size_t c = 0; c < row.size(); ++c) copied->columns[c].push_back(row[c]);
+    }
+    is.texts = &copied->texts;
+    is.parts = {{0, copied->columns[0].size(), copied.get()}};
+    is.owner = copied;
+    return {};
+  };
+  to.all.push_back({fmt::format("{}_values", prefix),
+                    "values that are in no table",
+                    {{"key", ValueType::text, "", "key in the JSON of the answer", true, cell_of},
+                     {"whole", ValueType::whole, "", "a whole number, or 1 or 0 for true or false", false, cell_of},
+                     {"real", ValueType::real, "", "any other number", false, cell_of},
+                     {"text", ValueType::text, "", "a text", false, cell_of},
+                     {"unit", ValueType::text, "", "unit of the number", false, cell_of},
+                     {"meaning", ValueType::text, "", "meaning of the value", false, cell_of}},
+                    false,
+                    load});
 }
 
 void add_columns(Tables& to) {

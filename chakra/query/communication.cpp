@@ -7,9 +7,9 @@
 
 namespace chakra::query {
 
-void Traces::use_matching() {
-  if (matching) return;
-  use_ranks();
+Result<void> Traces::use_matching() {
+  if (matching) return {};
+  CHAKRA_TRY(use_ranks());
   matching = match::match(*job);
   findings->insert(findings->end(), matching->findings.begin(), matching->findings.end());
   std::map<std::string_view, const trace::ProcessGroup*> described;
@@ -28,6 +28,7 @@ void Traces::use_matching() {
   for (uint32_t c = 0; c < matching->collectives.size(); ++c)
     for (const match::NodeRef& member : matching->collectives[c].members)
       if (member.node != trace::kNoNode) collective_nodes.emplace_back(c, member);
+  return {};
 }
 
 namespace {
@@ -45,7 +46,7 @@ sqlite::Table table_of(const std::shared_ptr<Traces>& traces, std::string name, 
                        std::vector<TableColumn> columns, Rows rows) {
   return {std::move(name), std::move(meaning), std::move(columns), false,
           [traces, rows](sqlite::Table& table) -> Result<void> {
-            traces->use_matching();
+            CHAKRA_TRY(traces->use_matching());
             table.owner = traces;
             table.texts = &traces->texts;
             table.parts = {{0, rows(*traces), traces.get()}};

@@ -1,5 +1,5 @@
-// Tables of a job for SQL: traces, matched communication and answers as virtual tables, which room sqlite queries in
-// place. Ready queries for frequent questions.
+// Tables of a job for SQL: traces, matched communication, timelines and answers as virtual tables, which room sqlite
+// queries in place. Ready queries for frequent questions.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
+#include "chakra/result/result.h"
 #include "chakra/sqlite/sqlite.h"
 #include "chakra/trace/trace.h"
 
@@ -22,16 +23,26 @@ struct Tables {
   std::shared_ptr<Findings> findings = std::make_shared<Findings>();
 };
 
+/// Return the traces of the job, which must outlive the tables: called once, at the first use of a table.
+using MakeTraces = std::function<Result<const trace::TraceSet*>()>;
 /// Add the tables of traces (ranks, nodes, edges) and of their matched communication (groups, members, collectives,
 /// collective_nodes, messages). Times count from the earliest Trace::base_ns of a rank with measured starts. A table is
-/// filled at its first use. `job` must outlive the tables.
-void add_job(Tables& to, const trace::TraceSet& job);
+/// filled at its first use.
+void add_job(Tables& to, MakeTraces make);
+
+/// Make a timeline: called once, at the first use of its table.
+using MakeTimeline = std::function<Result<std::shared_ptr<const result::Timeline>>()>;
+/// Add a table with a row for each slice of a timeline.
+void add_timeline(Tables& to, std::string name, std::string meaning, MakeTimeline make);
 
 /// Make the answer that has a table: called once, at the first use of the table. `key`: of answer::Table.
 using MakeAnswer = std::function<Result<answer::Answer>(std::string_view key)>;
 /// Add each table of an answer under the name "<prefix>_<key>", with `_` for dots. `schema`: an answer with all tables.
 /// A table that the made answer lacks has no rows. The findings of the made answer become findings of the tables.
 void add_answer(Tables& to, std::string_view prefix, const answer::Answer& schema, const MakeAnswer& make);
+
+/// Add the table "<prefix>_values", with a row for each value of an answer that is not in a table.
+void add_values(Tables& to, std::string_view prefix, const MakeAnswer& make);
 
 /// Add the table `columns`, which describes each column of all tables. Call this last.
 void add_columns(Tables& to);

@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace chakra;
   static const trace::TraceSet kJob = small_job();
   query::Tables tables;
-  query::add_job(tables, kJob);
+  query::add_job(tables, []() -> Result<const trace::TraceSet*> { return &kJob; });
   query::add_columns(tables);
   const auto begin = std::chrono::steady_clock::now();
   const auto made =

@@ -50,7 +50,7 @@ class Job : public ::testing::Test {
   Job() {
     job_.ranks.push_back(trace_of(0));
     job_.ranks.push_back(trace_of(1));
-    add_job(tables_, job_);
+    add_job(tables_, [this]() -> Result<const trace::TraceSet*> { return &job_; });
     add_columns(tables_);
   }
   std::string text(std::string_view sql) {

@@ -4,13 +4,14 @@
 #include <limits>
 
 #include "chakra/query/column.h"
+#include "chakra/trace/starts.h"
 
 namespace chakra::query {
 
 using trace::NodeId;
 using trace::Trace;
 
-Traces::Traces(const trace::TraceSet& traces, std::shared_ptr<Findings> to) : job(&traces), findings(std::move(to)) {
+Traces::Traces(MakeTraces made_by, std::shared_ptr<Findings> to) : make(std::move(made_by)), findings(std::move(to)) {
   const auto take = [&](auto& ids, const auto& names, const auto& name) {
     for (size_t i = 0; i < names.size(); ++i) ids[i] = texts.intern(name(names[i]));
   };
@@ -23,12 +24,12 @@ Traces::Traces(const trace::TraceSet& traces, std::shared_ptr<Findings> to) : jo
   control = texts.intern("control");
 }
 
-void Traces::use_ranks() {
-  if (!ranks.empty()) return;
+Result<void> Traces::use_ranks() {
+  if (job) return {};
+  CHAKRA_ASSIGN(job, make());
   int64_t zero_ns = std::numeric_limits<int64_t>::max();
   for (const Trace& t : job->ranks)
-    if (std::any_of(t.flags.begin(), t.flags.end(), [](uint8_t flags) { return flags & trace::kHasStart; }))
-      zero_ns = std::min(zero_ns, t.base_ns);
+    if (trace::has_starts(t)) zero_ns = std::min(zero_ns, t.base_ns);
   ranks.reserve(job->ranks.size());
   for (const Trace& t : job->ranks) {
     RankPart& part = ranks.emplace_back();
@@ -41,6 +42,7 @@ void Traces::use_ranks() {
     // bits.
     if (__builtin_sub_overflow(t.base_ns, zero_ns, &part.late_ns)) part.late_ns = std::numeric_limits<int64_t>::max();
   }
+  return {};
 }
 
 namespace {
@@ -176,7 +178,7 @@ std::vector<TableColumn> node_columns() {
 template <class Size>
 std::function<Result<void>(sqlite::Table&)> load_ranks(std::shared_ptr<Traces> traces, Size size) {
   return [traces = std::move(traces), size](sqlite::Table& table) -> Result<void> {
-    traces->use_ranks();
+    CHAKRA_TRY(traces->use_ranks());
     table.owner = traces;
     table.texts = &traces->texts;
     for (const RankPart& rank : traces->ranks) table.parts.push_back({rank.trace->rank, size(*rank.trace), &rank});
@@ -257,8 +259,8 @@ sqlite::Table edges_table(const std::shared_ptr<Traces>& traces) {
           load_ranks(traces, [](const Trace& t) { return t.deps.node.size() + t.ctrl.node.size(); })};
 }
 
-void add_job(Tables& to, const trace::TraceSet& job) {
-  const auto traces = std::make_shared<Traces>(job, to.findings);
+void add_job(Tables& to, MakeTraces make) {
+  const auto traces = std::make_shared<Traces>(std::move(make), to.findings);
   to.all.push_back(ranks_table(traces));
   to.all.push_back(nodes_table(traces));
   to.all.push_back(edges_table(traces));

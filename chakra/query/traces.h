@@ -23,7 +23,8 @@ struct RankPart {
 };
 
 struct Traces {
-  const trace::TraceSet* job = nullptr;
+  MakeTraces make;
+  const trace::TraceSet* job = nullptr;  ///< null before use_ranks()
   std::shared_ptr<Findings> findings;
   StringPool texts;
   std::vector<RankPart> ranks = {};  ///< empty before use_ranks()
@@ -42,9 +43,9 @@ struct Traces {
   std::vector<std::pair<uint32_t, uint32_t>> members = {};  ///< group, and position in its ranks
   std::vector<std::pair<uint32_t, match::NodeRef>> collective_nodes = {};
 
-  Traces(const trace::TraceSet& traces, std::shared_ptr<Findings> to);
-  void use_ranks();
-  void use_matching();
+  Traces(MakeTraces make, std::shared_ptr<Findings> to);
+  Result<void> use_ranks();
+  Result<void> use_matching();
 };
 
 sqlite::Table ranks_table(const std::shared_ptr<Traces>& traces);

@@ -195,7 +195,17 @@ class Job(BaseJob):
         return Answer(self._analyze(given(locals(), ("only",)), progress))
 
     def query(self, sql: str = "", *, named: Text | None = None, param: Texts | None = None,
-            limit_seconds: float = 60, limit_memory: int = 1024, progress: Progress = None) -> Answer:
+            limit_seconds: float = 60, limit_memory: int = 1024, network: Text | None = None,
+            system: Text | None = None, memory: Text | None = None, ranks: Text | None = None,
+            expand: Text | None = None, no_check: bool = False, compat: Literal["native", "astra-sim"] = "native",
+            backend: Literal["congestion_unaware", "congestion_aware"] = "congestion_unaware",
+            num_queues_per_dim: int = 1, rendezvous_protocol: bool = False, injection_scale: float = 1,
+            congestion: Literal["closed", "fluid", "packet", "auto"] | None = None, packet_bytes: int | None = None,
+            collectives: Text | None = None, routing: Text | None = None,
+            transfers: Literal["recorded", "simulated"] | None = None, delay: Texts | None = None,
+            align_starts: bool = False, no_fold: bool = False, device: Text | None = None,
+            stack: Text | None = None, from_device: Text | None = None,
+            unrecorded: Literal["scale", "keep"] = "scale", progress: Progress = None) -> Answer:
         """How to query the tables of a job: `chakra query`.
 
         sql: one SELECT; list('sql') has the tables. The rows are the table 'rows' of the answer.
@@ -208,8 +218,44 @@ class Job(BaseJob):
             value is never part of the statement. You can give it several times.
         limit_seconds: Stop the query after this time. Reading and analyses count neither. 0.001 to 1e+06.
         limit_memory: Memory of the query in MiB, without the traces. 1 to 1000000.
+        network: Simulate the job on this network (YAML), for the tables sim_*. Bandwidth is in GB/s of 2^30 bytes
+            and latency in ns; docs/reference/formats has all keys.
+        system: System of a rank (JSON): roofline-enabled, peak-perf, local-mem-bw, ...
+        memory: With compat: the remote memory (JSON).
+        ranks: Only these ranks, for example 0:8 (the first eight) or 0,2,5.
+        expand: Expand the job to N ranks; ranks without a trace copy RANK. RANK defaults to the lowest rank that
+            has a trace.
+        no_check: Skip the checks of 'chakra check'.
+        compat: Follow the rules of another simulator to the nanosecond.
+        backend: With compat: model or ignore contention for links.
+        num_queues_per_dim: With compat: queues for chunks in each dimension. 1 to 1024.
+        rendezvous_protocol: With compat: send data only after the receiver requests it.
+        injection_scale: With compat: factor of the endpoint delay. 0 to 1e+09.
+        congestion: Contention model (default: auto). closed: price each collective alone, by formula. fluid: share
+            links fairly (max-min). packet: store and forward packets. auto: fluid if concurrent transfers share links
+            and fluid takes at most 10 s of processor time, else closed.
+        packet_bytes: Packet size; 0: one packet per message. 0 to 1073741824.
+        collectives: Algorithms for collectives: rules, or a file (chakra list collectives). A rule names an
+            operation, sizes and an algorithm: "allreduce: 0-64KiB tree, 64KiB- ring". An algorithm may be an MSCCL
+            file: "allreduce: ring.xml".
+        routing: Routing policy: spread, ecmp, single, adaptive or valiant. All policies except valiant use shortest
+            routes. ecmp takes parameters: ecmp,channels=N,seed=N.
+        transfers: Duration of communication once all ranks have arrived (default: simulated). simulated: by the
+            network model. recorded: as measured, for a recorded job.
+        delay: Delay nodes whose name matches PATTERN by TIME (ps, ns, us, ms, s). In PATTERN, * stands for any text
+            and ? for any character. Without RANK:, nodes of all ranks are delayed. The result shows the effect on the
+            total. A recorded job keeps its recorded transfers without transfers simulated. You can give it several
+            times.
+        align_starts: Start all ranks of a recorded job at the same time.
+        no_fold: Simulate every rank, instead of one for each set of identical ranks.
+        device: Device to compute on: a name of 'chakra list devices', or a file. Measured times are scaled to the
+            device.
+        stack: Software stack on device: a name of 'chakra list stacks', or a file. Default: kernels.
+        from_device: Device of the recording; overrides the device named in the traces.
+        unrecorded: Scale device work that the recording lacks, or keep its time. Scaling applies to another device
+            and to the speed of a rank.
         """
-        return Answer(self._query(sql, given(locals(), ("param",)), progress))
+        return Answer(self._query(sql, given(locals(), ("param", "delay",)), progress))
 
     def report(self, path: Text, *, against: Text | None = None, against_network: Text | None = None,
             timeline: bool = False, xlsx: Text | None = None, groups: Text | None = None,

@@ -38,7 +38,8 @@ VERBS = {  # function -> command, arguments of the command, arguments and option
     "simulate": (["sim"], ["linked"], {"network": "net2.yml"}),
     "what_if": (["whatif"], ["tiny"], {"from_network": "net.yml"}),
     "analyze": (["analyze"], ["linked"], {}),
-    "query": (["query"], ["linked", "select rank, count(*) as nodes, :a as a from nodes group by rank"], {"param": ["a=b"]}),
+    "query": (["query"], ["linked", "select n.rank, count(*) as nodes, max(s.finish_ps) as finish_ps, :a as a "
+                          "from nodes as n join sim_ranks as s on s.rank = n.rank group by n.rank"], {"param": ["a=b"], "network": "net2.yml"}),
     "report": (["report"], ["linked", "-o", "report.html"], {"network": "net2.yml"}),
     "view": (["view"], ["linked", "-o", "drawn.dot"], {"rank": 0}),
     "run": (["replay"], ["linked"], {"dry_run": True}),
