@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -108,6 +109,12 @@ std::string_view Rows::text(int column) const {
   return {reinterpret_cast<const char*>(text), static_cast<size_t>(sqlite3_column_bytes(state_->statement, column))};
 }
 
+std::string_view Rows::bytes(int column) const {
+  const void* const bytes = sqlite3_column_blob(state_->statement, column);
+  if (!bytes) return {};
+  return {static_cast<const char*>(bytes), static_cast<size_t>(sqlite3_column_bytes(state_->statement, column))};
+}
+
 Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&&) noexcept = default;
@@ -157,13 +164,19 @@ Result<Rows> Database::prepare(std::string_view query) const {
   return Rows(std::move(rows));
 }
 
-Result<std::vector<std::string>> Database::columns(std::string_view table) const {
-  CHAKRA_ASSIGN(Rows tables, prepare("SELECT name FROM sqlite_master WHERE type = 'table'"));
+Result<std::vector<std::string>> Database::tables() const {
+  CHAKRA_ASSIGN(Rows rows, prepare("SELECT name FROM sqlite_master WHERE type = 'table'"));
+  std::vector<std::string> names;
   for (;;) {
-    CHAKRA_ASSIGN(const bool more, tables.next());
-    if (!more) return std::vector<std::string>();
-    if (tables.text(0) == table) break;
+    CHAKRA_ASSIGN(const bool more, rows.next());
+    if (!more) return names;
+    names.emplace_back(rows.text(0));
   }
+}
+
+Result<std::vector<std::string>> Database::columns(std::string_view table) const {
+  CHAKRA_ASSIGN(const std::vector<std::string> known, tables());
+  if (std::find(known.begin(), known.end(), table) == known.end()) return std::vector<std::string>();
   CHAKRA_ASSIGN(const Rows all, prepare(fmt::format("SELECT * FROM {} WHERE 0", quote_name(table))));
   std::vector<std::string> names;
   for (int i = 0; i < sqlite3_column_count(all.state_->statement); ++i)

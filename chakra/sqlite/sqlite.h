@@ -36,7 +36,8 @@ class Rows {
   bool is_null(int column) const;
   bool is_integer(int column) const;
   int64_t integer(int column) const;
-  std::string_view text(int column) const;  ///< valid until next()
+  std::string_view text(int column) const;   ///< valid until next()
+  std::string_view bytes(int column) const;  ///< of a blob or a text; valid until next()
 
  private:
   friend class Database;
@@ -56,6 +57,8 @@ class Database {
   ~Database();
 
   const std::string& file() const;
+  /// Return the names of the tables, without views. Errors: those of next().
+  Result<std::vector<std::string>> tables() const;
   /// Return the columns of a table, empty if no such table exists. A view is not a table. Errors: those of next().
   Result<std::vector<std::string>> columns(std::string_view table) const;
   /// Compile a SELECT. Errors: sqlite.query (unknown table or column, or not allowed), sqlite.damaged.
