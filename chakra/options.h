@@ -30,7 +30,7 @@ enum class Method : uint8_t { medoids, facility };
 
 /// How recordings become traces: `chakra link`.
 struct LinkOptions {
-  /// Trace to write; for folders, the folder for trace.<rank>.et
+  /// Trace to write; for several ranks, the folder for trace.<rank>.et
   std::string output = {};
   /// Rank number, if the files have none or a wrong one. 0 to 1073741824.
   std::optional<int64_t> rank = {};
@@ -45,6 +45,9 @@ struct LinkOptions {
   /// Kineto trace of each rank to link, from 0 in the order of names. For a folder in which a schedule with repeat left
   /// several traces per rank. 0 to 1073741824.
   std::optional<int64_t> cycle = {};
+  /// Process to link, of a database with several processes. For exports of Nsight Systems and databases of rocprofv3.
+  /// Default: each process that used a device is a rank, and the output is a folder. 0 or more.
+  std::optional<int64_t> process = {};
   /// Skip damaged records, and keep the intact records of truncated files. The report lists each lost record.
   bool salvage = false;
   /// Exit with 1 if the self-check error exceeds P percent in either direction. The self-check simulates the linked

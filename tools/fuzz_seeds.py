@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import sqlite3
+import struct
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -332,8 +333,40 @@ def nsys_seed():
         INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (125, 165, 0, 7, 31, {77 << 24}, 4096, 1, 1, 2);
         CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION(correlationId, deviceId, streamId, syncType);
         INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (32, 0, 7, 3);
-        CREATE TABLE NVTX_EVENTS(start, end, eventType, globalTid, text, textId);
-        INSERT INTO NVTX_EVENTS VALUES (90, 310, 59, {tid}, NULL, 3);""")
+        CREATE TABLE NVTX_PAYLOAD_SCHEMA_ENTRIES(domainId, schemaId, idx, type, name, offset);
+        INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES VALUES (1, 7, 0, 18, 'NCCL communicator ID', NULL), (1, 7, 1, 22, 'Message size [bytes]', 8);
+        CREATE TABLE NVTX_EVENTS(start, end, eventType, globalTid, text, textId, binaryData);
+        INSERT INTO NVTX_EVENTS VALUES (90, 310, 59, {tid}, NULL, 3, NULL);""")
+    payload = struct.pack("<6Q", 1, 7, 16, 32, 0xabc, 4096)
+    base.executemany("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, ?, ?, NULL, ?)", [
+        (127, 128, tid, "ncclGroupStart", None), (128, 129, tid, "ncclAllReduce", payload), (129, 141, tid, "ncclGroupEnd", None)])
+    base.execute("UPDATE StringIds SET value = 'ncclDevKernel_AllReduce(x)' WHERE id = 2")
+    base.commit()
+    return base.serialize()
+
+
+def rocpd_seed():
+    """A database of rocprofv3: calls, a kernel, a copy, a range and a call of RCCL."""
+    base = sqlite3.connect(":memory:")
+    base.executescript("""PRAGMA page_size = 512;
+        CREATE TABLE rocpd_info_process_1(id, pid); INSERT INTO rocpd_info_process_1 VALUES (70, 70);
+        CREATE TABLE rocpd_info_agent_1(id, type, type_index, name, product_name);
+        INSERT INTO rocpd_info_agent_1 VALUES (4, 'GPU', 1, 'gfx942', '');
+        CREATE TABLE rocpd_string_1(id, string);
+        INSERT INTO rocpd_string_1 VALUES (1, 'HIP_RUNTIME_API'), (2, 'HSA_CORE_API'), (3, 'MARKER_CORE_RANGE_API'), (4, 'RCCL_API'),
+          (5, 'hipLaunchKernel'), (6, 'roctxThreadRangeA'), (7, 'ncclAllReduce'), (8, 'MEMORY_COPY_HOST_TO_DEVICE');
+        CREATE TABLE rocpd_info_kernel_symbol_1(id, kernel_name, display_name);
+        INSERT INTO rocpd_info_kernel_symbol_1 VALUES (7, 'ncclDevKernel_Generic', 'ncclDevKernel_Generic(x)');
+        CREATE TABLE rocpd_event_1(id, category_id, stack_id, extdata);
+        INSERT INTO rocpd_event_1 VALUES (1, 1, 31, '{}'), (2, 2, 40, '{}'), (3, 3, 50, '{"message": "step"}'),
+          (4, 4, 60, '{}'), (5, 1, 31, '{}'), (6, 1, 40, '{}');
+        CREATE TABLE rocpd_region_1(start, end, pid, tid, name_id, event_id);
+        INSERT INTO rocpd_region_1 VALUES (100, 120, 70, 77, 5, 1), (105, 115, 70, 77, 5, 2), (90, 310, 70, 77, 6, 3), (95, 125, 70, 77, 7, 4);
+        CREATE TABLE rocpd_kernel_dispatch_1(start, end, pid, event_id, stream_id, queue_id, agent_id, kernel_id);
+        INSERT INTO rocpd_kernel_dispatch_1 VALUES (170, 290, 70, 5, 1, 2, 4, 7);
+        CREATE TABLE rocpd_memory_copy_1(start, end, pid, event_id, stream_id, name_id, dst_agent_id, src_agent_id, size);
+        INSERT INTO rocpd_memory_copy_1 VALUES (130, 140, 70, 6, 1, 8, 4, 0, 64);
+        CREATE TABLE rocpd_arg_1(event_id, name, value); INSERT INTO rocpd_arg_1 VALUES (4, 'count', '16'), (4, 'datatype', '7'), (4, 'comm', '0x1');""")
     return base.serialize()
 
 
@@ -376,6 +409,7 @@ SEEDS = {
     "ranks_fuzz": lambda: [json.dumps(RANKS).encode()],
     "infragraph_fuzz": lambda: [infragraph_seed()],
     "nsys_fuzz": lambda: [nsys_seed()],
+    "rocpd_fuzz": lambda: [rocpd_seed()],
     "rocprof_fuzz": lambda: [rocprof_seed()],
     "network_fuzz": lambda: [SLOW_TORUS, GRAPH, FAT_TREE, DRAGONFLY, RAILS],
     "text_fuzz": lambda: [text.encode() for text in TEXT],

@@ -3,7 +3,7 @@
 
     nsys_oracle.py [--bin DIR] FILE.sqlite...
 
-Of each file, every kernel, copy and memset must be a node with the same name, duration, stream and start (but for one
+Of each process of a file that used a device, every kernel, copy and memset must be a node with the same name, duration, stream and start (but for one
 offset), every CUDA call must be on its thread, and each device operation must depend on the call of its correlation id.
 """
 import argparse
@@ -19,27 +19,44 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LAUNCH = 2  # the kind of an edge
 
 
-def wanted(path):
+def open_base(path):
+    return sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+
+
+def processes(path):
+    """The globalPid of each process with device operations; None for exports without that column."""
+    base, found = open_base(path), set()
+    for (table,) in base.execute("select name from sqlite_master where type = 'table'").fetchall():
+        if table.startswith("CUPTI_ACTIVITY_KIND_") and table.rsplit("_", 1)[1] in ("KERNEL", "MEMCPY", "MEMSET"):
+            if "globalPid" not in [column[1] for column in base.execute(f"pragma table_info({table})")]:
+                return [None]
+            found |= {pid for (pid,) in base.execute(f"select distinct globalPid from {table}")}
+    return sorted(found) or [None]
+
+
+def wanted(path, process):
     """Device operations as (name, start, duration, device, stream, name of the launching call), by sqlite3."""
-    base = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+    base = open_base(path)
+    of_ops = "" if process is None else f" where globalPid = {process}"
+    of_calls = "" if process is None else f" where globalTid >> 24 = {process >> 24}"
     tables = {row[0] for row in base.execute("select name from sqlite_master where type = 'table'")}
     names = dict(base.execute("select id, value from StringIds"))
     calls = {}
     if "CUPTI_ACTIVITY_KIND_RUNTIME" in tables:
-        for correlation, name in base.execute("select correlationId, nameId from CUPTI_ACTIVITY_KIND_RUNTIME"):
+        for correlation, name in base.execute("select correlationId, nameId from CUPTI_ACTIVITY_KIND_RUNTIME" + of_calls):
             calls[correlation] = names[name].rsplit("_v", 1)[0] if names[name].rsplit("_v", 1)[-1].isdigit() else names[name]
     ops = []
     if "CUPTI_ACTIVITY_KIND_KERNEL" in tables:
         ops += [(names[name], *rest) for name, *rest in base.execute(
-            "select demangledName, start, end - start, deviceId, streamId, correlationId from CUPTI_ACTIVITY_KIND_KERNEL")]
+            "select demangledName, start, end - start, deviceId, streamId, correlationId from CUPTI_ACTIVITY_KIND_KERNEL" + of_ops)]
     if "CUPTI_ACTIVITY_KIND_MEMCPY" in tables:
         copies, memories = (dict(base.execute(f"select id, label from {table}")) for table in ("ENUM_CUDA_MEMCPY_OPER", "ENUM_CUDA_MEM_KIND"))
         copies = {kind: re.sub(r"(\w)\w*-to-(\w)\w*", r"\1to\2", label) for kind, label in copies.items()}
         ops += [(f"Memcpy {copies[kind]} ({memories[a]} -> {memories[b]})", *rest) for kind, a, b, *rest in base.execute(
-            "select copyKind, srcKind, dstKind, start, end - start, deviceId, streamId, correlationId from CUPTI_ACTIVITY_KIND_MEMCPY")]
+            "select copyKind, srcKind, dstKind, start, end - start, deviceId, streamId, correlationId from CUPTI_ACTIVITY_KIND_MEMCPY" + of_ops)]
     if "CUPTI_ACTIVITY_KIND_MEMSET" in tables:
         ops += [("Memset (Device)", *rest) for rest in base.execute(
-            "select start, end - start, deviceId, streamId, correlationId from CUPTI_ACTIVITY_KIND_MEMSET")]
+            "select start, end - start, deviceId, streamId, correlationId from CUPTI_ACTIVITY_KIND_MEMSET" + of_ops)]
     return sorted(((*op[:-1], calls.get(op[-1])) for op in ops), key=lambda op: (*op[:5], op[5] or "")), len(calls)
 
 
@@ -62,17 +79,18 @@ def main():
     options = parser.parse_args()
     chakra = os.path.join(options.bin, "chakra")
     failed = 0
-    for path in options.files:
+    for path, process in [(path, process) for path in options.files for process in processes(path)]:
+        choice = [] if process is None else ["--process", str(process >> 24 & 0xffffff)]
         with tempfile.TemporaryDirectory() as folder:
             trace = os.path.join(folder, "trace.0.et")
-            done = subprocess.run([chakra, "link", path, "-o", trace], capture_output=True, text=True, check=False)
+            done = subprocess.run([chakra, "link", path, "-o", trace, *choice], capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 print(f"{os.path.basename(path)}: {done.stderr.strip()}")
                 continue
             checked = subprocess.run([chakra, "check", trace], capture_output=True, text=True, check=False)
             nodes = {node["id"]: node for node in et.read(trace)[1]}
             got = linked(nodes)
-            ops, calls = wanted(path)
+            ops, calls = wanted(path, process)
         problems = []
         if checked.returncode != 0:
             problems.append(checked.stdout.strip())
@@ -84,7 +102,7 @@ def main():
             problems.append("other launches")
         failed += bool(problems)
         check = next((line for line in done.stdout.splitlines() if "self" in line), "").strip()
-        print(f"{os.path.basename(path)}: {len(ops)} device operations, {calls} calls, {len(nodes)} nodes; "
+        print(f"{' '.join([os.path.basename(path), *choice[1:]])}: {len(ops)} device operations, {calls} calls, {len(nodes)} nodes; "
               f"{'; '.join(problems) or 'equal'}; {check}")
     return failed > 0
 

@@ -40,7 +40,7 @@ def read(path):
 # Error tags begin with one of these. They are stable, so they outlive the names of rooms.
 TAG_PREFIXES = ("analyze", "base", "calibrate", "check", "cli", "coll", "comm", "des", "device", "edit", "feed", "feeders", "fleet", "flight", "foreign",
                 "gen", "infragraph", "io", "job", "json", "kind", "kineto", "link", "match", "net", "nsys", "pytorch", "query", "recording",
-                "replay", "result", "rocprof", "seal", "sim", "sqlite", "sweep", "trace", "view", "whatif", "xla")
+                "replay", "result", "rocpd", "rocprof", "seal", "sim", "sqlite", "sweep", "trace", "view", "whatif", "xla")
 
 
 def rooms():

@@ -92,6 +92,26 @@ Result<void> look_at_trace(ExaminedFile& file, const io::FormatRow& form) {
   return {};
 }
 
+/// A database of a profiler with its processes, or another one with its tables.
+Result<void> look_at_database(ExaminedFile& file) {
+  CHAKRA_ASSIGN(const sqlite::Database database, sqlite::Database::open(file.path));
+  CHAKRA_ASSIGN(const recording::ExportTool* const tool, recording::export_tool_of(database));
+  if (tool) {
+    file.kind = tool->name == filetype::kNsys ? ExaminedFile::Kind::nsys : ExaminedFile::Kind::rocpd;
+    CHAKRA_ASSIGN(const recording::ExportSurvey survey, tool->survey(database));
+    file.ranks = std::max<int64_t>(1, survey.ranks());
+    return {};
+  }
+  constexpr size_t kNamed = 4;
+  CHAKRA_ASSIGN(const std::vector<std::string> tables, database.tables());
+  file.kind = ExaminedFile::Kind::foreign;
+  file.version = "an SQLite database";
+  for (size_t i = 0; i < std::min(tables.size(), kNamed); ++i)
+    file.version += (i == 0 ? " with the tables " : ", ") + quote(tables[i], 40);
+  if (tables.size() > kNamed) file.version += fmt::format(" and {} more", tables.size() - kNamed);
+  return {};
+}
+
 Result<void> look_at_contents(ExaminedFile& file) {
   if (file.name == "ranks.json") {
     file.kind = ExaminedFile::Kind::classes;
@@ -101,14 +121,15 @@ Result<void> look_at_contents(ExaminedFile& file) {
   }
   CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file.path));
   CHAKRA_ASSIGN(const std::string_view begin, source.peek(filetype::kHead));
+  if (begin.starts_with(sqlite::kMagic)) return look_at_database(file);
   if (const filetype::Row* const row = filetype::recognise(begin, filetype::Group::other)) {
     file.kind = ExaminedFile::Kind::foreign;
     file.version = row->title;
     return {};
   }
   if (const filetype::Row* const row = filetype::recognise(begin, filetype::Group::recording))
-    if (row->name == filetype::kNsys || row->name == filetype::kRocprof) {
-      file.kind = row->name == filetype::kNsys ? ExaminedFile::Kind::nsys : ExaminedFile::Kind::rocprof;
+    if (row->name == filetype::kRocprof) {
+      file.kind = ExaminedFile::Kind::rocprof;
       return {};
     }
   if (const std::string_view form = foreign::workload_form(begin); !form.empty()) {
@@ -183,7 +204,8 @@ void judge_traces(ExaminedFiles& folder) {
 
 void judge_recordings(ExaminedFiles& folder) {
   if (!is_directory(folder.path)) {
-    folder.next.push_back(fmt::format("chakra link {} -o trace.0.et", folder.path));
+    const bool several = folder.files.front().ranks > 1;
+    folder.next.push_back(fmt::format("chakra link {} -o {}", folder.path, several ? "traces/" : "trace.0.et"));
     return;
   }
   const auto pairing = recording::pair_folder(folder.path);
@@ -280,8 +302,8 @@ Result<ExaminedFiles> examine_files(const std::string& path) {
   };
   if (!folder.folders.empty() && !holds_any()) add_recordings_below(folder);
   const bool traces = has(folder, Holds::trace), classes = has(folder, Holds::classes);
-  const bool recordings =
-      has(folder, Holds::host) || has(folder, Holds::kineto) || has(folder, Holds::nsys) || has(folder, Holds::rocprof);
+  const bool recordings = has(folder, Holds::host) || has(folder, Holds::kineto) || has(folder, Holds::nsys) ||
+                          has(folder, Holds::rocprof) || has(folder, Holds::rocpd);
   if (classes) {
     folder.next.push_back(fmt::format("chakra info {}", path));
     folder.next.push_back(fmt::format("chakra sim {} --network NETWORK.yml", path));

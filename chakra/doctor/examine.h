@@ -16,7 +16,7 @@
 namespace chakra::doctor {
 
 struct ExaminedFile {
-  enum class Kind : uint8_t { other, trace, host, kineto, classes, foreign, nsys, rocprof };
+  enum class Kind : uint8_t { other, trace, host, kineto, classes, foreign, nsys, rocprof, rocpd };
   std::string name, path;
   Kind kind = Kind::other;
   std::string packed = {};        ///< "gzip", "zstd" or ""
@@ -25,14 +25,15 @@ struct ExaminedFile {
   int64_t ranks = 1;              ///< in the file
   std::optional<Error> wrong = {};
 };
-inline constexpr std::array<std::string_view, 8> kExaminedKindNames{"unknown",
+inline constexpr std::array<std::string_view, 9> kExaminedKindNames{"unknown",
                                                                     "Chakra trace",
                                                                     "PyTorch execution trace",
                                                                     "Kineto trace",
                                                                     "job by classes of ranks",
                                                                     "file of another tool",
                                                                     "export of Nsight Systems",
-                                                                    "output of rocprofv3"};
+                                                                    "output of rocprofv3",
+                                                                    "database of rocprofv3"};
 
 struct ExaminedFiles {
   std::string path;

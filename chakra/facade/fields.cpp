@@ -31,7 +31,8 @@ Options fields_of(LinkOptions& o) {
   return {
       {"--output", &o.output, {}},       {"--rank", &o.rank, {}},           {"--steps", &o.steps, {}},
       {"--fit-steps", &o.fit_steps, {}}, {"--iteration", &o.iteration, {}}, {"--cycle", &o.cycle, {}},
-      {"--salvage", &o.salvage, {}},     {"--max-error", &o.max_error, {}}, {"--explain", &o.explain, {}},
+      {"--process", &o.process, {}},     {"--salvage", &o.salvage, {}},     {"--max-error", &o.max_error, {}},
+      {"--explain", &o.explain, {}},
   };
 }
 Options rows_of(LinkOptions& o, const Arguments& more) { return bound<job::LinkJobOptions>(fields_of(o), more); }

@@ -61,7 +61,8 @@ std::string_view trimmed(std::string_view text);
 /// Whether the row is a dump of PyTorch's flight recorder, in either form.
 inline bool is_flight_dump(const Row& row) { return row.name.starts_with("nccl-flight-"); }
 /// The name of the row for the output of --json, which is not an input of any command.
-inline constexpr std::string_view kResult = "result", kNsys = "nsys-sqlite", kRocprof = "rocprof-json";
+inline constexpr std::string_view kResult = "result", kNsys = "nsys-sqlite", kRocprof = "rocprof-json",
+                                  kRocpd = "rocpd-sqlite";
 /// The kinds of other tools' files (others.cpp), in the order of recognition.
 extern const std::span<const Row> kOthers;
 

@@ -47,6 +47,7 @@ const std::vector<std::pair<std::string_view, std::string_view>> kSamples{
     {"xplane", "\x0a\x20\x12\x09/host:CPU"},
     {"rocprof-json", "{\n \"rocprofiler-sdk-tool\": [ { \"metadata\": {"},
     {"nsys-sqlite", "SQLite format 3\0 CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL"sv},
+    {"rocpd-sqlite", "SQLite format 3\0 CREATE TABLE rocpd_info_process_0"sv},
     {"sqlite", "SQLite format 3\0"sv},
     {"goal", "// made by schedgen\nnum_ranks 4\n\nrank 0 {"},
     {"tit", "0 init\n0 compute 1e6\n0 send 1 0 1000\n"},

@@ -91,6 +91,7 @@ bool is_nsys_sqlite(std::string_view head, Words) {
                                                            "META_DATA_EXPORT"};
   return is_sqlite(head, {}) && contains_any(head, kTables);
 }
+bool is_rocpd(std::string_view head, Words) { return is_sqlite(head, {}) && contains(head, "rocpd_info_process"); }
 
 /// The only member of the file.
 bool is_rocprof_json(std::string_view head, Words) {
@@ -199,6 +200,11 @@ constexpr Row kRows[] = {
      .group = Group::recording,
      .matches = is_nsys_sqlite,
      .title = "an export of Nsight Systems (SQLite)",
+     .advice = "'chakra link' makes a trace of it"},
+    {.name = kRocpd,
+     .group = Group::recording,
+     .matches = is_rocpd,
+     .title = "a database of rocprofv3 (rocpd)",
      .advice = "'chakra link' makes a trace of it"},
     {.name = kRocprof,
      .group = Group::recording,

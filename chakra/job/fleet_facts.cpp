@@ -59,7 +59,7 @@ struct Described<Finding> {
 };
 template <>
 struct Described<recording::RankInput> {
-  static void members(auto& all, auto& r) { all(r.rank, r.rank_known, r.host, r.device); }
+  static void members(auto& all, auto& r) { all(r.rank, r.rank_known, r.host, r.device, r.process, r.groups); }
 };
 template <>
 struct Described<link::OpenGroups> {

@@ -83,8 +83,12 @@ Result<void> describe(FleetJob& job, const FleetLinkOptions& o, const std::strin
     files.clear();
     for (const recording::FoundFile& file : found.files) files.push_back(file.path);
     if (auto pairing = recording::pair_folders({job.path}, o.link.cycle)) {
+      Findings found_again;  // by link_job()
+      if (!recording::split_processes(pairing->ranks, std::nullopt, found_again)) pairing->ranks.clear();
       job.rank_count = static_cast<int64_t>(pairing->ranks.size());
-      if (job.rank_count > o.split && pairing->dumps.empty()) job.ranks = std::move(pairing->ranks);
+      const bool alone = std::all_of(pairing->ranks.begin(), pairing->ranks.end(),
+                                     [](const auto& rank) { return rank.process < 0 && rank.groups.empty(); });
+      if (job.rank_count > o.split && pairing->dumps.empty() && alone) job.ranks = std::move(pairing->ranks);
     }
   }
   for (const std::string& file : files) job.bytes = add_bytes(job.bytes, unpacked_size(file));
@@ -121,8 +125,11 @@ class LinkTasks {
     call.inputs = {job.path};
     call.output = new_traces(job);
     if (!is_directory(job.path)) {
-      CHAKRA_ASSIGN(const recording::RankInput input, recording::pair_file(job.path));
-      call.output = trace_in(call.output, input.rank);
+      CHAKRA_ASSIGN(recording::RankInput input, recording::pair_file(job.path));
+      std::vector<recording::RankInput> ranks{std::move(input)};
+      Findings found_again;  // by link_job()
+      CHAKRA_TRY(recording::split_processes(ranks, std::nullopt, found_again));
+      if (ranks.size() == 1) call.output = trace_in(call.output, ranks[0].rank);
     }
     CHAKRA_ASSIGN(LinkedJob linked, link_job(call));
     CHAKRA_TRY(linked.commit());

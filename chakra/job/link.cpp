@@ -98,7 +98,7 @@ class LinkJob {
   }
 
  private:
-  bool into_folder() const { return xla_ || o_.of_folders(); }
+  bool into_folder() const { return xla_ || o_.of_folders() || inputs_.size() > 1; }
 
   Result<void> find_ranks() {
     if (o_.inputs.empty()) return fail(Code::usage, "cli.usage", "which recordings?");
@@ -108,6 +108,7 @@ class LinkJob {
 
   Result<void> find_xla(const std::vector<std::string>& files) {
     for (const auto& [given, option] : {std::pair(o_.cycle.has_value(), "--cycle"),
+                                        {o_.process.has_value(), "--process"},
                                         {o_.explain.has_value(), "--explain"},
                                         {o_.link.rank.has_value(), "--rank"},
                                         {o_.link.iteration.has_value(), "--iteration"},
@@ -132,10 +133,11 @@ class LinkJob {
         return fail(Code::usage, "cli.usage", "--rank applies to one rank; in a folder, the files determine the ranks");
       CHAKRA_ASSIGN(recording::Pairing pairing, recording::pair_folders(o_.inputs, o_.cycle));
       inputs_ = std::move(pairing.ranks);
+      CHAKRA_TRY(recording::split_processes(inputs_, o_.process, job_.findings));
       if (o_.explain && inputs_.size() > 1)
         return fail(Code::usage, "cli.usage",
                     fmt::format("--explain applies to one rank, but the folder has {}", inputs_.size()));
-      job_.findings = std::move(pairing.findings);
+      job_.findings.insert(job_.findings.begin(), pairing.findings.begin(), pairing.findings.end());
       dumps_ = recorded::read_dumps_beside(pairing.dumps, job_.findings);
       return {};
     }
@@ -149,6 +151,11 @@ class LinkJob {
                   files.size() == 1 ? recording::pair_file(files[0])
                                     : recording::pair_files(files[0], files[1], o_.link.rank.has_value()));
     inputs_.push_back(std::move(input));
+    CHAKRA_TRY(recording::split_processes(inputs_, o_.process, job_.findings));
+    if (inputs_.size() > 1 && (o_.link.rank || o_.explain))
+      return fail(Code::usage, "cli.usage",
+                  fmt::format("--rank and --explain apply to one rank, but the file holds {}; choose one by --process",
+                              inputs_.size()));
     dumps_ = recorded::read_dumps_beside(dumps, job_.findings);
     return {};
   }

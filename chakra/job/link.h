@@ -25,8 +25,9 @@ struct LinkJobOptions {
   std::string output;  ///< the trace; for folders and XLA, the folder for trace.<rank>.et
   link::LinkOptions link;
   std::optional<int64_t> cycle{};  ///< for folders: index among the Kineto traces that a schedule made per rank, from 0
-  std::optional<int64_t> explain;  ///< a node: explain the edges of this node
-  std::optional<double> max_error;  ///< percent
+  std::optional<int64_t> process{};  ///< of a database that holds several
+  std::optional<int64_t> explain;    ///< a node: explain the edges of this node
+  std::optional<double> max_error;   ///< percent
 
   bool of_folders() const { return is_directory(inputs.front()); }
 };

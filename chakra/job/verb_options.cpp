@@ -144,7 +144,7 @@ Options rows_of(LinkJobOptions& o) {
   inputs.most = 3;
   return {
       std::move(inputs),
-      required({"-o,--output", &o.output, "Trace to write; for folders, the folder for trace.<rank>.et", "PATH"}),
+      required({"-o,--output", &o.output, "Trace to write; for several ranks, the folder for trace.<rank>.et", "PATH"}),
       {"--rank", &o.link.rank, "Rank number, if the files have none or a wrong one", "N", whole_number(0, kMostRanks)},
       {"--steps", options::steps_form(o.link.steps), "Link only the ProfilerSteps A to B, inclusive", "A:B"},
       {"--fit-steps",
@@ -158,6 +158,10 @@ Options rows_of(LinkJobOptions& o) {
        "For a Kineto trace of many iterations with a host trace of one. Default: the iteration of median length."},
       {"--cycle", &o.cycle, "Kineto trace of each rank to link, from 0 in the order of names", "N",
        whole_number(0, kMostRanks), "For a folder in which a schedule with repeat left several traces per rank."},
+      {"--process", &o.process, "Process to link, of a database with several processes", "PID",
+       whole_number(0, INT64_MAX),
+       "For exports of Nsight Systems and databases of rocprofv3. Default: each process that used a device is a rank, "
+       "and the output is a folder."},
       {"--salvage",
        &o.link.salvage,
        "Skip damaged records, and keep the intact records of truncated files",

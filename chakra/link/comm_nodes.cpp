@@ -59,6 +59,8 @@ void complete(CommRecord& to, const CommRecord& from) {
   view(to.out_split, from.out_split);
   number(to.in_elements, from.in_elements);
   number(to.out_elements, from.out_elements);
+  number(to.in_bytes, from.in_bytes);
+  number(to.out_bytes, from.out_bytes);
   number(to.group_size, from.group_size);
   number(to.rank_start, from.rank_start);
   number(to.rank_stride, from.rank_stride);
@@ -66,6 +68,7 @@ void complete(CommRecord& to, const CommRecord& from) {
   number(to.root, from.root);
   number(to.src, from.src);
   number(to.dst, from.dst);
+  if (to.rank < 0) to.in_group = from.in_group;
   number(to.rank, from.rank);
 }
 
@@ -186,7 +189,7 @@ void CommNodes::find_ends(CommRecord& record, CommKind kind, std::string_view an
   if (record.group) note_group(record);
   const trace::ProcessGroup* group = find_group(l_.text(record.group ? record.group : only_group("nccl")));
   const bool known = group && static_cast<size_t>(place) < group->ranks.size();
-  end = known ? group->ranks[static_cast<size_t>(place)] : place;
+  if (known || !record.in_group) end = known ? group->ranks[static_cast<size_t>(place)] : place;
 }
 
 void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, std::string_view tensors,
@@ -198,6 +201,9 @@ void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, st
   if (record.in_elements >= 0 && size > 0) {
     comm.in_bytes = static_cast<uint64_t>(record.in_elements) * size;
     comm.out_bytes = static_cast<uint64_t>(std::max<int64_t>(record.out_elements, 0)) * size;
+  } else if (record.in_bytes >= 0) {
+    comm.in_bytes = static_cast<uint64_t>(record.in_bytes);
+    comm.out_bytes = static_cast<uint64_t>(std::max<int64_t>(record.out_bytes, 0));
   } else {
     const std::vector<TensorRef> moved = parse_tensors(tensors);
     size_unknown_ += moved.empty() && kind.collective != CommType::barrier;

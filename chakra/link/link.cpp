@@ -79,8 +79,9 @@ Result<Linked> link_rank(std::optional<ByteSource> host, std::optional<ByteSourc
   const bool has_profile = device.has_value();
   CHAKRA_TRY(check_options(host.has_value(), has_profile, input, options));
   trace::Builder builder;  // its trace owns all names and texts
-  CHAKRA_ASSIGN(Recording recording, read_recording(std::move(host), std::move(device), builder.trace.strings,
-                                                    builder.trace.texts, {options.salvage, wanted_shapes}));
+  CHAKRA_ASSIGN(Recording recording,
+                read_recording(std::move(host), std::move(device), builder.trace.strings, builder.trace.texts,
+                               {options.salvage, wanted_shapes, {input.process, input.groups}}));
   if (has_profile && !options.rank) CHAKRA_TRY(check_ranks(recording, input));
 
   Linking l{std::move(recording), builder.trace, options};

@@ -21,12 +21,14 @@ struct CommRecord {
   std::string_view in_split, out_split;
   std::string_view dims, types;  ///< "Input Dims" and "Input type" of a record of a Kineto trace
   int64_t in_elements = -1, out_elements = -1;
+  int64_t in_bytes = -1, out_bytes = -1;  ///< where elements are not recorded
   int64_t group_size = -1;
   int64_t rank_start = -1, rank_stride = -1;  ///< the group is start, start + stride, ...; -1: not recorded
   int64_t sequence = -1, root = -1, src = -1, dst = -1;
-  int64_t rank = -1;  ///< c10d's rank in the group: the root, for messages the partner, else the rank itself
+  int64_t rank = -1;      ///< c10d's rank in the group: the root, for messages the partner, else the rank itself
+  bool in_group = false;  ///< `rank` counts in the group alone: unknown if the group's members are unknown
 
-  bool empty() const { return collective == 0 && in_elements < 0 && dims.empty() && types.empty(); }
+  bool empty() const { return collective == 0 && in_elements < 0 && in_bytes < 0 && dims.empty() && types.empty(); }
 };
 
 /// Parse the name of a collective: "all_reduce", "allreduce_coalesced", "_allgather_base",

@@ -8,7 +8,10 @@
 #include <set>
 
 #include "chakra/recording/broken_times.h"
+#include "chakra/recording/export_table.h"
 #include "chakra/recording/lanes.h"
+#include "chakra/recording/nccl_launches.h"
+#include "chakra/recording/nccl_payload.h"
 
 namespace chakra::recording {
 namespace {
@@ -36,6 +39,11 @@ Row row_or(const std::array<Row, n>& rows, int64_t number, Row missing) {
 int64_t process_of(int64_t global_id) { return global_id >> 24 & 0xff'ffff; }
 int64_t thread_of(int64_t global_id) { return global_id & 0xff'ffff; }
 
+/// "ncclAllReduce"; c10d's annotations are "nccl:all_reduce".
+bool is_call_of_nccl(std::string_view range) {
+  return range.starts_with("nccl") && range.size() > 4 && range[4] >= 'A' && range[4] <= 'Z';
+}
+
 /// "cudaLaunchKernel_v7000" -> "cudaLaunchKernel".
 std::string_view without_version(std::string_view call) {
   const size_t at = call.rfind("_v");
@@ -43,65 +51,17 @@ std::string_view without_version(std::string_view call) {
   return call.find_first_not_of("0123456789", at + 2) == std::string_view::npos ? call.substr(0, at) : call;
 }
 
-/// A column that a query needs; one that an older or newer export may lack is null there.
-struct NeededColumn {
-  const char* name;
-  bool required = true;
-};
-
-/// The rows of one table, with the values of some columns.
-class ExportTable {
- public:
-  /// Not if the database has no such table.
-  static Result<std::optional<ExportTable>> open(const sqlite::Database& database, const char* name,
-                                                 std::initializer_list<NeededColumn> columns) {
-    CHAKRA_ASSIGN(const std::vector<std::string> known, database.columns(name));
-    if (known.empty()) return std::optional<ExportTable>();
-    std::string list;
-    for (const NeededColumn& column : columns) {
-      const bool has = std::find(known.begin(), known.end(), column.name) != known.end();
-      if (!has && column.required)
-        return fail(Code::bad_input, "nsys.table", fmt::format("table {} has no column {}", name, column.name),
-                    {database.file()});
-      list += fmt::format("{}{}", list.empty() ? "" : ", ", has ? sqlite::quote_name(column.name) : "NULL");
-    }
-    CHAKRA_ASSIGN(sqlite::Rows rows,
-                  database.prepare(fmt::format("SELECT {} FROM {}", list, sqlite::quote_name(name))));
-    return std::optional<ExportTable>(ExportTable(database.file(), name, std::move(rows)));
-  }
-
-  Result<bool> next() { return rows_.next(); }
-  bool has(int column) const { return !rows_.is_null(column); }
-  std::string_view text(int column) const { return rows_.text(column); }
-  int64_t integer(int column, int64_t missing = -1) const {
-    return rows_.is_integer(column) ? rows_.integer(column) : missing;
-  }
-  Failure wrong(std::string text) const {
-    return fail(Code::bad_input, "nsys.value", fmt::format("table {}, row {}: {}", name_, rows_.row(), text), {file_});
-  }
-
-  /// The times of the row, of columns 0 and 1.
-  Result<Record> record() const {
-    if (!rows_.is_integer(0) || !rows_.is_integer(1)) return wrong("start and end must be whole numbers");
-    Record record;
-    record.start_ns = rows_.integer(0);
-    if (__builtin_sub_overflow(rows_.integer(1), record.start_ns, &record.dur_ns) || record.dur_ns < 0)
-      return wrong(fmt::format("it ends at {} ns, before its start at {} ns", rows_.integer(1), record.start_ns));
-    return record;
-  }
-
- private:
-  ExportTable(std::string file, std::string name, sqlite::Rows rows)
-      : file_(std::move(file)), name_(std::move(name)), rows_(std::move(rows)) {}
-
-  std::string file_, name_;
-  sqlite::Rows rows_;
-};
-
+// `nsys.processes` (1): several processes used CUDA, and none was chosen, or the chosen one did not
+// `nsys.ranges` (note): NVTX ranges that need not nest are left out
+// `nsys.open` (note): the recording ended before NVTX ranges
+// `nsys.payloads` (note): calls of NCCL without a readable payload, so their communication has no size
+// `nsys.table` (1): a required table or column is missing
+// `nsys.value` (1): a row with a missing or impossible time, or with a name that no text has; the message has the table
+// and the row
 class NsysReader {
  public:
-  NsysReader(const sqlite::Database& database, StringPool& strings, Findings& findings)
-      : database_(database), strings_(strings), findings_(findings) {
+  NsysReader(const sqlite::Database& database, const ProcessChoice& choice, StringPool& strings, Findings& findings)
+      : base_{database, "nsys.table", "nsys.value"}, choice_(choice), strings_(strings), findings_(findings) {
     out_.file = database.file();
   }
 
@@ -116,9 +76,13 @@ class NsysReader {
     CHAKRA_TRY(read_syncs());
     if (out_.calls.empty() && out_.device_ops.empty())
       return fail(Code::bad_input, "nsys.nothing",
-                  "the export holds no CUDA activity; record with 'nsys profile --trace=cuda,nvtx'", {out_.file});
+                  choice_.process < 0
+                      ? "the export holds no CUDA activity; record with 'nsys profile --trace=cuda,nvtx'"
+                      : fmt::format("process {} has no CUDA activity in the export", choice_.process),
+                  {out_.file});
     CHAKRA_TRY(check_processes());
     CHAKRA_TRY(read_ranges());
+    join_library_calls(out_, strings_, findings_);
     clip_overruns(out_);
     return std::move(out_);
   }
@@ -128,35 +92,24 @@ class NsysReader {
     return fail(Code::bad_input, "nsys.table", fmt::format("the database has no table {}", table), {out_.file});
   }
 
-  /// Call `use` with each row of a table. Return whether the database has the table.
-  template <class Use>
-  Result<bool> each_row(const char* name, std::initializer_list<NeededColumn> columns, const Use& use) {
-    CHAKRA_ASSIGN(auto table, ExportTable::open(database_, name, columns));
-    while (table) {
-      CHAKRA_ASSIGN(const bool more, table->next());
-      if (!more) return true;
-      CHAKRA_TRY(use(*table));
-    }
-    return false;
-  }
-
   /// Exports before 2021 have no version.
   Result<void> check_version() {
-    CHAKRA_TRY(each_row("META_DATA_EXPORT", {{"name"}, {"value"}}, [&](const ExportTable& table) -> Result<void> {
-      if (table.text(0) != "EXPORT_SCHEMA_VERSION_MAJOR") return {};
-      int64_t version = 0;
-      if (parse_decimal(table.text(1), version) && version <= kNewestVersion) return {};
-      return fail(Code::bad_input, "nsys.version",
-                  fmt::format("the export has schema version {}; versions up to {} are known", quote(table.text(1)),
-                              kNewestVersion),
-                  {out_.file});
-    }));
+    CHAKRA_TRY(
+        each_row(base_, "META_DATA_EXPORT", {{"name"}, {"value"}}, [&](const ExportTable& table) -> Result<void> {
+          if (table.text(0) != "EXPORT_SCHEMA_VERSION_MAJOR") return {};
+          int64_t version = 0;
+          if (parse_decimal(table.text(1), version) && version <= kNewestVersion) return {};
+          return fail(Code::bad_input, "nsys.version",
+                      fmt::format("the export has schema version {}; versions up to {} are known", quote(table.text(1)),
+                                  kNewestVersion),
+                      {out_.file});
+        }));
     return {};
   }
 
   Result<void> read_names() {
     CHAKRA_ASSIGN(const bool found,
-                  each_row("StringIds", {{"id"}, {"value"}}, [&](const ExportTable& table) -> Result<void> {
+                  each_row(base_, "StringIds", {{"id"}, {"value"}}, [&](const ExportTable& table) -> Result<void> {
                     names_[table.integer(0)] = table.text(1);
                     return {};
                   }));
@@ -171,12 +124,12 @@ class NsysReader {
 
   /// Devices, and the beginning of the session: all times count from it.
   Result<void> read_session() {
-    CHAKRA_ASSIGN(auto start, ExportTable::open(database_, "TARGET_INFO_SESSION_START_TIME", {{"utcEpochNs"}}));
+    CHAKRA_ASSIGN(auto start, ExportTable::open(base_, "TARGET_INFO_SESSION_START_TIME", {{"utcEpochNs"}}));
     if (start) {
       CHAKRA_ASSIGN(const bool more, start->next());
       if (more) out_.base_ns = start->integer(0, 0);
     }
-    CHAKRA_TRY(each_row("TARGET_INFO_GPU", {{"id"}, {"name"}, {"cuDevice", false}},
+    CHAKRA_TRY(each_row(base_, "TARGET_INFO_GPU", {{"id"}, {"name"}, {"cuDevice", false}},
                         [&](const ExportTable& gpu) -> Result<void> {
                           const int64_t number = gpu.integer(2) >= 0 ? gpu.integer(2) : gpu.integer(0);
                           if (number >= 0 && !gpu.text(1).empty()) out_.device_names.emplace(number, gpu.text(1));
@@ -192,12 +145,17 @@ class NsysReader {
   }
 
   Result<void> read_calls() {
-    CHAKRA_TRY(each_row("CUPTI_ACTIVITY_KIND_RUNTIME",
+    CHAKRA_TRY(each_row(base_, "CUPTI_ACTIVITY_KIND_RUNTIME",
                         {{"start"}, {"end"}, {"globalTid"}, {"correlationId"}, {"nameId"}},
                         [&](const ExportTable& table) { return read_call(table); }));
     return {};
   }
+  /// Whether a row is of the process that is read. That includes rows without a process.
+  bool is_ours(const ExportTable& table, int column) const {
+    return choice_.process < 0 || table.integer(column) < 0 || process_of(table.integer(column)) == choice_.process;
+  }
   Result<void> read_call(const ExportTable& table) {
+    if (!is_ours(table, 2)) return {};
     CHAKRA_ASSIGN(Record record, table.record());
     record.byte = ++records_;
     RuntimeCall call;
@@ -217,7 +175,8 @@ class NsysReader {
   template <class Fill>
   Result<void> read_device_ops(const char* name, DeviceOp::Kind kind, std::initializer_list<NeededColumn> columns,
                                const Fill& fill) {
-    CHAKRA_TRY(each_row(name, columns, [&](const ExportTable& table) -> Result<void> {
+    CHAKRA_TRY(each_row(base_, name, columns, [&](const ExportTable& table) -> Result<void> {
+      if (!is_ours(table, 5)) return {};
       CHAKRA_ASSIGN(DeviceOp op, device_op(table, kind));
       CHAKRA_TRY(fill(table, op));
       out_.device_ops.push_back(op);
@@ -284,9 +243,10 @@ class NsysReader {
   }
 
   Result<void> read_syncs() {
-    CHAKRA_TRY(each_row("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-                        {{"correlationId"}, {"deviceId"}, {"streamId"}, {"syncType"}},
+    CHAKRA_TRY(each_row(base_, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                        {{"correlationId"}, {"deviceId"}, {"streamId"}, {"syncType"}, {"globalPid", false}},
                         [&](const ExportTable& table) -> Result<void> {
+                          if (!is_ours(table, 4)) return {};
                           SyncRecord sync;
                           sync.correlation = table.integer(0);
                           sync.device = table.integer(1);
@@ -301,30 +261,40 @@ class NsysReader {
   /// One trace is of one process; correlation ids of several processes could be the same.
   Result<void> check_processes() const {
     if (processes_.size() < 2) return {};
-    return fail(Code::bad_input, "nsys.processes",
-                fmt::format("{} processes used CUDA: {}; record each rank with a separate 'nsys profile'",
-                            processes_.size(), fmt::join(processes_, ", ")),
-                {out_.file});
+    return fail(
+        Code::bad_input, "nsys.processes",
+        fmt::format("{} processes used CUDA: {}; 'chakra link EXPORT -o FOLDER' links each of them, --process N "
+                    "one of them",
+                    processes_.size(), fmt::join(processes_, ", ")),
+        {out_.file});
   }
 
   /// NVTX's nested ranges, as annotations. Ranges of a start and an end need not nest, and may cross threads.
   Result<void> read_ranges() {
+    CHAKRA_ASSIGN(payloads_, NcclPayloads::read(base_));
     int64_t crossing = 0, open = 0;
-    CHAKRA_TRY(each_row("NVTX_EVENTS", {{"start"}, {"end"}, {"eventType"}, {"globalTid"}, {"text"}, {"textId", false}},
-                        [&](const ExportTable& table) -> Result<void> {
-                          const int64_t type = table.integer(2);
-                          if (type != kPushPop && type != kStartEnd) return {};  // marks, names of domains
-                          if (!processes_.contains(process_of(table.integer(3)))) return {};
-                          if (type == kPushPop && table.has(1)) return read_range(table);
-                          ++(type == kStartEnd ? crossing : open);
-                          return {};
-                        }));
+    CHAKRA_TRY(
+        each_row(base_, "NVTX_EVENTS",
+                 {{"start"}, {"end"}, {"eventType"}, {"globalTid"}, {"text"}, {"textId", false}, {"binaryData", false}},
+                 [&](const ExportTable& table) -> Result<void> {
+                   const int64_t type = table.integer(2);
+                   if (type != kPushPop && type != kStartEnd) return {};  // marks, names of domains
+                   if (!processes_.contains(process_of(table.integer(3)))) return {};
+                   if (type == kPushPop && table.has(1)) return read_range(table);
+                   ++(type == kStartEnd ? crossing : open);
+                   return {};
+                 }));
     const auto report = [&](const char* tag, int64_t count, const char* why) {
       if (count > 0)
         findings_.push_back({tag, Severity::note, -1, -1, fmt::format("NVTX ranges left out: {}; {}", count, why)});
     };
     report("nsys.ranges", crossing, "ranges of a start and an end need not nest");
     report("nsys.open", open, "the recording ended before them");
+    if (without_arguments_ > 0)
+      findings_.push_back({"nsys.payloads", Severity::note, -1, -1,
+                           fmt::format("{} calls of NCCL have no readable payload, so their communication has no size; "
+                                       "export with 'nsys export --type sqlite --include-blobs=true'",
+                                       show_count(without_arguments_))});
     return {};
   }
 
@@ -340,24 +310,76 @@ class NsysReader {
       CHAKRA_ASSIGN(name, text_of(table, 5));
     }
     range.name = strings_.intern(name);
+    range.library_call = is_call_of_nccl(name);
+    if (range.library_call && comm_kind(name).type != trace::NodeType::invalid) add_arguments(table.bytes(6), range);
     out_.ops.push_back(range);
     return {};
   }
 
-  const sqlite::Database& database_;
+  void add_arguments(std::string_view payload, CpuOp& call) {
+    const std::optional<NcclArguments> arguments = payloads_.decode(payload);
+    if (!arguments || arguments->bytes < 0) {
+      ++without_arguments_;
+      return;
+    }
+    std::string group;
+    const trace::ProcessGroup* known = nullptr;
+    if (arguments->communicator) {
+      group = communicator_name(*arguments->communicator);
+      for (const trace::ProcessGroup& one : choice_.groups)
+        if (one.name == group) known = &one;
+      if (known && groups_.insert(group).second) out_.groups.push_back(*known);
+    }
+    CommRecord record = describe_call(comm_kind(strings_[call.name]), *arguments, known ? known->size : -1);
+    record.collective = call.name;
+    record.group = group.empty() ? 0 : strings_.intern(group);
+    call.comm = static_cast<uint32_t>(out_.comms.size());
+    out_.comms.push_back(record);
+  }
+  const ExportedBase base_;
+  const ProcessChoice& choice_;
   StringPool& strings_;
   Findings& findings_;
   Profile out_;
   absl::flat_hash_map<int64_t, std::string> names_;
   LaneNumbers lanes_;
   std::set<int64_t> processes_;
+  NcclPayloads payloads_;
+  std::set<std::string> groups_;  ///< in out_.groups
+  int64_t without_arguments_ = 0;
   int64_t records_ = 0;  ///< read so far; places of records, which have no offset in the file
 };
 
 }  // namespace
 
-Result<Profile> read_nsys(const sqlite::Database& database, StringPool& strings, Findings& findings) {
-  return NsysReader(database, strings, findings).run();
+Result<Profile> read_nsys(const sqlite::Database& database, const ProcessChoice& choice, StringPool& strings,
+                          Findings& findings) {
+  return NsysReader(database, choice, strings, findings).run();
+}
+
+Result<ExportSurvey> survey_nsys(const sqlite::Database& database) {
+  const ExportedBase base{database, "nsys.table", "nsys.value"};
+  ExportSurvey survey;
+  for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET"})
+    CHAKRA_TRY(each_row(
+        base, table, {{"globalPid", false}, {"deviceId"}},
+        [&](const ExportTable& row) -> Result<void> {
+          if (row.integer(0) >= 0) survey.use_device(process_of(row.integer(0)), row.integer(1));
+          return {};
+        },
+        true));
+  CHAKRA_ASSIGN(const NcclPayloads payloads, NcclPayloads::read(base));
+  if (payloads.empty()) return survey;
+  CHAKRA_TRY(each_row(base, "NVTX_EVENTS", {{"globalTid"}, {"binaryData", false}},
+                      [&](const ExportTable& row) -> Result<void> {
+                        if (!row.has(1) || row.integer(0) < 0) return {};
+                        const std::optional<NcclArguments> arguments = payloads.decode(row.bytes(1));
+                        if (!arguments || !arguments->communicator) return {};
+                        survey.use_communicator(process_of(row.integer(0)), communicator_name(*arguments->communicator),
+                                                arguments->ranks, arguments->rank);
+                        return {};
+                      }));
+  return survey;
 }
 
 }  // namespace chakra::recording

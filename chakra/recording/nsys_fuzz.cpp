@@ -11,10 +11,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!database) return 0;
   StringPool strings;
   Findings findings;
-  const auto profile = recording::read_nsys(*database, strings, findings);
+  (void)recording::survey_nsys(*database);
+  const auto profile = recording::read_nsys(*database, {}, strings, findings);
   if (!profile) return 0;
   for (const recording::DeviceOp& op : profile->device_ops)
-    if (op.lane >= profile->streams.size() || op.dur_ns < 0) __builtin_trap();
+    if (op.lane >= profile->streams.size() || op.dur_ns < 0 ||
+        (op.comm != trace::kNoRow && op.comm >= profile->comms.size()))
+      __builtin_trap();
   for (const recording::RuntimeCall& call : profile->calls)
     if (call.lane >= profile->threads.size() || call.dur_ns < 0) __builtin_trap();
   return 0;

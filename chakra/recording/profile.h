@@ -50,6 +50,7 @@ struct CpuOp : Record {
   uint32_t comm = trace::kNoRow;    ///< into Profile::comms
   uint32_t shapes = trace::kNoRow;  ///< into Profile::shapes; kNoRow: not recorded
   bool annotation = false;          ///< a user_annotation, whose time is not work
+  bool library_call = false;        ///< a call of NCCL itself; its kernels may be launched at the end of a group
   bool host_comm = false;           ///< communication that a CPU thread carries out ("gloo:all_reduce")
 };
 

@@ -10,6 +10,7 @@
 
 #include "chakra/filetype/filetype.h"
 #include "chakra/json/json.h"
+#include "chakra/recording/export_tools.h"
 #include "chakra/recording/folders.h"
 #include "chakra/recording/json_value.h"
 #include "chakra/recording/rank_files.h"
@@ -47,8 +48,13 @@ Result<void> sniff_contents(Sniffed& file, bool all) {
   CHAKRA_ASSIGN(const std::string_view head, source.peek(filetype::kHead));
   const filetype::Row* const row = filetype::recognise(head, filetype::kAllGroups);
   file.known = kind_if_no_recording(row, head);
+  if (head.starts_with(sqlite::kMagic)) {  // the tables may stand far behind the beginning
+    CHAKRA_ASSIGN(const ExportTool* const tool, export_tool_of(file.path));
+    if (tool) file.kind = FileKind::device, file.known = nullptr;
+    return {};
+  }
   if (file.known) return {};
-  if (row && (row->name == filetype::kNsys || row->name == filetype::kRocprof)) {
+  if (row && row->name == filetype::kRocprof) {
     file.kind = FileKind::device;
     return {};
   }
@@ -262,7 +268,7 @@ Result<void> sniff_folders(const std::vector<std::string>& folders, std::vector<
   for (const FoundFile& at : found.files) {
     Sniffed file;
     const std::string name = std::filesystem::path(at.path).filename().string();
-    if (contains(name, ".json") || name.ends_with(".sqlite")) {
+    if (contains(name, ".json") || name.ends_with(".sqlite") || name.ends_with(".db")) {
       CHAKRA_ASSIGN(file, sniff(at.path));
       look_at_folders(file, at.below);
     }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/trace/trace.h"
 
 namespace chakra::recording {
 
@@ -13,9 +15,11 @@ namespace chakra::recording {
 /// are the profile's; without a profile there are no times.
 struct RankInput {
   int64_t rank = 0;
-  bool rank_known = false;  ///< the rank comes from the files or their names
-  std::string host;         ///< PyTorch execution trace; may be empty
-  std::string device;       ///< Kineto trace; may be empty
+  bool rank_known = false;                       ///< the rank comes from the files or their names
+  std::string host;                              ///< PyTorch execution trace; may be empty
+  std::string device;                            ///< Kineto trace; may be empty
+  int64_t process = -1;                          ///< of `device`, if the file holds several; -1: the only one
+  std::vector<trace::ProcessGroup> groups = {};  ///< communicators that the files of all ranks describe together
 };
 
 /// Recognize the host trace and the Kineto trace of two files, in either order. The rank comes from the files,
@@ -42,5 +46,12 @@ struct Pairing {
 /// pytorch.pair.incomplete, and those of ByteSource.
 Result<Pairing> pair_folder(const std::string& folder);
 Result<Pairing> pair_folders(const std::vector<std::string>& folders, std::optional<int64_t> cycle = std::nullopt);
+
+/// Replace each database of several processes (Nsight Systems, rocprofv3) by one rank per process, and find the members
+/// of communicators. `process`: link only this process. A process has the rank that the largest communicator gives it;
+/// without one, the processes of a single database count in the order of devices and process ids. Findings:
+/// recording.rank_order, recording.members. Errors: cli.usage, recording.processes, pytorch.pair.rank,
+/// pytorch.pair.rank_twice, those of the databases. Cost: O(rows of the databases).
+Result<void> split_processes(std::vector<RankInput>& ranks, std::optional<int64_t> process, Findings& findings);
 
 }  // namespace chakra::recording

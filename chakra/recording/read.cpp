@@ -5,8 +5,8 @@
 
 #include "chakra/filetype/filetype.h"
 #include "chakra/json/json.h"
+#include "chakra/recording/export_tools.h"
 #include "chakra/recording/kineto.h"
-#include "chakra/recording/nsys.h"
 #include "chakra/recording/recording.h"
 #include "chakra/recording/rocprof.h"
 
@@ -139,11 +139,16 @@ Result<void> refuse_two_ranks(const Profile& p, const StringPool& strings) {
               {p.file});
 }
 
+// `recording.database` (1): an SQLite database without the tables of a known profiler
 Result<void> read_profile(Recording& r, ByteSource source, StringPool& strings, Arena& texts, const ReadOptions& o) {
   CHAKRA_ASSIGN(const std::string_view head, source.peek(sqlite::kMagic.size()));
   if (head == sqlite::kMagic) {  // SQLite reads the file itself
     CHAKRA_ASSIGN(const sqlite::Database database, sqlite::Database::open(source.file()));
-    CHAKRA_ASSIGN(r.profile, read_nsys(database, strings, r.findings));
+    CHAKRA_ASSIGN(const ExportTool* const tool, export_tool_of(database));
+    if (!tool)
+      return fail(Code::bad_input, "recording.database", "the SQLite database has tables of an unknown program",
+                  {source.file()});
+    CHAKRA_ASSIGN(r.profile, tool->read(database, o.choice, strings, r.findings));
     report_times(r, strings);
     return {};
   }

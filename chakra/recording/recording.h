@@ -7,14 +7,16 @@
 #include <string_view>
 
 #include "chakra/base/base.h"
-#include "chakra/recording/comm_calls.h"    // IWYU pragma: export
-#include "chakra/recording/comm_kernels.h"  // IWYU pragma: export
-#include "chakra/recording/comm_record.h"   // IWYU pragma: export
-#include "chakra/recording/host_trace.h"    // IWYU pragma: export
-#include "chakra/recording/profile.h"       // IWYU pragma: export
-#include "chakra/recording/public_names.h"  // IWYU pragma: export
-#include "chakra/recording/rank_files.h"    // IWYU pragma: export
-#include "chakra/recording/vendors.h"       // IWYU pragma: export
+#include "chakra/recording/comm_calls.h"     // IWYU pragma: export
+#include "chakra/recording/comm_kernels.h"   // IWYU pragma: export
+#include "chakra/recording/comm_record.h"    // IWYU pragma: export
+#include "chakra/recording/export_survey.h"  // IWYU pragma: export
+#include "chakra/recording/export_tools.h"   // IWYU pragma: export
+#include "chakra/recording/host_trace.h"     // IWYU pragma: export
+#include "chakra/recording/profile.h"        // IWYU pragma: export
+#include "chakra/recording/public_names.h"   // IWYU pragma: export
+#include "chakra/recording/rank_files.h"     // IWYU pragma: export
+#include "chakra/recording/vendors.h"        // IWYU pragma: export
 #include "chakra/trace/trace.h"
 
 namespace chakra::recording {
@@ -24,12 +26,13 @@ struct FormatRow {
   std::string_view files;
   std::string_view description;
 };
-inline constexpr std::array<FormatRow, 4> kFormats{{
+inline constexpr std::array<FormatRow, 5> kFormats{{
     {"host", "*.json, packed as .gz, .zst, .tar.gz",
      "PyTorch execution trace (ExecutionTraceObserver), schemas 1.0.1 to 1.1.1; read by link"},
     {"kineto", "*.json, packed as .gz, .zst, .tar.gz",
      "Kineto trace (torch.profiler), NVIDIA, AMD and CPU, 2021 to 2026; read by link"},
     {"nsys", "*.sqlite", "export of Nsight Systems (nsys export --type sqlite), 2019 to 2026; read by link"},
+    {"rocpd", "*.db", "database of rocprofv3 (--output-format rocpd), ROCm 7; read by link"},
     {"rocprof", "*.json", "output of rocprofv3 (--output-format json); read by link"},
 }};
 
@@ -55,6 +58,7 @@ struct Recording {
 struct ReadOptions {
   bool salvage = false;  ///< leave damaged records out, keep the intact part of a truncated file
   ShapesWanted shapes_wanted = nullptr;
+  ProcessChoice choice = {};  ///< of a profile with several processes
 };
 
 /// Read a host trace, a profile, or both. Names and texts go to `strings` and `texts`, which must outlive the result.

@@ -1,17 +1,14 @@
 #include "chakra/recording/rocprof.h"
 
-#include <absl/container/flat_hash_map.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <set>
 
 #include "chakra/filetype/filetype.h"
 #include "chakra/recording/broken_times.h"
 #include "chakra/recording/lanes.h"
 #include "chakra/recording/rocprof_file.h"
+#include "chakra/recording/rocprof_parts.h"
 
 namespace chakra::recording {
 
@@ -25,19 +22,6 @@ namespace chakra::recording {
 namespace {
 
 constexpr size_t kMostBytes = UINT32_MAX;  ///< that simdjson reads
-/// Streams of copies where the file gives no stream: one for each direction, which SDMA engines carry out in order.
-constexpr int64_t kFirstCopyStream = 1'000'000;
-
-/// Names of the operations of MEMORY_COPY, without their prefix, and of Kineto for the same copies.
-struct CopyName {
-  std::string_view operation, name;
-};
-constexpr std::array<CopyName, 5> kCopyOperations{{{"HOST_TO_DEVICE", "CopyHostToDevice"},
-                                                   {"DEVICE_TO_HOST", "CopyDeviceToHost"},
-                                                   {"DEVICE_TO_DEVICE", "CopyDeviceToDevice"},
-                                                   {"HOST_TO_HOST", "CopyHostToHost"},
-                                                   {"", "Memcpy Unknown"}}};
-
 class RocprofReader {
  public:
   RocprofReader(const std::string& file, StringPool& strings, Findings& findings)
@@ -49,7 +33,7 @@ class RocprofReader {
     CHAKRA_TRY(file_.open(text));
     out_.device_names = file_.device_names();
     CHAKRA_TRY(file_.each("hip_api", [&](const Activity& a) { return add_call(a); }));
-    find_enclosing();
+    calls_.emplace(out_.calls);
     CHAKRA_TRY(file_.each("hsa_api", [&](const Activity& a) { return add_inner_call(a); }));
     CHAKRA_TRY(file_.each("kernel_dispatch", [&](const Activity& a) { return add_kernel(a); }));
     CHAKRA_TRY(file_.each("memory_copy", [&](const Activity& a) { return add_copy(a); }));
@@ -83,30 +67,12 @@ class RocprofReader {
     static_cast<Record&>(call) = record_of(a, name, thread_of(a));
     call.correlation = a.correlation;
     out_.vendor = std::min(out_.vendor, vendor_of_call(name));
-    known_.insert(a.correlation);
     out_.calls.push_back(call);
     return {};
   }
 
-  /// HIP calls of each thread by start. Calls of a thread nest, so the last that began before and ends after a time
-  /// encloses the time.
-  void find_enclosing() {
-    for (const RuntimeCall& call : out_.calls) by_thread_[call.lane].emplace(call.start_ns, &call);
-  }
-  /// A call of HSA within a HIP call: device operations may have the correlation of the inner call.
   Result<void> add_inner_call(const Activity& a) {
-    if (known_.contains(a.correlation)) return {};
-    const auto thread = by_thread_.find(thread_of(a));
-    if (thread == by_thread_.end()) return {};
-    auto at = thread->second.upper_bound(a.start);
-    while (at != thread->second.begin()) {
-      --at;
-      if (at->second->end_ns() >= a.end) {
-        outer_[a.correlation] = at->second->correlation;
-        return {};
-      }
-      if (at->second->end_ns() <= a.start) return {};  // an earlier call of the thread has ended, too, or is its outer
-    }
+    calls_->add_inner(a.correlation, thread_of(a), a.start, a.end);
     return {};
   }
 
@@ -119,10 +85,9 @@ class RocprofReader {
         record_of(a, name, lanes_.of(out_.streams, {trace::Lane::Kind::stream, *device, stream}));
     if (op.lane == out_.stream_pids.size()) out_.stream_pids.emplace_back(fmt::format("{}", *device));
     op.kind = kind;
-    const auto outer = outer_.find(a.correlation);
-    op.correlation = outer == outer_.end() ? a.correlation : outer->second;
+    op.correlation = calls_->outer(a.correlation);
     op.bytes = a.bytes;
-    without_call_ += !known_.contains(op.correlation);
+    without_call_ += !calls_->contains(op.correlation);
     out_.device_ops.push_back(op);
     return {};
   }
@@ -133,19 +98,18 @@ class RocprofReader {
   }
   Result<void> add_copy(const Activity& a) {
     CHAKRA_ASSIGN(const std::string_view operation, file_.operation_of(a));
-    const auto* const copy = std::find_if(kCopyOperations.begin(), kCopyOperations.end() - 1,
-                                          [&](const CopyName& row) { return operation.ends_with(row.operation); });
+    const size_t copy = copy_row(operation);
     // The device that takes part; between two devices, the one that receives.
     const int64_t agent = file_.device(a.target) ? a.target : a.source;
     if (!file_.device(agent)) return {};  // between two places of the host
-    const int64_t stream = a.stream >= 0 ? a.stream : kFirstCopyStream + (copy - kCopyOperations.begin());
-    return add_device_op(a, DeviceOp::Kind::copy, copy->name, agent, stream);
+    const int64_t stream = a.stream >= 0 ? a.stream : kFirstCopyStream + static_cast<int64_t>(copy);
+    return add_device_op(a, DeviceOp::Kind::copy, kCopyOperations[copy].name, agent, stream);
   }
 
   /// Pushed and popped ranges nest; ranges of a start and an end need not, and marks have no duration.
   Result<void> add_range(const Activity& a) {
     CHAKRA_ASSIGN(const std::string_view operation, file_.operation_of(a));
-    if (!contains(operation, "RangePush") && !contains(operation, "ThreadRange")) {
+    if (!is_nested_range(operation)) {
       ++other_ranges_;
       return {};
     }
@@ -173,9 +137,7 @@ class RocprofReader {
   Findings& findings_;
   RocprofFile file_;
   Profile out_;
-  absl::flat_hash_map<int64_t, int64_t> outer_;  ///< correlation of an inner call -> that of the HIP call
-  std::set<int64_t> known_;                      ///< correlations of HIP calls
-  std::map<uint32_t, std::multimap<int64_t, const RuntimeCall*>> by_thread_;
+  std::optional<EnclosingCalls> calls_;
   LaneNumbers lanes_;
   int64_t records_ = 0, without_call_ = 0, other_ranges_ = 0;
 };

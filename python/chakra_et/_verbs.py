@@ -799,8 +799,8 @@ class fleet:
 
 def link(recordings: Sequence[Text] | Text, *, output: Text | None = None, rank: int | None = None,
         steps: str | int | None = None, fit_steps: str | int | None = None, iteration: int | None = None,
-        cycle: int | None = None, salvage: bool = False, max_error: float | None = None, explain: int | None = None,
-        progress: Progress = None) -> Job:
+        cycle: int | None = None, process: int | None = None, salvage: bool = False, max_error: float | None = None,
+        explain: int | None = None, progress: Progress = None) -> Job:
     """How recordings become traces: `chakra link`.
 
     recordings: the host trace, the device trace or both of one rank, or folders with the recordings of a job. Without
@@ -809,7 +809,7 @@ def link(recordings: Sequence[Text] | Text, *, output: Text | None = None, rank:
     Errors: chakra_et.Error, tag cli.usage for options that are out of range or do not go together, and those of
     the command.
 
-    output: Trace to write; for folders, the folder for trace.<rank>.et.
+    output: Trace to write; for several ranks, the folder for trace.<rank>.et.
     rank: Rank number, if the files have none or a wrong one. 0 to 1073741824.
     steps: Link only the ProfilerSteps A to B, inclusive.
     fit_steps: Estimate launch latency and dispatch gap from these ProfilerSteps only. The other steps then serve to
@@ -818,6 +818,8 @@ def link(recordings: Sequence[Text] | Text, *, output: Text | None = None, rank:
         of one. Default: the iteration of median length. 0 to 1073741824.
     cycle: Kineto trace of each rank to link, from 0 in the order of names. For a folder in which a schedule with
         repeat left several traces per rank. 0 to 1073741824.
+    process: Process to link, of a database with several processes. For exports of Nsight Systems and databases of
+        rocprofv3. Default: each process that used a device is a rank, and the output is a folder. 0 or more.
     salvage: Skip damaged records, and keep the intact records of truncated files. The report lists each lost
         record.
     max_error: Exit with 1 if the self-check error exceeds P percent in either direction. The self-check simulates
