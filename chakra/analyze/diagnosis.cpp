@@ -24,15 +24,13 @@ Picoseconds DiagnosisNumbers::whole() const {
   return longest;
 }
 
-Diagnoses diagnose(const DiagnosisNumbers& numbers) {
+Diagnoses in_order(std::vector<Judged> judged) {
   Diagnoses out;
-  Taken taken;
-  for (const DiagnosisRule& rule : kDiagnosisRules) {
-    Judgement judged = rule.judge(numbers, taken);
+  for (Judged& rule : judged) {
     Diagnoses::Check& check = out.checks.emplace_back();
     check.kind = rule.kind;
-    check.not_judged = std::move(judged.not_judged);
-    for (Diagnosis& d : judged.diagnoses) {
+    check.not_judged = std::move(rule.judgement.not_judged);
+    for (Diagnosis& d : rule.judgement.diagnoses) {
       check.largest = std::max(check.largest, d.cost);
       check.share = std::max(check.share, d.share);
       if (d.share >= kLeastDiagnosedShare) out.rows.push_back(std::move(d));
@@ -48,10 +46,17 @@ Diagnoses diagnose(const DiagnosisNumbers& numbers) {
   }
   Diagnosis& none = out.rows.emplace_back(Diagnosis{"none", "", 0, 0, {"diagnosis_checks", 0}, {}});
   none.sentence = seen.empty() ? "No kind of problem can be judged."
-                               : fmt::format("No problem costs {} of a step or more. Judged: {}.",
+                               : fmt::format("No problem costs {} of the time or more. Judged: {}.",
                                              show_percent(kLeastDiagnosedShare), seen);
   if (!seen.empty() && !unseen.empty()) none.sentence += fmt::format(" Cannot be judged: {}.", unseen);
   return out;
+}
+
+Diagnoses diagnose(const DiagnosisNumbers& numbers) {
+  std::vector<Judged> judged;
+  Taken taken;
+  for (const DiagnosisRule& rule : kDiagnosisRules) judged.push_back({rule.kind, rule.judge(numbers, taken)});
+  return in_order(std::move(judged));
 }
 
 Result<std::vector<NamedTable>> run_analysis(const Job& job, const AnalysisRow& row, Findings& findings) {
@@ -75,14 +80,12 @@ Result<DiagnosisNumbers> diagnosis_numbers(const Job& job, Findings& findings) {
   return numbers_of(sources);
 }
 
-Result<std::vector<NamedTable>> diagnosis(const Job& job, Findings& findings) {
-  CHAKRA_ASSIGN(const DiagnosisNumbers numbers, diagnosis_numbers(job, findings));
-  const Diagnoses found = diagnose(numbers);
+std::vector<NamedTable> diagnosis_tables(const Diagnoses& found) {
   Table rows{"Diagnosis: where the time goes",
-             {{"kind", Kind::text, "kind", "kind of problem; none: no problem costs 3 % of a step"},
+             {{"kind", Kind::text, "kind", "kind of problem; none: no problem costs 3 %"},
               {"place", Kind::text, "place", "rank, link or group"},
-              {"cost", Kind::time_ps, "cost_ps", "time of a step that the problem costs"},
-              {"share", Kind::share, "share", "share of the step"},
+              {"cost", Kind::time_ps, "cost_ps", "time that the problem costs: in a step, or in a simulated run"},
+              {"share", Kind::share, "share", "share of the step, or of the run"},
               {"evidence", Kind::text, "evidence", "table of this answer with the evidence"},
               {"row", Kind::id, "row", "row of that table, from 0"},
               {"sentence", Kind::text, "sentence", "the problem, and how to save the time"}},
@@ -93,14 +96,19 @@ Result<std::vector<NamedTable>> diagnosis(const Job& job, Findings& findings) {
   Table checks{"Diagnosis: what was judged",
                {{"kind", Kind::text, "kind", "kind of problem"},
                 {"judged", Kind::text, "judged", "yes, or no where an input is missing"},
-                {"largest", Kind::time_ps, "largest_ps", "largest cost in a step, even below 3 %"},
-                {"share", Kind::share, "share", "share of the step"},
+                {"largest", Kind::time_ps, "largest_ps", "largest cost in a step or run, even below 3 %"},
+                {"share", Kind::share, "share", "share of the step, or of the run"},
                 {"missing", Kind::text, "missing", "missing input"}},
                {}};
   for (const Diagnoses::Check& c : found.checks)
     checks.rows.push_back(
         {std::string(c.kind), std::string(c.not_judged.empty() ? "yes" : "no"), c.largest, c.share, c.not_judged});
-  return std::vector<NamedTable>{{"diagnosis", std::move(rows), true}, {"diagnosis_checks", std::move(checks), true}};
+  return {{"diagnosis", std::move(rows), true}, {"diagnosis_checks", std::move(checks), true}};
+}
+
+Result<std::vector<NamedTable>> diagnosis(const Job& job, Findings& findings) {
+  CHAKRA_ASSIGN(const DiagnosisNumbers numbers, diagnosis_numbers(job, findings));
+  return diagnosis_tables(diagnose(numbers));
 }
 
 }  // namespace chakra::analyze

@@ -127,8 +127,17 @@ struct Diagnoses {
   };
   std::vector<Check> checks;  ///< one per rule
 };
+/// The judgement of a rule, by the kind of the rule.
+struct Judged {
+  std::string_view kind;
+  Judgement judgement;
+};
+/// Order the judgements of rules: the rows that cost enough, or a row of kind `none`. Cost: O(rows log rows).
+Diagnoses in_order(std::vector<Judged> judged);
 /// Evaluate all rules. Cost: O(rows log rows).
 Diagnoses diagnose(const DiagnosisNumbers& numbers);
+/// Return the tables `diagnosis` and `diagnosis_checks`.
+std::vector<result::NamedTable> diagnosis_tables(const Diagnoses& diagnoses);
 
 /// Names of the analyses whose tables have the numbers.
 extern const std::span<const std::string_view> kDiagnosisSources;

@@ -12,6 +12,7 @@
 #include "chakra/job/ranks.h"
 #include "chakra/job/simulate_input.h"
 #include "chakra/trace/metadata.h"
+#include "chakra/whatif/whatif.h"
 
 namespace chakra::job {
 namespace {
@@ -234,6 +235,8 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
     CHAKRA_ASSIGN(result.delays, recorded::DelayStudy::begin(o.delays, o.path, input, findings));
     if (automatic) reason = fmt::format("as without the delays: {}", result.delays->congestion_reason);
   }
+  std::optional<sim::SimInput> again;  // of a caller's models, a second run could have other results
+  if (hooks.diagnose && !o.compat() && !hooks.change) again = sim::copy_of(input);
   CHAKRA_ASSIGN(result.report, o.compat() ? simulate_as_astra(o, std::move(input), std::move(custom))
                                           : sim::simulate(std::move(input)));
   sim::SimReport& report = result.report;
@@ -248,6 +251,9 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
     if (!reason.empty()) report.congestion_reason = reason;
   }
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
+  if (again && !report.interrupted) {
+    CHAKRA_ASSIGN(result.diagnoses, whatif::diagnose(std::move(*again), report));
+  }
   if (!report.interrupted)
     for (Finding& finding : options_without_effect(o, facts, report)) report.findings.push_back(std::move(finding));
   return result;
@@ -280,6 +286,9 @@ answer::Answer answer_of(const SimulateResult& result, bool candidates) {
   to.values("", native ? &result : nullptr, kTransfers);
   recorded::add_measured("measured.", native ? result.replay : std::nullopt, to);
   recorded::add_delays(native ? result.delays : std::nullopt, to);
+  result::add_tables(
+      to, "", analyze::diagnosis_tables({}),
+      result.diagnoses ? analyze::diagnosis_tables(*result.diagnoses) : std::vector<result::NamedTable>());
   return std::move(to).finish(result.report.findings);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "chakra/analyze/analyze.h"
 #include "chakra/answer/answer.h"
 #include "chakra/astra/astra.h"
 #include "chakra/base/base.h"
@@ -66,6 +67,7 @@ struct SimulateHooks {
   std::function<void(const sim::Progress&)> progress = {};
   const std::atomic<bool>* stop = nullptr;  ///< true: the run ends with a partial result
   std::vector<sim::Wait>* waits = nullptr;  ///< the blocked waits, if the job cannot finish
+  bool diagnose = false;                    ///< fill SimulateResult::diagnoses, if the rules are native
 };
 
 struct SimulateResult {
@@ -78,6 +80,7 @@ struct SimulateResult {
   std::optional<recorded::JobReplay> replay;
   std::optional<recorded::DelayStudy> delays;
   std::vector<recorded::Replayed> replays;
+  std::optional<analyze::Diagnoses> diagnoses;
 };
 
 /// Read, prove and simulate a job. report.findings has options without effect, and assumptions.

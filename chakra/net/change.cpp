@@ -182,6 +182,33 @@ Result<Fabric> with_slow_link(const Fabric& fabric, std::pair<uint32_t, uint32_t
   return changed;
 }
 
+Result<Fabric> with_links(const Fabric& fabric, std::span<const OddLink> links) {
+  std::map<LinkId, const OddLink*> set;
+  for (const OddLink& link : links) set[link.link] = &link;
+  if (fabric.graph) {
+    CHAKRA_TRY(check_ways(fabric));
+    LinkId id = 0;  // changed_graph visits the links in this order
+    return on_graph(fabric, changed_graph(fabric, false, [&](Link& link) {
+                      if (const auto found = set.find(id++); found != set.end()) {
+                        link.bytes_per_s = found->second->bytes_per_s;
+                        link.latency_ps = found->second->latency_ps;
+                      }
+                      return true;
+                    }));
+  }
+  Fabric changed = fabric;
+  std::erase_if(changed.odd_links, [&](const OddLink& odd) { return set.contains(odd.link); });
+  Fabric even = fabric;
+  even.odd_links.clear();
+  for (const auto& [id, odd] : set) {
+    const Link usual = even.link(id);
+    if (usual.bytes_per_s != odd->bytes_per_s || usual.latency_ps != odd->latency_ps) changed.odd_links.push_back(*odd);
+  }
+  std::sort(changed.odd_links.begin(), changed.odd_links.end(),
+            [](const OddLink& a, const OddLink& b) { return a.link < b.link; });
+  return changed;
+}
+
 Result<Fabric> without_link(const Fabric& fabric, std::pair<uint32_t, uint32_t> ends) {
   CHAKRA_TRY(check_ways(fabric));
   const std::shared_ptr<Graph> graph =

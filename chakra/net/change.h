@@ -1,9 +1,10 @@
 // Changes of a network: all links of a class faster or
-// with less latency, one link slower, one link removed.
+// with less latency, one link slower, several links set, one link removed.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 namespace chakra::net {
 
 struct Fabric;
+struct OddLink;
 
 /// Links of one class: the links of a dimension; in a graph the links of equal rate and latency.
 struct LinkClass {
@@ -34,6 +36,9 @@ Result<std::pair<uint32_t, uint32_t>> find_link(const Fabric& fabric, std::strin
 /// Multiply the rate of the link, both ways. Requires a link of find_link(), and a positive factor. Errors:
 /// net.graph.large.
 Result<Fabric> with_slow_link(const Fabric& fabric, std::pair<uint32_t, uint32_t> link, double rate_factor);
+/// Set the rate and the latency of each of these links, in its direction only. Routes follow the links. Requires links
+/// of the fabric, each once. Errors: net.graph.large.
+Result<Fabric> with_links(const Fabric& fabric, std::span<const OddLink> links);
 /// Remove the link, both ways; messages take the shortest remaining routes. A network of dimensions becomes a
 /// graph. Requires a link of find_link(). Errors: net.graph.large,
 /// net.graph.unreachable. Cost: O(links log devices) for each rank.

@@ -355,11 +355,12 @@ const COMPARED = [
   ["Differences", ["differences", "exceeding", "diagnosis_changes", "rows"], () => [changes("differences", ["kind", "operation"], "change_ps")]],
 ];
 
+const heading_of_time = () => el("h2", {}, job.label + "Where the time goes");
 function diagnosis() {
   const table = tables.get("diagnosis"), id = job.id;
   if (!table?.shown || !table.column.sentence) return [];
   const known = tables;
-  return [el("h2", {}, job.label + "Where the time goes"), el("ol", { class: "diagnosis" }, ...rowsOf(table).map((r) => {
+  return [heading_of_time(), el("ol", { class: "diagnosis" }, ...rowsOf(table).map((r) => {
     const evidence = known.get(cell(table, "evidence", r));
     const link = el("a", { href: "#table-" + id + cell(table, "evidence", r) }, "evidence");
     link.addEventListener("click", () => evidence.mark(cell(table, "row", r)));
@@ -405,7 +406,8 @@ function predicted() {
     `${cell(path, "kind", r)}${cell(path, "operation", r) ? " " + cell(path, "operation", r) : ""}, ${show(cell(path, "time_ps", r), path.column.time_ps)}.`, "path_parts"));
   const known = rowsOf(errors).map((r) => row(`${cell(errors, "what", r)}: ` + (cell(errors, "error", r) === null ? "error not known"
     : `off by ${show(cell(errors, "error", r), errors.column.error)}`) + ` (${cell(errors, "basis", r)}).`, "reliability"));
-  return [...(large.length ? [el("h2", {}, job.label + "Where the time goes"), el("ol", { class: "diagnosis" }, ...large)] : []),
+  const before = tables.get("diagnosis")?.shown ? el("h3", {}, job.label + "Critical path") : heading_of_time();
+  return [...(large.length ? [before, el("ol", { class: "diagnosis" }, ...large)] : []),
     el("h2", {}, job.label + "Reliability of the prediction"), el("ul", { class: "diagnosis" }, ...known)];
 }
 const idOf = (title) => "section-" + title.toLowerCase().replace(/[^a-z]+/g, "-");

@@ -17,7 +17,8 @@
 #include "chakra/base/base.h"
 #include "chakra/sim/sim.h"
 #include "chakra/trace/trace.h"
-#include "chakra/whatif/jitter.h"  // IWYU pragma: export
+#include "chakra/whatif/diagnosis.h"  // IWYU pragma: export
+#include "chakra/whatif/jitter.h"     // IWYU pragma: export
 #include "chakra/work/work.h"
 
 namespace chakra::whatif {
