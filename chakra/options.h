@@ -393,6 +393,9 @@ struct SimulateOptions {
   bool align_starts = false;
   /// Simulate every rank, instead of one for each set of identical ranks
   bool no_fold = false;
+  /// Find problems that cost time, by simulating again without each. A suspect takes one or two further simulations,
+  /// all together at most ten.
+  bool diagnose = false;
   /// Device to compute on: a name of 'chakra list devices', or a file. Measured times are scaled to the device.
   std::string device = {};
   /// Software stack on --device: a name of 'chakra list stacks', or a file. Default: kernels.

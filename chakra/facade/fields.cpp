@@ -223,6 +223,7 @@ Options fields_of(SimulateOptions& o) {
       {"--delay", &o.delay, {}},
       {"--align-starts", &o.align_starts, {}},
       {"--no-fold", &o.no_fold, {}},
+      {"--diagnose", &o.diagnose, {}},
       {"--device", &o.device, {}},
       {"--stack", &o.stack, {}},
       {"--from-device", &o.from_device, {}},

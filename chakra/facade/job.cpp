@@ -91,7 +91,6 @@ Result<job::SimulateResult> run_simulation(const job::SimulateOptions& asked, co
   job::SimulateHooks hooks;
   hooks.stop = control.stop;
   hooks.waits = &waits;
-  hooks.diagnose = true;
   if (control.progress) hooks.progress = [](const sim::Progress& p) { (void)keep_going(p.nodes_done, p.nodes); };
   if (models) hooks.change = [&](sim::SimInput& input) { return facade::use_models(input, *models); };
   return job::simulate_job(asked, hooks);

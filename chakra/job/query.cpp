@@ -53,12 +53,13 @@ struct Simulation {
   std::shared_ptr<SimulateResult> made = {};
   std::shared_ptr<const result::Timeline> timeline = {};
 
-  Result<void> run(bool with_timeline) {
-    if (made && (timeline || !with_timeline)) return {};
+  Result<void> run(bool with_timeline, bool with_diagnosis) {
+    if (made && (timeline || !with_timeline) && (made->diagnoses || !with_diagnosis)) return {};
     if (options.network.empty())
       return fail(Code::usage, "cli.usage", "the tables sim_* need a simulation: choose a network with --network FILE");
     SimulateOptions call = options;
     if (with_timeline) call.timeline = "timeline";  // fills the report, and no file is written
+    call.diagnose = with_diagnosis && !call.compat();
     SimulateHooks hooks;
     hooks.stop = stop;
     hooks.progress = [](const sim::Progress& p) { (void)keep_going(p.nodes_done, p.nodes); };
@@ -111,15 +112,15 @@ void add_tables(query::Tables& to, const std::shared_ptr<Ranks>& ranks, AnalyzeO
   const auto analyses = std::make_shared<Analyses>(Analyses{std::move(analyze)});
   query::add_answer(to, "analyze", answer_of(AnalyzedJob()),
                     [analyses](std::string_view table) { return analyses->answer_with(table); });
-  const auto simulated = [simulation](std::string_view) -> Result<answer::Answer> {
-    CHAKRA_TRY(simulation->run(false));
+  const auto simulated = [simulation](std::string_view table) -> Result<answer::Answer> {
+    CHAKRA_TRY(simulation->run(false, table.starts_with(analyze::kDiagnosis)));
     return answer_of(*simulation->made);
   };
   query::add_answer(to, "sim", answer_of(SimulateResult()), simulated);
   query::add_values(to, "sim", simulated);
   query::add_timeline(to, "sim_timeline", "operations of the simulation",
                       [simulation]() -> Result<std::shared_ptr<const result::Timeline>> {
-                        CHAKRA_TRY(simulation->run(true));
+                        CHAKRA_TRY(simulation->run(true, false));
                         return simulation->timeline;
                       });
   query::add_columns(to);

@@ -116,9 +116,9 @@ Result<ReportedSide> simulate(const ReportOptions& o, const SideOptions& of, con
   call.network = of.network;
   call.groups = o.groups;
   call.loaded = of.loaded;
+  call.diagnose = !call.compat();
   SimulateHooks hooks;
   hooks.stop = stop;
-  hooks.diagnose = true;
   hooks.progress = [](const sim::Progress& p) { (void)keep_going(p.nodes_done, p.nodes); };
   if (o.timeline) call.timeline = o.output;  // fills the report; the caller writes the page
   CHAKRA_ASSIGN(SimulateResult result, simulate_job(call, hooks));

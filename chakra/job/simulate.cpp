@@ -235,8 +235,10 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
     CHAKRA_ASSIGN(result.delays, recorded::DelayStudy::begin(o.delays, o.path, input, findings));
     if (automatic) reason = fmt::format("as without the delays: {}", result.delays->congestion_reason);
   }
-  std::optional<sim::SimInput> again;  // of a caller's models, a second run could have other results
-  if (hooks.diagnose && !o.compat() && !hooks.change) again = sim::copy_of(input);
+  std::optional<sim::SimInput> again;
+  if (o.diagnose && !hooks.change) again = sim::copy_of(input);
+  else if (o.diagnose)
+    findings.push_back(no_effect("--diagnose", "your models may give other results in a second run"));
   CHAKRA_ASSIGN(result.report, o.compat() ? simulate_as_astra(o, std::move(input), std::move(custom))
                                           : sim::simulate(std::move(input)));
   sim::SimReport& report = result.report;

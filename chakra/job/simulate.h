@@ -49,6 +49,7 @@ struct SimulateOptions {
   DeviceOptions devices;
   std::optional<double> max_error;  ///< percent
   bool align_starts = false, no_fold = false, no_check = false;
+  bool diagnose = false;      ///< fill SimulateResult::diagnoses
   std::string timeline;       ///< a file that the caller writes: fill SimReport::timeline
   bool astra_output = false;  ///< in the compatible mode: the text is astra_text_of()
   LoadedPtr loaded = {};      ///< read instead of `path`
@@ -67,7 +68,6 @@ struct SimulateHooks {
   std::function<void(const sim::Progress&)> progress = {};
   const std::atomic<bool>* stop = nullptr;  ///< true: the run ends with a partial result
   std::vector<sim::Wait>* waits = nullptr;  ///< the blocked waits, if the job cannot finish
-  bool diagnose = false;                    ///< fill SimulateResult::diagnoses, if the rules are native
 };
 
 struct SimulateResult {

@@ -105,6 +105,12 @@ Options rows_of(SimulateOptions& o) {
   Options native = network_rows(o);
   add(native, recording_rows(o));
   native.push_back({"--no-fold", &o.no_fold, "Simulate every rank, instead of one for each set of identical ranks"});
+  native.push_back({"--diagnose",
+                    &o.diagnose,
+                    "Find problems that cost time, by simulating again without each",
+                    {},
+                    {},
+                    "A suspect takes one or two further simulations, all together at most ten."});
   for (Option& row : native) row.excludes = "--compat astra-sim";
   add(rows, std::move(native));
   Options devices = device_options(o.devices, "");
@@ -122,7 +128,8 @@ Options rows_of(SimulateOptions& o) {
 }
 
 Options simulation_options(SimulateOptions& o, std::string_view needs) {
-  constexpr std::array<std::string_view, 5> kOthers{"path", "groups", "timeline", "astra-output", "max-error"};
+  constexpr std::array<std::string_view, 6> kOthers{"path",         "groups",    "timeline",
+                                                    "astra-output", "max-error", "diagnose"};
   Options rows;
   for (Option& row : rows_of(o)) {
     const std::string key = options::key_of(row);

@@ -107,6 +107,7 @@ constexpr std::array<Show, 21> kSimulateText{{
     {.table = "links", .ranked = "busy_ps", .columns = kShowLinks},
     {.line = kLinkUseLine},
     {.table = "tiers", .columns = kShowTiers},
+    {.line = "  {kind}[ at {?place}{place}]: {sentence} ({evidence}, row {row})", .table = "diagnosis"},
     {.table = "critical_path", .sum = true, .ranked = "time_ps", .columns = kShowPath},
     {.table = "measured.", .columns = kShowMeasuredJob},
     {.table = "measured.ranks", .joined = true, .first = 16, .columns = kShowMeasuredRanks},

@@ -33,7 +33,7 @@ struct AllOptions {
     return {{"generate", rows_of(step), {"output", "all-ranks", "stats"}},
             {"serve", rows_of(serve), {"output", "all-ranks", "stats"}},
             {"job", {job_option(simulate.path)}, {}, true},
-            {"simulate", rows_of(simulate), {"path", "timeline", "astra-output", "max-error"}},
+            {"simulate", rows_of(simulate), {"path", "timeline", "astra-output", "max-error", "diagnose"}},
             {"what_if", rows_of(what_if), {"path", "sensitivity"}}};
   }
 };
