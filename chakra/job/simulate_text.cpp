@@ -87,7 +87,7 @@ constexpr std::string_view kLinkUseLine =
     "  {link_use.links} links carried data; the busiest for {link_use.most_busy_ps}, "
     "half of them for {link_use.median_busy_ps} or less";
 
-constexpr std::array<Show, 21> kSimulateText{{
+constexpr std::array<Show, 22> kSimulateText{{
     {.line = kHeadLine},
     {.line = "congestion {congestion.mode}: {congestion.reason}"},
     {.line = kDeviceTimeLine},

@@ -51,7 +51,7 @@ class Job(BaseJob):
             congestion: Literal["closed", "fluid", "packet", "auto"] | None = None, packet_bytes: int | None = None,
             collectives: Text | None = None, routing: Text | None = None,
             transfers: Literal["recorded", "simulated"] | None = None, delay: Texts | None = None,
-            align_starts: bool = False, no_fold: bool = False, device: Text | None = None,
+            align_starts: bool = False, no_fold: bool = False, diagnose: bool = False, device: Text | None = None,
             stack: Text | None = None, from_device: Text | None = None,
             unrecorded: Literal["scale", "keep"] = "scale", max_error: float | None = None,
             astra_output: bool = False, timeline: Text | None = None, models: Models | None = None,
@@ -94,6 +94,8 @@ class Job(BaseJob):
             times.
         align_starts: Start all ranks of a recorded job at the same time.
         no_fold: Simulate every rank, instead of one for each set of identical ranks.
+        diagnose: Find problems that cost time, by simulating again without each. A suspect takes one or two further
+            simulations, all together at most ten.
         device: Device to compute on: a name of 'chakra list devices', or a file. Measured times are scaled to the
             device.
         stack: Software stack on device: a name of 'chakra list stacks', or a file. Default: kernels.
