@@ -79,7 +79,7 @@ def main():
     options = parser.parse_args()
     chakra = os.path.join(options.bin, "chakra")
     failed = 0
-    for path, process in [(path, process) for path in options.files for process in processes(path)]:
+    for path, process in [(file, process) for file in options.files for process in processes(file)]:
         choice = [] if process is None else ["--process", str(process >> 24 & 0xffffff)]
         with tempfile.TemporaryDirectory() as folder:
             trace = os.path.join(folder, "trace.0.et")
