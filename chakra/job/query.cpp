@@ -119,8 +119,9 @@ void add_tables(query::Tables& to, const std::shared_ptr<Ranks>& ranks, AnalyzeO
   query::add_answer(to, "sim", answer_of(SimulateResult()), simulated);
   query::add_values(to, "sim", simulated);
   query::add_timeline(to, "sim_timeline", "operations of the simulation",
-                      [simulation]() -> Result<std::shared_ptr<const result::Timeline>> {
+                      [simulation, findings = to.findings]() -> Result<std::shared_ptr<const result::Timeline>> {
                         CHAKRA_TRY(simulation->run(true, false));
+                        query::add_findings(*findings, simulation->made->report.findings);
                         return simulation->timeline;
                       });
   query::add_columns(to);

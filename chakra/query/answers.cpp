@@ -72,6 +72,15 @@ void copy(const answer::Table& from, Copied& to) {
 
 }  // namespace
 
+void add_findings(Findings& to, const Findings& more) {
+  for (const Finding& one : more) {
+    const auto is_it = [&](const Finding& f) {
+      return f.tag == one.tag && f.rank == one.rank && f.node == one.node && f.text == one.text;
+    };
+    if (std::none_of(to.begin(), to.end(), is_it)) to.push_back(one);
+  }
+}
+
 void add_answer(Tables& to, std::string_view prefix, const answer::Answer& schema, const MakeAnswer& make) {
   for (const answer::Table& table : schema.tables()) {
     if (table.findings) continue;
@@ -87,7 +96,7 @@ void add_answer(Tables& to, std::string_view prefix, const answer::Answer& schem
     });
     const auto load = [make, key = table.key, findings = to.findings](sqlite::Table& is) -> Result<void> {
       CHAKRA_ASSIGN(const answer::Answer made, make(key));
-      findings->insert(findings->end(), made.findings().begin(), made.findings().end());
+      add_findings(*findings, made.findings());
       const answer::Table* const from = made.table(key);
       auto copied = std::make_shared<Copied>();
       if (from) copy(*from, *copied);
@@ -102,8 +111,9 @@ void add_answer(Tables& to, std::string_view prefix, const answer::Answer& schem
 }
 
 void add_values(Tables& to, std::string_view prefix, const MakeAnswer& make) {
-  const auto load = [make](sqlite::Table& is) -> Result<void> {
+  const auto load = [make, findings = to.findings](sqlite::Table& is) -> Result<void> {
     CHAKRA_ASSIGN(const answer::Answer made, make(""));
+    add_findings(*findings, made.findings());
     auto copied = std::make_shared<Copied>();
     copied->columns.resize(6);
     for (const answer::Value& value : made.values()) {

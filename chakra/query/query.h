@@ -23,6 +23,9 @@ struct Tables {
   std::shared_ptr<Findings> findings = std::make_shared<Findings>();
 };
 
+/// Append findings, without duplicates: several tables can be of one answer.
+void add_findings(Findings& to, const Findings& more);
+
 /// Return the traces of the job, which must outlive the tables: called once, at the first use of a table.
 using MakeTraces = std::function<Result<const trace::TraceSet*>()>;
 /// Add the tables of traces (ranks, nodes, edges) and of their matched communication (groups, members, collectives,

@@ -78,6 +78,8 @@ def test_a_simulation_by_sql():
     assert max(rows["end_ps"].tolist()) == simulated["makespan_ps"]
     value = job.query("select whole from sim_values where key = 'makespan_ps'", network="net.yml").table("rows")
     assert value["whole"].tolist() == [simulated["makespan_ps"]]
+    several = job.query("select count(*) from sim_ranks, sim_links, sim_values, sim_timeline", network="net.yml").findings
+    assert sorted(finding.text for finding in several) == sorted(finding.text for finding in simulated.findings)
     idle = job.query("select count(*) from nodes", network="net.yml")
     assert any("--network" in finding.text for finding in idle.findings)
     with pytest.raises(chakra_et.Error, match="--network"):
