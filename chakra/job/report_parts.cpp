@@ -131,6 +131,12 @@ std::vector<Reliability> reliability_of(const answer::Answer& answer, const sim:
                     "the self-check of the graph against the recording"});
   add_device_time(answer, report, rows);
   add_collectives(report, rows);
+  if (report.late_start && report.makespan_ps > 0) {
+    const Picoseconds less = report.makespan_ps - report.late_start->least_makespan_ps;
+    rows.push_back({"places of late ranks in their groups", less,
+                    static_cast<double>(less) / static_cast<double>(report.makespan_ps),
+                    "the step takes at most this time less"});
+  }
   const auto misses = time_of(answer, "congestion.closed_misses_ps");
   if (misses && *misses > 0 && report.makespan_ps > 0)
     rows.push_back({"contention for links that the step leaves out", misses,

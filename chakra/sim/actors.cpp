@@ -65,6 +65,7 @@ class ActorMaker {
         group.ranks = ties_.groups[g].ranks;
         group.shape = ties_.groups[g].shape;
         group.flow = ties_.groups[g].flow;
+        group.late_start = ties_.groups[g].late_start;
         std::vector<int64_t>& present = out_.table[ties_.groups[g].name];
         std::vector<char> there(stands_for_.size(), 0);
         for (size_t m = 0; m < group.ranks.size(); ++m) {

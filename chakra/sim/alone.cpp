@@ -9,14 +9,14 @@ constexpr uint64_t kMostTransfersAlone = uint64_t{1} << 14;
 /// Candidates whose price is at most this many times the least price are run: prices may be 41 % too low.
 constexpr double kNear = 1.7;
 
+}  // namespace
+
 uint64_t transfers_of(const coll::Plan& plan) {
   uint64_t count = 0;
   for (const coll::Round& round : plan.rounds)
     count += !round.list.empty() ? round.list.size() : round.shift == 0 ? 0 : uint64_t{round.shifts} * plan.members;
   return count;
 }
-
-}  // namespace
 
 Picoseconds time_alone(const net::Fabric& fabric, Congestion congestion, const coll::Plan& plan,
                        std::span<const uint32_t> order, std::span<const int64_t> ranks, uint64_t flow) {

@@ -13,6 +13,9 @@ namespace chakra::sim {
 /// On shared links, times within this factor count as equal, so that the plan with fewer flows (cheaper to run) wins.
 inline constexpr double kSharedClose = 1.03;
 
+/// Return the number of transfers between members. Cost: O(rounds).
+uint64_t transfers_of(const coll::Plan& plan);
+
 /// Return the end of the last member if all members begin at 0. Requires fluid or packet. Cost: that of Traffic.
 Picoseconds time_alone(const net::Fabric& fabric, Congestion congestion, const coll::Plan& plan,
                        std::span<const uint32_t> order, std::span<const int64_t> ranks, uint64_t flow);

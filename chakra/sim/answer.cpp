@@ -21,6 +21,16 @@ constexpr std::array kRun{
     column<&SimReport::interrupted>("interrupted", Unit::none, "the run ended before the job"),
     column<&SimReport::events>("events", Unit::count, "events of the run")};
 
+constexpr std::array kLateStart{
+    column<&LateStart::exact_members>(
+        "exact_members", Unit::count,
+        "larger collectives begin when the last member arrives, so that the times are upper "
+        "bounds"),
+    column<&LateStart::least_makespan_ps>("least_makespan_ps", Unit::ps, "lower bound of makespan_ps"),
+    column<&LateStart::most_rank_ps>("most_rank_ps", Unit::ps, "a rank finishes at most this time earlier"),
+    column<&LateStart::same_order>(
+        "same_order", Unit::none, "queues run their nodes in one order at both bounds; else the bounds are estimates")};
+
 /// A rank, and what of it only some runs have.
 struct Rank {
   const RankReport* rank;
@@ -334,6 +344,7 @@ void add_native(const SimReport& report, const ToAdd& what, answer::Builder& to)
   to.children(
       "actors", "exposed", report.actors, [](const auto& a) -> const auto& { return a.exposed; }, kExposed);
   add_devices(report.devices, to, native);
+  to.values("late_start.", native && report.late_start ? &*report.late_start : nullptr, kLateStart);
   const DeviceTime device_time(report);
   to.values("device_time.", native && device_time.predicted() ? &device_time : nullptr, kDeviceTime);
   const Throughput throughput = throughput_of(report, what.step);

@@ -138,6 +138,7 @@ SimInput copy_whole(const SimInput& input) {
   copy.other_fabrics = input.other_fabrics;
   copy.node_times = input.node_times;
   copy.fold = input.fold;
+  copy.exact_nodes = input.exact_nodes;
   copy.memory = input.memory;
   copy.waits = input.waits;
   copy.stop = input.stop;

@@ -1,5 +1,6 @@
 #include "chakra/sim/fold.h"
 
+#include <limits>
 #include <numeric>
 
 #include "chakra/sim/run_size.h"
@@ -7,6 +8,9 @@
 
 namespace chakra::sim {
 namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+constexpr double kWorthLate = 2;  ///< times fewer nodes for which groups start late
 
 void assert_whole(const trace::ClassJob& job) {
   CHAKRA_ASSERT(job.group_slots.size() == job.classes.size());
@@ -21,17 +25,63 @@ void assert_whole(const trace::ClassJob& job) {
   }
 }
 
+/// Ranks of the same trace differ, or links.
+bool is_uneven(const trace::ClassJob& job, const device::System& system, const net::Fabric& fabric) {
+  if (!fabric.odd_links.empty()) return true;
+  std::vector<const device::RankTraits*> of_class(job.classes.size());
+  for (const trace::ClassJob::Rank& r : job.ranks) {
+    const device::RankTraits& traits = system.traits(r.rank);
+    const device::RankTraits*& known = of_class[r.cls];
+    if (!known) known = &traits;
+    if (traits.speed != known->speed || traits.start_ps != known->start_ps || traits.device != known->device)
+      return true;
+  }
+  return false;
+}
+
+struct Partition {
+  std::vector<uint32_t> colors;
+  std::optional<uint32_t> exact_members;
+};
+
+/// The exact partition, unless it is too large for an uneven job: then the one with the largest exact groups that is
+/// not, else that with the fewest nodes.
+Partition partition(const trace::ClassJob& job, Ties& ties, const Storage& storage, const device::System& system,
+                    Prices& prices, const net::Fabric& fabric, double exact_nodes) {
+  const auto mates = node_mates(job, storage, system);
+  const auto colors = [&](double most) { return refine(job, ties, mates, system, prices, fabric, most); };
+  const auto nodes = [&](const std::vector<uint32_t>& of) { return size_of_run(job, of).nodes; };
+  if (!is_uneven(job, system, fabric)) return {colors(kNoLimit), {}};
+  std::vector<uint32_t> exact = colors(exact_nodes);
+  if (nodes(exact) <= exact_nodes) return {std::move(exact), {}};
+  std::vector<uint32_t> late;
+  for (const uint32_t size : start_late(job, ties, 1)) {
+    start_late(job, ties, size - 1);
+    late = colors(exact_nodes);
+    if (nodes(late) <= exact_nodes) return {std::move(late), size - 1};
+  }
+  if (!late.empty()) late = colors(kNoLimit);
+  start_late(job, ties, UINT32_MAX);
+  exact = colors(kNoLimit);
+  if (late.empty() || nodes(late) * kWorthLate > nodes(exact)) return {std::move(exact), {}};
+  start_late(job, ties, 1);
+  return {std::move(late), 1};
+}
+
 }  // namespace
 
 Result<Folded> fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system,
                     const Storage& storage, Prices& prices, const net::Fabric& fabric, const FoldLimits& limits) {
   assert_whole(job);
-  const Ties ties = find_ties(job, table, prices);
-  std::vector<uint32_t> colors(job.ranks.size());
-  if (limits.whole) std::iota(colors.begin(), colors.end(), uint32_t{0});
-  else colors = refine(job, ties, node_mates(job, storage, system), system, prices, fabric);
-  CHAKRA_TRY(check_memory(size_of_run(job, colors), limits.memory, job, system, limits.whole));
-  return make_actors(std::move(job), ties, std::move(colors));
+  Ties ties = find_ties(job, table, prices);
+  Partition to;
+  to.colors.resize(job.ranks.size());
+  if (limits.whole) std::iota(to.colors.begin(), to.colors.end(), uint32_t{0});
+  else to = partition(job, ties, storage, system, prices, fabric, static_cast<double>(limits.exact_nodes));
+  CHAKRA_TRY(check_memory(size_of_run(job, to.colors), limits.memory, job, system, limits.whole));
+  Folded folded = make_actors(std::move(job), ties, std::move(to.colors));
+  folded.exact_members = to.exact_members;
+  return folded;
 }
 
 }  // namespace chakra::sim

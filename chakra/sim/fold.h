@@ -4,9 +4,14 @@
 // per-node storage with ranks of the same actors. So all events happen at the same times. fold()
 // finds the coarsest such partition by refinement: start with the classes and split distinguishable
 // ranks until the partition is stable (colour refinement, as for equitable partitions of graphs).
+//
+// A slow rank makes every place of its groups different, and so every rank of a job of replicas. If the
+// exact partition of such a job is too large, the groups of many members start late: a collective begins
+// when its last member arrives. Then only the set of the members matters, not their places.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,10 +42,12 @@ struct Folded {
     std::vector<uint32_t> actors;              ///< parallel to ranks; kNobody for a rank that is not in the job
     uint32_t shape = 0;                        ///< Prices::shape(ranks, flow)
     uint64_t flow = 0;                         ///< net::Message::flow of messages between members
+    bool late_start = false;                   ///< a collective begins when its last member arrives
     std::vector<std::vector<int64_t>> places;  ///< the ranks of each of these groups
   };
   std::vector<Group> groups;
-  match::GroupTable table;  ///< group (its first name) -> ranks of the actors' traces
+  std::optional<uint32_t> exact_members;  ///< groups with more members start late; no value: all groups are exact
+  match::GroupTable table;                ///< group (its first name) -> ranks of the actors' traces
 
   // Per actor, by row of Trace::comms.
   std::vector<std::vector<int64_t>> peer;    ///< the rank at the other end of a message, by the job's numbers
@@ -53,10 +60,12 @@ struct Folded {
   std::vector<uint32_t> first_peer;
 };
 
-/// How to fold: `whole`: every rank is a separate actor; `memory`: bytes that the actors may take.
+/// How to fold: `whole`: every rank is a separate actor; `memory`: bytes that the actors may take; `exact_nodes`:
+/// nodes of the actors beyond which unequal ranks may be folded with groups that start late.
 struct FoldLimits {
   bool whole = false;
   uint64_t memory = UINT64_MAX;
+  uint64_t exact_nodes = UINT64_MAX;
 };
 
 /// Fold the ranks of a job. `table` gives the members of the groups, else the job does.

@@ -9,6 +9,8 @@ namespace chakra::sim {
 namespace {
 /// Plans that name their transfers one by one are kept up to here; then all are made anew.
 constexpr size_t kMostTransfersHeld = size_t{1} << 22;
+constexpr size_t kMostSteps = size_t{1} << 29;  ///< of after_last()
+
 }  // namespace
 
 uint32_t Prices::shape(std::span<const int64_t> ranks, uint64_t flow) {
@@ -75,6 +77,27 @@ void Prices::run(uint32_t shape, const coll::Operation& op, std::span<Picosecond
   for (size_t p = 0; p < order.size(); ++p) ready_[p] = ready[order[p]];
   coll::run_closed(*priced.costs, ready_);
   for (size_t p = 0; p < order.size(); ++p) ready[order[p]] = ready_[p];
+}
+
+Picoseconds Prices::after_last(uint32_t shape, const coll::Operation& op) {
+  const auto [found, added] = after_last_.try_emplace({shape, op.type, op.bytes, op.root}, 0);
+  if (!added) return found->second;
+  const std::vector<Picoseconds> together = this->together(shape, op);
+  const auto [least, most] = std::minmax_element(together.begin(), together.end());
+  if (fitted(shape, op)) return found->second = *least;
+  std::vector<Picoseconds> ends;
+  const auto after = [&](size_t place) {
+    ends.assign(together.size(), -*most);  // so early that what depends on these alone ends before the last arrival
+    ends[place] = 0;
+    run(shape, op, ends);
+    return std::max(*std::min_element(ends.begin(), ends.end()), Picoseconds{0});
+  };
+  Picoseconds shortest = after(0);
+  const Priced& priced = chosen(shape, op);
+  if (priced.costs && priced.costs->alike) return found->second = shortest;
+  if (transfers_of(priced.choice.plan) > kMostSteps / together.size()) return 0;
+  for (size_t p = 1; p < together.size() && shortest > 0; ++p) shortest = std::min(shortest, after(p));
+  return found->second = shortest;
 }
 
 const std::vector<Picoseconds>& Prices::together(uint32_t shape, const coll::Operation& op) {

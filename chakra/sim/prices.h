@@ -49,6 +49,9 @@ class Prices {
   std::string refusal(uint32_t shape, const coll::Operation& op) const;
   /// Return the end of each member if all begin at 0; valid until the next call. Cost: that of coll::run_closed, once.
   const std::vector<Picoseconds>& together(uint32_t shape, const coll::Operation& op);
+  /// Return the least time from the arrival of the last member, in any place, to the end of any member. Cost: that of
+  /// coll::run_closed, for every member if members have different costs; 0 instead of more than 2^29 steps.
+  Picoseconds after_last(uint32_t shape, const coll::Operation& op);
   /// Replace the begin of each member in `ready` by its end. Cost: that of coll::run_closed.
   void run(uint32_t shape, const coll::Operation& op, std::span<Picoseconds> ready);
 
@@ -73,6 +76,7 @@ class Prices {
   std::vector<std::unique_ptr<Standing>> standings_;  ///< by shape
   absl::flat_hash_map<Key, std::unique_ptr<Priced>> plans_;
   absl::flat_hash_map<Key, std::unique_ptr<std::vector<Picoseconds>>> ends_;
+  absl::flat_hash_map<Key, Picoseconds> after_last_;
   size_t held_ = 0;  ///< transfers in plans_
   // Of operations with uneven splits, which are not cached.
   Priced once_;

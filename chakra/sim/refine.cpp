@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "chakra/sim/run_size.h"
 #include "chakra/sim/ties.h"
 
 namespace chakra::sim {
@@ -17,19 +18,20 @@ using Mates = std::vector<std::vector<uint32_t>>;
 class Refiner {
  public:
   Refiner(const ClassJob& job, const Ties& ties, const Mates& mates, const device::System& system, Prices& prices,
-          const net::Fabric& fabric)
+          const net::Fabric& fabric, double most_nodes)
       : job_(job),
         ties_(ties),
         mates_(mates),
         system_(system),
         prices_(prices),
         fabric_(fabric),
+        most_nodes_(most_nodes),
         color_(job.ranks.size()) {}
 
   std::vector<uint32_t> run() {
     for (size_t colors = first_colors();;) {
       const size_t refined = refine_once();
-      if (refined == colors) return std::move(color_);
+      if (refined == colors || size_of_run(job_, color_).nodes > most_nodes_) return std::move(color_);
       colors = refined;
     }
   }
@@ -67,7 +69,8 @@ class Refiner {
         const uint32_t group = ties_.port_group[ties_.first_port[r] + p],
                        place = ties_.port_place[ties_.first_port[r] + p];
         key.push_back(group_color[group]);
-        const bool alike = uniform[group] && place != kNobody && !ties_.ports[rank.cls][p].by_place;
+        const bool alike = (uniform[group] || ties_.groups[group].late_start) && place != kNobody &&
+                           !ties_.ports[rank.cls][p].by_place;
         key.push_back(alike ? roles(ties_.groups[group], rank.cls, p)[place] : place);
       }
       for (uint32_t s = 0; s < peers(r); ++s) {
@@ -115,8 +118,7 @@ class Refiner {
       const std::vector<Picoseconds>& when = prices_.together(group.shape, op);
       for (size_t m = 0; m < ends.size(); ++m) ends[m].push_back(when[m]);
     }
-    Numbering numbers;
-    for (const std::vector<int64_t>& of_member : ends) found->second.push_back(numbers(of_member));
+    for (const std::vector<int64_t>& of_member : ends) found->second.push_back(role_numbers_(of_member));
     return found->second;
   }
 
@@ -126,15 +128,17 @@ class Refiner {
   const device::System& system_;
   Prices& prices_;
   const net::Fabric& fabric_;
+  const double most_nodes_;
   std::vector<uint32_t> color_;  ///< per rank
+  Numbering role_numbers_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, std::string>, std::vector<uint32_t>> roles_;
 };
 
 }  // namespace
 
 std::vector<uint32_t> refine(const ClassJob& job, const Ties& ties, const Mates& mates, const device::System& system,
-                             Prices& prices, const net::Fabric& fabric) {
-  return Refiner(job, ties, mates, system, prices, fabric).run();
+                             Prices& prices, const net::Fabric& fabric, double most_nodes) {
+  return Refiner(job, ties, mates, system, prices, fabric, most_nodes).run();
 }
 
 }  // namespace chakra::sim

@@ -80,8 +80,10 @@ struct SimInput {
   bool decisive_path = false;
   std::vector<net::Fabric> other_fabrics = {};  ///< for SimReport::path_longer; requires `closed`
   bool node_times = false;                      ///< fill SimReport::times
-  bool fold = true;     ///< simulate equivalent ranks once (closed only: otherwise all ranks share links)
-  uint64_t memory = 0;  ///< bytes that the actors may take; 0: the memory that is available
+  bool fold = true;  ///< simulate equivalent ranks once (closed only: otherwise all ranks share links)
+  /// Nodes of all actors up to which a job of unequal ranks is folded exactly. Beyond, see SimReport::late_start.
+  uint64_t exact_nodes = uint64_t{1} << 24;
+  uint64_t memory = 0;                            ///< bytes that the actors may take; 0: the memory that is available
   std::vector<Wait>* waits = nullptr;             ///< filled if the run ends with sim.stuck
   const std::atomic<bool>* stop = nullptr;        ///< end early when true: with an error, or see `partial`
   bool partial = false;                           ///< a stopped run returns a partial report, marked interrupted
@@ -224,6 +226,17 @@ struct NodeTimes {
   std::vector<Picoseconds> start, end;
 };
 
+/// A run in which collectives of many members begin when the last member arrives. Such a run needs fewer
+/// actors, because the place of the late member in the group does not matter. Every time is then too long. A
+/// second run with too short times gives the error. The truth lies between the two runs, unless queues would
+/// choose another order between them.
+struct LateStart {
+  uint32_t exact_members = 0;         ///< collectives of up to this number of members are exact
+  Picoseconds least_makespan_ps = 0;  ///< of the second run
+  Picoseconds most_rank_ps = 0;       ///< largest difference between the finishes of a rank in the two runs
+  bool same_order = true;             ///< all queues ran their nodes in the same order in both runs
+};
+
 struct SimReport {
   Picoseconds makespan_ps = 0;
   std::vector<RankReport> ranks;  ///< ascending
@@ -236,6 +249,7 @@ struct SimReport {
   Congestion congestion = Congestion::closed;  ///< contention model that was used
   std::string congestion_reason;               ///< reason for that model
   Sharing sharing;                             ///< of a run in closed form
+  std::optional<LateStart> late_start;         ///< if the times are upper bounds
   std::vector<TierReport> tiers;               ///< tiers with traffic, in the order of the system; native mode
   std::vector<PathPiece> critical_path;        ///< from time 0 to the makespan; native mode
   /// Per fabric of SimInput::other_fabrics: increase of the critical path if its

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <numeric>
 #include <sstream>
 
 #include "chakra/base/testing/testing.h"
@@ -408,6 +409,72 @@ TEST(Fold, FoldedAndUnfoldedRunsAgree) {
       })) << c.group;
   }
   EXPECT_LT(actors * 8, ranks * 7) << "hardly anything was folded: the test has no point";
+}
+
+/// Jobs of which some ranks are slow, begin later, or have slow links.
+SimInput uneven(Prng& random) {
+  SimInput in = alike(random);
+  const auto rank = [&] { return static_cast<int64_t>(random.below(in.job.ranks.size())); };
+  for (uint64_t i = random.below(3) + 1; i > 0; --i) {
+    const uint64_t what = random.below(3);
+    if (what == 0) in.system.unlike[rank()].speed = 0.3 + 0.1 * static_cast<double>(random.below(6));
+    if (what == 1) in.system.unlike[rank()].start_ps = static_cast<Picoseconds>(random.below(20'000'000));
+    if (what == 2 && !in.fabric.graph && in.fabric.odd_links.empty() && in.fabric.link_count() > 0)
+      in.fabric.odd_links.push_back({static_cast<net::LinkId>(random.below(in.fabric.link_count())), 1e8, 5'000'000});
+  }
+  return in;
+}
+
+/// The nodes of a rank in the order of their starts.
+std::vector<size_t> order_of(const SimReport& report, size_t rank) {
+  const NodeTimes& times = report.times[report.ranks[rank].actor];
+  std::vector<size_t> nodes(times.start.size());
+  std::iota(nodes.begin(), nodes.end(), size_t{0});
+  std::stable_sort(nodes.begin(), nodes.end(), [&](size_t a, size_t b) { return times.start[a] < times.start[b]; });
+  return nodes;
+}
+
+TEST(Fold, GroupsThatStartLateBoundEveryFinish) {
+  Prng random(77);
+  size_t bounded = 0, wide = 0, fewer = 0, reordered = 0, beyond = 0;
+  for (int round = 0; round < 3000; ++round) {
+    SCOPED_TRACE(round);
+    SimInput in = uneven(random);
+    SimInput whole = again(in);
+    whole.fold = false;
+    in.node_times = whole.node_times = true;
+    in.exact_nodes = 16 * random.below(8);
+    auto folded = simulate(std::move(in)), unfolded = simulate(std::move(whole));
+    ASSERT_EQ(folded.has_value(), unfolded.has_value())
+        << (folded ? unfolded.error().message() : folded.error().message());
+    if (!folded) continue;
+    expect_adds_up(*folded);
+    const bool late = folded->late_start.has_value();
+    fewer += folded->actors.size() < unfolded->actors.size();
+    if (!late) {
+      for (size_t r = 0; r < folded->ranks.size(); ++r)
+        ASSERT_EQ(folded->ranks[r].finish_ps, unfolded->ranks[r].finish_ps) << "rank " << r;
+      continue;
+    }
+    if (!folded->late_start->same_order) continue;
+    ++bounded;
+    wide += folded->late_start->least_makespan_ps < folded->makespan_ps;
+    bool same = true, within = true;
+    for (size_t r = 0; r < folded->ranks.size(); ++r) {
+      same &= order_of(*folded, r) == order_of(*unfolded, r);
+      within &= unfolded->ranks[r].finish_ps <= folded->ranks[r].finish_ps &&
+                unfolded->ranks[r].finish_ps >= folded->ranks[r].finish_ps - folded->late_start->most_rank_ps;
+    }
+    within &= unfolded->makespan_ps <= folded->makespan_ps;
+    within &= unfolded->makespan_ps >= folded->late_start->least_makespan_ps;
+    EXPECT_TRUE(within || !same) << "only another order in a queue may lead beyond the bounds";
+    reordered += !same;
+    beyond += !within;
+  }
+  fmt::print("{} bounded, {} wide, {} folded, {} reordered, {} of these beyond\n", bounded, wide, fewer, reordered,
+             beyond);
+  EXPECT_GT(bounded - reordered, 50u);
+  EXPECT_GT(wide, bounded / 4) << "the bounds hardly differ: the test has no point";
 }
 
 TEST(Fold, ManyEqualRanksAreOne) {

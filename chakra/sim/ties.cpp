@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -163,6 +164,24 @@ Ties find_ties(const ClassJob& job, const match::GroupTable& table, Prices& pric
   return TieFinder(job, table, prices).run();
 }
 
+std::vector<uint32_t> start_late(const ClassJob& job, Ties& ties, uint32_t exact_members) {
+  std::vector<uint32_t> sizes;
+  for (Members& group : ties.groups) {
+    const auto by_place = [&](size_t m) {
+      if (group.index[m] == kNobody || group.port[m] == kNobody) return true;
+      const Port& port = ties.ports[job.ranks[group.index[m]].cls][group.port[m]];
+      return port.by_place ||
+             std::any_of(port.calls.begin(), port.calls.end(), [](const Comm* call) { return call->root >= 0; });
+    };
+    group.late_start = group.index.size() > exact_members;
+    for (size_t m = 0; m < group.index.size() && group.late_start; ++m) group.late_start = !by_place(m);
+    if (group.late_start) sizes.push_back(static_cast<uint32_t>(group.index.size()));
+  }
+  std::sort(sizes.begin(), sizes.end(), std::greater<>());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
 uint32_t root_place(const Members& group, int64_t root) {
   if (root < 0) return 0;
   const auto rank = std::find(group.ranks.begin(), group.ranks.end(), root);
@@ -176,6 +195,7 @@ std::vector<int64_t> key_of(const Members& group, const std::vector<uint32_t>& c
   for (size_t m = 0; m < group.index.size(); ++m)
     key.push_back(group.index[m] == kNobody ? -1
                                             : int64_t{colors[group.index[m]]} << 31 | (group.port[m] & 0x7fffffff));
+  if (group.late_start) std::sort(key.begin() + 1, key.end());
   return key;
 }
 

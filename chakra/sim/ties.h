@@ -29,6 +29,7 @@ struct Members {
   std::vector<uint32_t> port;   ///< parallel to ranks: the port of the member, or kNobody
   uint32_t shape = 0;
   uint64_t flow = 0;
+  bool late_start = false;  ///< collectives begin when the last member arrives (start_late)
 };
 
 struct Ties {
@@ -45,16 +46,22 @@ struct Ties {
 /// groups, else the job does. Cost: O(nodes of the classes + members of groups + peers).
 Ties find_ties(const trace::ClassJob& job, const match::GroupTable& table, Prices& prices);
 
+/// Let the groups of more than `exact_members` members start late, except groups whose members act by their
+/// place: those with roots, uneven shares or missing ranks. Return the sizes of groups that started late.
+std::vector<uint32_t> start_late(const trace::ClassJob& job, Ties& ties, uint32_t exact_members);
+
 /// Return the place of a root: a node names a rank, or a place in the group.
 uint32_t root_place(const Members& group, int64_t root);
 
 /// Return a key of a group's places, and of its members by port: groups with equal keys behave identically.
+/// The members are in the order of places, or, in groups that start late, in ascending order.
 std::vector<int64_t> key_of(const Members& group, const std::vector<uint32_t>& colors);
 
 /// Return a colour per rank: equal for equivalent ranks. Colours are numbered by first rank. `mates`: node_mates().
+/// The refinement stops early, unfinished, when the traces of all colours together have more than `most_nodes` nodes.
 std::vector<uint32_t> refine(const trace::ClassJob& job, const Ties& ties,
                              const std::vector<std::vector<uint32_t>>& mates, const device::System& system,
-                             Prices& prices, const net::Fabric& fabric);
+                             Prices& prices, const net::Fabric& fabric, double most_nodes);
 
 /// Return the job with one actor per colour.
 Folded make_actors(trace::ClassJob&& job, const Ties& ties, std::vector<uint32_t>&& colors);

@@ -124,7 +124,10 @@ Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report)
   CHAKRA_ASSIGN(report.devices, retarget(*in.classes, in.system, report.findings));
   ActorJob job;
   CHAKRA_ASSIGN(job.storage, find_storage(*in.classes, in.system, report.findings));
-  const FoldLimits limits{whole, in.memory > 0 ? in.memory : available_memory()};
+  // Neither the caller's model of collectives nor tiers that several ranks share have bounds: an operation that comes
+  // later can let another one end earlier.
+  const bool bounded = !in.collective_time && !in.decisive_path && job.storage.kinds.empty();
+  const FoldLimits limits{whole, in.memory > 0 ? in.memory : available_memory(), bounded ? in.exact_nodes : UINT64_MAX};
   CHAKRA_ASSIGN(job.folded, fold(std::move(*in.classes), in.groups, in.system, job.storage, prices, in.fabric, limits));
   job.matching = match::match(job.folded.actors, job.folded.table);
   CHAKRA_TRY(check_match(job.matching, true, report.findings));

@@ -15,6 +15,7 @@ using trace::Trace;
 
 namespace {
 constexpr size_t kMostEarly = size_t{1} << 20;
+constexpr Picoseconds kEndRounding = 1;  ///< of an end, which is a rounded sum of doubles
 }  // namespace
 
 Result<void> Collectives::arrive(ActorId a, NodeId n) {
@@ -135,6 +136,10 @@ Result<void> Collectives::price(uint32_t id, ActorId a, NodeId n) {
   const GroupPlaces& places = run_.job.places[c.group];
   const coll::Operation op = operations_.of(c, a, n);
   const double factor = run_.transfer_factor(a, n);
+  if (group.late_start && state.first != state.last && factor != 0) {
+    end_late(id, op, factor);
+    return {};
+  }
   if (state.first == state.last || factor == 0) {
     const std::vector<Picoseconds>& after = run_.prices.together(group.shape, op);
     for (uint32_t m = 0; m < c.members.size(); ++m)
@@ -150,6 +155,24 @@ Result<void> Collectives::price(uint32_t id, ActorId a, NodeId n) {
   for (uint32_t m = 0; m < c.members.size(); ++m)
     end_member(id, m, std::max(now, ends_[places.first_place[m]]));  // none leaves before the last has come
   return {};
+}
+
+/// All have come, one after the other: an upper bound of the ends, or a lower bound (Run::earliest), for any places.
+void Collectives::end_late(uint32_t id, const coll::Operation& op, double factor) {
+  const match::Collective& c = run_.job.matching.collectives[id];
+  const State& state = states_[id];
+  const uint32_t shape = run_.job.group_of(c).shape;
+  const GroupPlaces& places = run_.job.places[c.group];
+  const Picoseconds now = run_.agenda.now;
+  const Picoseconds least = run_.earliest ? times(run_.prices.after_last(shape, op), factor) - kEndRounding : 0;
+  const std::vector<Picoseconds>& after = run_.prices.together(shape, op);
+  for (uint32_t m = 0; m < c.members.size(); ++m) {
+    const Picoseconds takes = times(after[places.first_place[m]], factor);
+    end_member(id, m,
+               run_.earliest
+                   ? std::max({now, add_saturated(now, least), add_saturated(state.first, takes - kEndRounding)})
+                   : add_saturated(now, takes + kEndRounding));
+  }
 }
 
 void Collectives::end_member(uint32_t id, uint32_t m, Picoseconds time) {

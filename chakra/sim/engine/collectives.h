@@ -69,6 +69,7 @@ class Collectives {
   Result<void> note_choice(const match::Collective& c, ActorId a, trace::NodeId n);
   Result<void> price(uint32_t id, ActorId a, trace::NodeId n);
   Result<bool> end_by_model(uint32_t id);
+  void end_late(uint32_t id, const coll::Operation& op, double factor);
   void leave(uint32_t id, uint32_t member, Picoseconds time);
   void end_as_recorded(uint32_t id);
   void end_member(uint32_t id, uint32_t m, Picoseconds time);

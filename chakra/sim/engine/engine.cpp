@@ -9,6 +9,7 @@
 #include "chakra/base/progress.h"
 #include "chakra/base/times.h"
 #include "chakra/sim/engine/collectives.h"
+#include "chakra/sim/engine/late_start.h"
 #include "chakra/sim/engine/messages.h"
 #include "chakra/sim/engine/packet_count.h"
 #include "chakra/sim/engine/path.h"
@@ -32,29 +33,32 @@ constexpr uint64_t kStepsBetweenLooks = 64;        ///< of a shared network, who
 
 class Engine {
  public:
-  explicit Engine(SimInput&& input) : run_(std::move(input)), collectives_(run_), messages_(run_), tiers_(run_) {}
+  /// Requires a run with a job; the run must outlive this object.
+  explicit Engine(Run& run) : run_(run), collectives_(run_), messages_(run_), tiers_(run_) {}
 
   Result<SimReport> run() {
     CHAKRA_TRY(prepare());
-    for (const ActorId a : ids<ActorId>(run_.actors.size())) begin(a);
-    for (Picoseconds time = next_time(); time != net::kNever; time = next_time()) {
-      if (time >= kLongestPs) return des::too_long();
-      advance_to(time);
-      CHAKRA_TRY(handle_events());
-      CHAKRA_TRY(serve_queues());
-      if (is_stopped()) return interrupted();
-    }
-    for (const Actor& actor : run_.actors)
-      if (actor.feeder.remaining() > 0) return stuck(run_, collectives_, messages_);
-    CHAKRA_ASSERT(!run_.traffic || run_.traffic->idle());  // what was sent has arrived
-    return report();
+    CHAKRA_ASSIGN(const bool ended, loop());
+    return ended ? report() : interrupted();
+  }
+
+  /// Run at the lower bounds. The run is then as before, without actors. Empty: stopped.
+  Result<Finishes> finishes() {
+    CHAKRA_TRY(prepare());
+    CHAKRA_ASSIGN(const bool ended, loop());
+    Finishes out;
+    if (ended) out = finishes_of(run_);
+    run_.actors.clear();
+    run_.exposed = {};
+    run_.agenda = {};
+    run_.report.events = 0;
+    return out;
   }
 
  private:
   // ---- before the run ------------------------------------------------------------------------------------
 
   Result<void> prepare() {
-    CHAKRA_ASSIGN(run_.job, make_actor_job(run_.in, run_.prices, run_.report));
     make_actors();
     collectives_.prepare();
     messages_.prepare();
@@ -62,7 +66,7 @@ class Engine {
     if (run_.in.congestion == Congestion::packet) CHAKRA_TRY(check_packets(run_));
     if (run_.in.congestion != Congestion::closed)
       run_.traffic.emplace(run_.in.fabric, run_.in.congestion, run_.in.packets);
-    if (run_.in.timeline) timeline_.emplace(run_);
+    if (run_.in.timeline && !run_.earliest) timeline_.emplace(run_);
     return {};
   }
 
@@ -88,6 +92,22 @@ class Engine {
   }
 
   // ---- the loop: all that happens at a time happens before a queue chooses what it runs next ---------------------
+
+  /// Return false if the caller stopped the run.
+  Result<bool> loop() {
+    for (const ActorId a : ids<ActorId>(run_.actors.size())) begin(a);
+    for (Picoseconds time = next_time(); time != net::kNever; time = next_time()) {
+      if (time >= kLongestPs) return des::too_long();
+      advance_to(time);
+      CHAKRA_TRY(handle_events());
+      CHAKRA_TRY(serve_queues());
+      if (is_stopped()) return false;
+    }
+    for (const Actor& actor : run_.actors)
+      if (actor.feeder.remaining() > 0) return stuck(run_, collectives_, messages_);
+    CHAKRA_ASSERT(!run_.traffic || run_.traffic->idle());  // what was sent has arrived
+    return true;
+  }
 
   Picoseconds next_time() const {
     const Picoseconds own = run_.agenda.events.empty() ? net::kNever : run_.agenda.events.next_time();
@@ -268,7 +288,7 @@ class Engine {
     return std::move(out);
   }
 
-  Run run_;
+  Run& run_;
   Collectives collectives_;
   Messages messages_;
   Tiers tiers_;
@@ -284,7 +304,17 @@ class Engine {
 
 Result<SimReport> run_engine(SimInput input) {
   CHAKRA_ASSERT(input.congestion != Congestion::automatic);
-  return Engine(std::move(input)).run();
+  Run run(std::move(input));
+  CHAKRA_ASSIGN(run.job, make_actor_job(run.in, run.prices, run.report));
+  Finishes earliest;
+  if (run.job.folded.exact_members) {
+    run.earliest = true;
+    CHAKRA_ASSIGN(earliest, Engine(run).finishes());
+    run.earliest = false;
+  }
+  CHAKRA_ASSIGN(SimReport report, Engine(run).run());
+  if (!earliest.empty() && !report.interrupted) add_bounds(run, earliest, report);
+  return report;
 }
 
 }  // namespace chakra::sim

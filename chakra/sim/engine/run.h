@@ -85,6 +85,7 @@ struct Run {
   SimInput in;
   Prices prices;
   ActorJob job;
+  bool earliest = false;  ///< groups that start late end by the lower bound of their ends
   std::vector<Actor> actors;
   ExposedKinds exposed;
   Agenda agenda;

@@ -1,0 +1,52 @@
+#include "chakra/sim/engine/late_start.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace chakra::sim {
+namespace {
+
+uint64_t order_of(const Actor& actor) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const trace::NodeId n : actor.trace->nodes()) hash = (hash ^ uint32_t{actor.queues.before(n)}) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+Finishes finishes_of(const Run& run) {
+  Finishes out;
+  for (const Actor& actor : run.actors) out.emplace_back(actor.finish, order_of(actor));
+  return out;
+}
+
+// `sim.late_start` (warning): ranks differ, and the job is too large to simulate all ranks that depend on a slow one
+// one by one. Collectives of many members begin when the last member arrives, so the times are upper bounds. The text
+// has the lower bound. --no-fold simulates every rank.
+void add_bounds(const Run& run, const Finishes& earliest, SimReport& report) {
+  LateStart& late = report.late_start.emplace();
+  late.exact_members = *run.job.folded.exact_members;
+  const Finishes latest = finishes_of(run);
+  for (size_t a = 0; a < latest.size(); ++a) {
+    late.least_makespan_ps = std::max(late.least_makespan_ps, earliest[a].first);
+    late.most_rank_ps = std::max(late.most_rank_ps, latest[a].first - earliest[a].first);
+    late.same_order &= earliest[a].second == latest[a].second;
+  }
+  const Picoseconds less = report.makespan_ps - late.least_makespan_ps;
+  const double share = report.makespan_ps > 0 ? static_cast<double>(less) / static_cast<double>(report.makespan_ps) : 0;
+  report.findings.push_back(
+      {"sim.late_start", Severity::warning, -1, -1,
+       fmt::format(
+           "ranks differ, so {} ranks are simulated as {}, and collectives of more than {} members begin when "
+           "the last member arrives. The job takes at most {}, and at most {} ({}) less; the finish of a rank is "
+           "at most {} too late.{} --no-fold is exact, but simulates every rank",
+           show_count(static_cast<int64_t>(run.job.folded.ranks.size())),
+           show_count(static_cast<int64_t>(latest.size())), late.exact_members, show_time(report.makespan_ps),
+           show_time(less), show_percent(share), show_time(late.most_rank_ps),
+           late.same_order ? " This holds unless a queue runs its nodes in another order within these times."
+                           : " Queues run nodes in another order within these times, so they are estimates, "
+                             "not bounds.")});
+}
+
+}  // namespace chakra::sim
