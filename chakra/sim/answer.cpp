@@ -29,7 +29,8 @@ constexpr std::array kLateStart{
     column<&LateStart::least_makespan_ps>("least_makespan_ps", Unit::ps, "lower bound of makespan_ps"),
     column<&LateStart::most_rank_ps>("most_rank_ps", Unit::ps, "a rank finishes at most this time earlier"),
     column<&LateStart::same_order>(
-        "same_order", Unit::none, "queues run their nodes in one order at both bounds; else the bounds are estimates")};
+        "same_order", Unit::none,
+        "queues run their nodes in one order in both runs; no proof that an order between them stays within")};
 
 /// A rank, and what of it only some runs have.
 struct Rank {
