@@ -26,14 +26,16 @@ Result<const ExportTool*> export_tool_of(const sqlite::Database& database) {
   return nullptr;
 }
 
-Result<const ExportTool*> export_tool_of(const std::string& path) {
+Result<std::optional<OpenExport>> open_export(const std::string& path) {
   {
     CHAKRA_ASSIGN(ByteSource source, ByteSource::open(path));
     CHAKRA_ASSIGN(const std::string_view head, source.peek(sqlite::kMagic.size()));
-    if (head != sqlite::kMagic) return nullptr;
+    if (head != sqlite::kMagic) return std::optional<OpenExport>();
   }
-  CHAKRA_ASSIGN(const sqlite::Database database, sqlite::Database::open(path));
-  return export_tool_of(database);
+  CHAKRA_ASSIGN(sqlite::Database database, sqlite::Database::open(path));
+  CHAKRA_ASSIGN(const ExportTool* const tool, export_tool_of(database));
+  if (!tool) return std::optional<OpenExport>();
+  return std::optional(OpenExport{std::move(database), tool});
 }
 
 }  // namespace chakra::recording

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,9 +21,15 @@ struct ExportTool {
                           Findings& findings);
 };
 
-/// Return the tool that wrote a database, by its tables; null for other files.
-/// Errors: those of ByteSource and sqlite::Database.
-Result<const ExportTool*> export_tool_of(const std::string& path);
+/// Return the tool that wrote a database, by its tables; null for other tools. Errors: those of sqlite::Database.
 Result<const ExportTool*> export_tool_of(const sqlite::Database& database);
+
+/// A profiler's database, and the tool that wrote it.
+struct OpenExport {
+  sqlite::Database database;
+  const ExportTool* tool;
+};
+/// Nullopt for other files. Errors: those of ByteSource and sqlite::Database.
+Result<std::optional<OpenExport>> open_export(const std::string& path);
 
 }  // namespace chakra::recording

@@ -5,6 +5,7 @@
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/recording/nccl_payload.h"
+#include "chakra/recording/testing/databases.h"
 #include "chakra/sqlite/testing/database.h"
 
 namespace chakra::recording {
@@ -51,16 +52,7 @@ struct Export {
   }
 };
 
-struct Read {
-  StringPool strings;
-  Findings findings;
-  Result<Profile> profile;
-
-  explicit Read(const std::string& bytes, const ProcessChoice& choice = {}) : profile(Profile()) {
-    const auto database = sqlite::Database::from_memory(bytes, "memory");
-    profile = database ? read_nsys(*database, choice, strings, findings) : Result<Profile>(Failure(database.error()));
-  }
-};
+using Read = testing::DatabaseRead<read_nsys>;
 
 TEST(Nsys, ReadsCallsDeviceOperationsAndRanges) {
   Read read(Export().bytes());

@@ -80,17 +80,16 @@ class ProcessSplitter {
 
  private:
   Result<void> add(RankInput& input) {
-    const ExportTool* tool = nullptr;
+    std::optional<OpenExport> opened;
     if (!input.device.empty()) {
-      CHAKRA_ASSIGN(tool, export_tool_of(input.device));
+      CHAKRA_ASSIGN(opened, open_export(input.device));
     }
-    if (!tool) {
+    if (!opened) {
       ranks_.push_back({std::move(input), {}});
       return {};
     }
     surveyed_ = true;
-    CHAKRA_ASSIGN(const sqlite::Database database, sqlite::Database::open(input.device));
-    CHAKRA_ASSIGN(const ExportSurvey survey, tool->survey(database));
+    CHAKRA_ASSIGN(const ExportSurvey survey, opened->tool->survey(opened->database));
     Processes processes = ranks_among(survey);
     if (process_) CHAKRA_TRY(choose(input, processes));
     if (processes.size() < 2) {

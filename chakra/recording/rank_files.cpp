@@ -49,7 +49,8 @@ Result<void> sniff_contents(Sniffed& file, bool all) {
   const filetype::Row* const row = filetype::recognise(head, filetype::kAllGroups);
   file.known = kind_if_no_recording(row, head);
   if (head.starts_with(sqlite::kMagic)) {  // the tables may stand far behind the beginning
-    CHAKRA_ASSIGN(const ExportTool* const tool, export_tool_of(file.path));
+    CHAKRA_ASSIGN(const sqlite::Database database, sqlite::Database::open(file.path));
+    CHAKRA_ASSIGN(const ExportTool* const tool, export_tool_of(database));
     if (tool) file.kind = FileKind::device, file.known = nullptr;
     return {};
   }

@@ -132,6 +132,11 @@ class RocpdTables {
     const auto found = agents_.find(id);
     return found == agents_.end() ? nullptr : &found->second;
   }
+  /// The device that takes part in a copy; between two devices, the one that receives; null between places of the host.
+  const Agent* agent_of_copy(int64_t to, int64_t from) const {
+    const Agent* const receives = agent(to);
+    return receives ? receives : agent(from);
+  }
   const std::string* name(int64_t id) const { return find(names_, id); }
   const std::string* kernel(int64_t id) const { return find(kernels_, id); }
   const std::string* message(int64_t event) const { return find(messages_, event); }
@@ -322,10 +327,8 @@ class RocpdReader {
           if (!is_ours(t, row.integer(2))) return {};
           const std::string* const name = t.name(row.integer(5));
           if (!name) return row.wrong(fmt::format("no string has the id {}", row.integer(5)));
-          // The device that takes part; between two devices, the one that receives.
-          const RocpdTables::Agent* agent = t.agent(row.integer(6));
-          if (!agent) agent = t.agent(row.integer(7));
-          if (!agent) return {};  // between two places of the host
+          const RocpdTables::Agent* const agent = t.agent_of_copy(row.integer(6), row.integer(7));
+          if (!agent) return {};
           const size_t copy = copy_row(*name);
           const int64_t stream = row.integer(4) >= 0 ? row.integer(4) : kFirstCopyStream + static_cast<int64_t>(copy);
           CHAKRA_TRY(add_device_op(row, t, calls, DeviceOp::Kind::copy, kCopyOperations[copy].name, *agent, stream));
@@ -445,16 +448,16 @@ Result<ExportSurvey> survey_rocpd(const sqlite::Database& database) {
     RocpdTables t(base, suffix);
     CHAKRA_TRY(t.read_processes());
     CHAKRA_TRY(t.read_agents());
-    const auto use = [&](const ExportTable& row) -> Result<void> {
-      for (const int column : {1, 2})
-        if (const RocpdTables::Agent* const agent = t.agent(row.integer(column))) {
-          survey.use_device(t.pid(row.integer(0)), agent->device);
-          break;
-        }
+    const auto use = [&](const ExportTable& row, const RocpdTables::Agent* agent) -> Result<void> {
+      if (agent) survey.use_device(t.pid(row.integer(0)), agent->device);
       return {};
     };
-    CHAKRA_TRY(t.each("rocpd_kernel_dispatch", {{"pid"}, {"agent_id"}, {"agent_id"}}, use, true));
-    CHAKRA_TRY(t.each("rocpd_memory_copy", {{"pid"}, {"dst_agent_id"}, {"src_agent_id"}}, use, true));
+    CHAKRA_TRY(t.each(
+        "rocpd_kernel_dispatch", {{"pid"}, {"agent_id"}},
+        [&](const ExportTable& row) { return use(row, t.agent(row.integer(1))); }, true));
+    CHAKRA_TRY(t.each(
+        "rocpd_memory_copy", {{"pid"}, {"dst_agent_id"}, {"src_agent_id"}},
+        [&](const ExportTable& row) { return use(row, t.agent_of_copy(row.integer(1), row.integer(2))); }, true));
   }
   return survey;
 }

@@ -10,9 +10,9 @@
 namespace chakra::recording {
 
 /// Read the HIP calls, the device operations, the ROCTx ranges and the calls of RCCL of one process: the chosen one,
-/// else the only one. Names go to `strings`. Findings: rocpd.ranges, rocpd.launch, rocpd.arguments, nsys.calls. Errors:
-/// rocpd.table, rocpd.value, rocpd.json, rocpd.nothing, rocpd.processes, and those of sqlite::Database.
-/// Cost: O(rows log rows).
+/// else the only one. Names go to `strings`. Findings: rocpd.ranges, rocpd.regions, rocpd.launch, rocpd.arguments,
+/// rocpd.communicators, nsys.calls. Errors: rocpd.table, rocpd.value, rocpd.json, rocpd.nothing, rocpd.processes, and
+/// those of sqlite::Database. Cost: O(rows log rows).
 Result<Profile> read_rocpd(const sqlite::Database& database, const ProcessChoice& choice, StringPool& strings,
                            Findings& findings);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "chakra/base/testing/testing.h"
+#include "chakra/recording/testing/databases.h"
 #include "chakra/sqlite/testing/database.h"
 
 namespace chakra::recording {
@@ -73,16 +74,7 @@ struct Base {
   std::string bytes() const { return sqlite::testing::database(statements()); }
 };
 
-struct Read {
-  StringPool strings;
-  Findings findings;
-  Result<Profile> profile;
-
-  explicit Read(const std::string& bytes, const ProcessChoice& choice = {}) : profile(Profile()) {
-    const auto database = sqlite::Database::from_memory(bytes, "memory");
-    profile = database ? read_rocpd(*database, choice, strings, findings) : Result<Profile>(Failure(database.error()));
-  }
-};
+using Read = testing::DatabaseRead<read_rocpd>;
 
 TEST(Rocpd, ReadsCallsDeviceOperationsAndRanges) {
   Read read(Base().bytes());
