@@ -4,6 +4,12 @@
 
 namespace chakra::answer {
 
+std::vector<size_t> Table::parents() const {
+  std::vector<size_t> rows_of;
+  for (size_t row = 0; row + 1 < begin.size(); ++row) rows_of.resize(begin[row + 1], row);
+  return rows_of;
+}
+
 void Series::reserve(size_t rows) {
   if (info_.type == Type::real) reals_.reserve(rows);
   else if (info_.type == Type::any) cells_.reserve(rows);

@@ -200,6 +200,8 @@ struct Table {
   std::optional<Findings> findings;  ///< the rows are findings, and there are no columns
 
   bool is_object() const { return columns.size() > 1 && columns[0].info().key.empty(); }
+  /// Return the row of the parent for each row; empty for a table that is not nested. Cost: O(rows).
+  std::vector<size_t> parents() const;
   const Series* column(std::string_view name) const;
 };
 

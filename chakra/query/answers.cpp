@@ -29,14 +29,10 @@ ValueType type_of(answer::Type type) {
   return type == answer::Type::text || type == answer::Type::any ? ValueType::text : ValueType::whole;
 }
 
-std::string json_of(const answer::Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* whole = std::get_if<int64_t>(&cell)) return fmt::format("{}", *whole);
-  if (const auto* natural = std::get_if<uint64_t>(&cell)) return fmt::format("{}", *natural);
-  if (const auto* truth = std::get_if<bool>(&cell)) return *truth ? "true" : "false";
-  std::string text;
-  answer::append_real(text, std::get<double>(cell));
-  return text;
+/// A text as it is, any other value as JSON.
+std::string text_of(const answer::Cell& cell) {
+  const auto* const text = std::get_if<std::string>(&cell);
+  return text ? *text : answer::json_of(cell, answer::Type::any);
 }
 
 Cell cell_of(const answer::Series& series, size_t row, StringPool& texts) {
@@ -44,7 +40,7 @@ Cell cell_of(const answer::Series& series, size_t row, StringPool& texts) {
   switch (series.info().type) {
     case answer::Type::real: return Cell::real(series.real(row));
     case answer::Type::text: return Cell::text(texts.intern(series.text(row)));
-    case answer::Type::any: return Cell::text(texts.intern(json_of(series.any(row))));
+    case answer::Type::any: return Cell::text(texts.intern(text_of(series.any(row))));
     case answer::Type::natural: return Cell::whole(static_cast<uint64_t>(series.whole(row)));
     default: return Cell::whole(series.whole(row));
   }
@@ -60,8 +56,7 @@ void each_series(const answer::Table& table, const Visit& visit) {
 void copy(const answer::Table& from, Copied& to) {
   if (from.parent >= 0) {
     std::vector<Cell>& places = to.columns.emplace_back();
-    for (size_t p = 0; p + 1 < from.begin.size(); ++p)
-      places.insert(places.end(), from.begin[p + 1] - from.begin[p], Cell::whole(p));
+    for (const size_t parent : from.parents()) places.push_back(Cell::whole(parent));
   }
   each_series(from, [&](const answer::Series& series) {
     std::vector<Cell>& cells = to.columns.emplace_back();

@@ -25,16 +25,13 @@ constexpr int16_t kVersion = 4, kDouble = 2;                                 // 
 enum Header : uint8_t { kSchema = 1, kRecordBatch = 3 };
 enum FieldType : uint8_t { kInt = 2, kFloatingPoint = 3, kUtf8 = 5, kBool = 6 };
 
-/// Bytes that are not UTF-8 become U+FFFD.
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
+/// Append text. Bytes that are not UTF-8 become U+FFFD.
+void append_utf8(std::string& out, std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const size_t length = utf8_length(text, at);
     out += length > 0 ? text.substr(at, length) : "\xef\xbf\xbd";
     at += std::max<size_t>(length, 1);
   }
-  return out;
 }
 
 /// The place of a member of a FlatBuffers table.
@@ -46,8 +43,8 @@ struct Field {
   FieldType type = kInt;
   bool is_signed = true;
   std::function<bool(size_t row)> has = {};
-  std::function<int64_t(size_t row)> number = {};    ///< for reals: the bits of a double
-  std::function<std::string(size_t row)> text = {};  ///< of kUtf8
+  std::function<int64_t(size_t row)> number = {};         ///< for reals: the bits of a double
+  std::function<std::string_view(size_t row)> text = {};  ///< of kUtf8; valid until the next call
 };
 
 Field field_of(const Series& series, std::string name) {
@@ -65,11 +62,13 @@ Field field_of(const Series& series, std::string name) {
       break;
     case Type::text:
       field.type = kUtf8;
-      field.text = [&series](size_t row) { return std::string(series.text(row)); };
+      field.text = [&series](size_t row) { return series.text(row); };
       break;
     case Type::any:
       field.type = kUtf8;
-      field.text = [&series](size_t row) { return answer::json_of(series.any(row), Type::any); };
+      field.text = [&series, json = std::string()](size_t row) mutable -> std::string_view {
+        return json = answer::json_of(series.any(row), Type::any);
+      };
       break;
     default: break;
   }
@@ -79,7 +78,7 @@ Field field_of(const Series& series, std::string name) {
 Field number_field(std::string name, std::function<int64_t(size_t)> number, std::function<bool(size_t)> has) {
   return {std::move(name), {}, {}, kInt, true, std::move(has), std::move(number)};
 }
-Field text_field(std::string name, std::function<std::string(size_t)> text) {
+Field text_field(std::string name, std::function<std::string_view(size_t)> text) {
   return {std::move(name), {}, {}, kUtf8, true, [](size_t) { return true; }, {}, std::move(text)};
 }
 
@@ -89,18 +88,18 @@ std::vector<Field> fields_of(const Findings& findings) {
         std::move(name), [&findings, member](size_t row) { return int64_t{findings[row].*member}; },
         [&findings, member](size_t row) { return findings[row].*member >= 0; });
   };
-  return {text_field("tag", [&](size_t row) { return findings[row].tag; }),
-          text_field("severity", [&](size_t row) { return std::string(chakra::name(findings[row].severity)); }),
+  return {text_field("tag", [&](size_t row) -> std::string_view { return findings[row].tag; }),
+          text_field("severity", [&](size_t row) -> std::string_view { return chakra::name(findings[row].severity); }),
           number("rank", &Finding::rank), number("node", &Finding::node),
-          text_field("text", [&](size_t row) { return findings[row].text; })};
+          text_field("text", [&](size_t row) -> std::string_view { return findings[row].text; })};
 }
 
 /// The columns with the names that the Python package uses. `parents`: of the rows of a nested table.
-std::vector<Field> fields_of(const answer::Table& table, const std::vector<int64_t>& parents) {
+std::vector<Field> fields_of(const answer::Table& table, const std::vector<size_t>& parents) {
   std::vector<Field> fields;
   if (table.parent >= 0)
     fields.push_back(number_field(
-        "row", [&](size_t row) { return parents[row]; }, [](size_t) { return true; }));
+        "row", [&](size_t row) { return static_cast<int64_t>(parents[row]); }, [](size_t) { return true; }));
   if (table.findings)
     for (Field& field : fields_of(*table.findings)) fields.push_back(std::move(field));
   for (const Series& series : table.columns) {
@@ -134,7 +133,9 @@ Offset<void> key_value(FlatBufferBuilder& to, const char* key, const std::string
 }
 
 Offset<void> field_of(FlatBufferBuilder& to, const Field& field) {
-  const auto name = to.CreateString(valid_utf8(field.name));
+  std::string valid;
+  append_utf8(valid, field.name);
+  const auto name = to.CreateString(valid);
   const Offset<void> type = type_of(to, field);
   const auto children = to.CreateVector(std::vector<Offset<void>>());
   std::vector<Offset<void>> pairs;
@@ -228,7 +229,7 @@ class Body {
     const size_t at = bytes.size();
     append(int32_t{0});
     for (size_t row = from; row < to; ++row) {
-      if (field.has(row)) texts += valid_utf8(field.text(row));
+      if (field.has(row)) append_utf8(texts, field.text(row));
       append(static_cast<int32_t>(texts.size()));
     }
     end(at);
@@ -323,9 +324,7 @@ class File {
 }  // namespace
 
 Result<void> write_arrow(const answer::Table& table, const Piece& write) {
-  std::vector<int64_t> parents;
-  for (size_t parent = 0; parent + 1 < table.begin.size(); ++parent)
-    parents.resize(table.begin[parent + 1], static_cast<int64_t>(parent));
+  const std::vector<size_t> parents = table.parents();
   return File(write).run(fields_of(table, parents), table.rows);
 }
 

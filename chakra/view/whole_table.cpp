@@ -15,13 +15,6 @@ using answer::Answer;
 using answer::Series;
 using answer::Type;
 
-/// Of the rows of a table: what row of its parent each belongs to.
-std::vector<size_t> parents_of(const answer::Table& table) {
-  std::vector<size_t> parents;
-  for (size_t parent = 0; parent + 1 < table.begin.size(); ++parent) parents.resize(table.begin[parent + 1], parent);
-  return parents;
-}
-
 /// Rows of the table that hangs at this column.
 int64_t rows_at(const Answer& answer, const answer::Table& table, const Series& series, size_t row) {
   const answer::Table* const child = answer.table(fmt::format("{}.{}", table.key, series.info().key));
@@ -58,7 +51,7 @@ Result<void> write_findings(const answer::Table& table, const std::vector<size_t
 
 std::string to_text(const Answer& answer, const answer::Table& table) {
   if (table.findings) return to_text(*table.findings, "");
-  const std::vector<size_t> parents = parents_of(table);
+  const std::vector<size_t> parents = table.parents();
   Grid out;
   if (!parents.empty()) out.columns.push_back({"row"});
   for (const Series& series : table.columns) {
@@ -80,7 +73,7 @@ std::string to_text(const Answer& answer, const answer::Table& table) {
 
 Result<void> write_csv(const answer::Table& table, const std::function<Result<void>(std::string_view piece)>& write) {
   constexpr size_t kPiece = size_t{1} << 16;
-  const std::vector<size_t> parents = parents_of(table);
+  const std::vector<size_t> parents = table.parents();
   if (table.findings) return write_findings(table, parents, write);
   std::string out;
   const auto line = [&](bool is_child, const auto& add_parent, const auto& add_cell) {
