@@ -115,7 +115,13 @@ struct DiagnosisRule {
 /// All rules, in the order of evaluation: special causes come before general causes.
 extern const std::span<const DiagnosisRule> kDiagnosisRules;
 
-inline constexpr double kLeastDiagnosedShare = 0.03;  ///< of a step; smaller costs are not reported
+// Thresholds of the rules, also of those for simulated runs (chakra/whatif/diagnosis.h).
+inline constexpr double kLeastDiagnosedShare = 0.03;  ///< of a step or a run; smaller costs are not reported
+inline constexpr double kSlower = 1.25;               ///< time or load of a link by the usual one of its kind
+inline constexpr size_t kLeastLinks = 3;              ///< fewer do not show which one is the exception
+inline constexpr double kNoOverlap = 0.25;            ///< overlapped share of communication; below, it does not overlap
+inline constexpr int64_t kLatencyParts = 4;  ///< a collective is small if its latency is at least this part of its time
+inline constexpr int64_t kLeastMessages = 4;  ///< per step or run; fewer are not many
 
 struct Diagnoses {
   std::vector<Diagnosis> rows;  ///< largest cost first; one row of kind `none` if no cost is large enough

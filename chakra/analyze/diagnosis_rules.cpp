@@ -16,13 +16,8 @@ using Numbers = DiagnosisNumbers;
 using Rank = Numbers::Rank;
 
 constexpr double kSkewed = 1.2;          ///< most bytes by the mean: above, experts are skewed
-constexpr double kSlower = 1.25;         ///< time of a link by the median of its level
-constexpr size_t kLeastLinks = 3;        ///< fewer do not show which one is the exception
-constexpr double kNoOverlap = 0.25;      ///< overlapped share of communication; below, it does not overlap
 constexpr int64_t kLatencyBytes = 8192;  ///< transfers of so few bytes take the latency alone
-constexpr int64_t kLatencyParts = 4;     ///< a collective is small if its latency is at least this part of its time
 constexpr int64_t kSizesApart = 4;       ///< ratio of two sizes whose times determine a latency
-constexpr int64_t kLeastMessages = 4;    ///< per step; fewer are not many
 constexpr std::string_view kMessages = "messages";
 
 /// The lower of two in the middle.

@@ -15,11 +15,7 @@ namespace {
 using analyze::Diagnosis;
 using analyze::Judgement;
 
-constexpr double kSlower = 1.25;       ///< usual rate by the rate of a slow link, and load of a link by the usual load
-constexpr size_t kLeastLinks = 3;      ///< fewer do not show which one is the exception
-constexpr double kNoOverlap = 0.25;    ///< overlapped share of communication; below, it does not overlap
-constexpr int64_t kLatencyParts = 4;   ///< a collective is small if its latency is at least this part of its time
-constexpr int64_t kLeastMessages = 4;  ///< fewer are not many
+using analyze::kLatencyParts, analyze::kLeastLinks, analyze::kLeastMessages, analyze::kNoOverlap, analyze::kSlower;
 constexpr net::LinkId kMostLinks = 1u << 20;
 constexpr std::string_view kRecorded = "communication takes the recorded time";
 
