@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "chakra/base/progress.h"
 #include "chakra/job/analyze.h"
 #include "chakra/trace/starts.h"
 #include "chakra/view/view.h"
@@ -60,12 +59,7 @@ struct Simulation {
     SimulateOptions call = options;
     if (with_timeline) call.timeline = "timeline";  // fills the report, and no file is written
     call.diagnose = with_diagnosis && !call.compat();
-    SimulateHooks hooks;
-    hooks.stop = stop;
-    hooks.progress = [](const sim::Progress& p) { (void)keep_going(p.nodes_done, p.nodes); };
-    CHAKRA_ASSIGN(SimulateResult result, simulate_job(call, hooks));
-    if (result.report.interrupted)
-      return fail(Code::interrupted, "sim.interrupted", "stopped before the end of the simulation");
+    CHAKRA_ASSIGN(SimulateResult result, simulate_to_end(call, stop));
     if (with_timeline) timeline = std::make_shared<const result::Timeline>(std::move(result.report.timeline));
     made = std::make_shared<SimulateResult>(std::move(result));
     return {};

@@ -117,13 +117,8 @@ Result<ReportedSide> simulate(const ReportOptions& o, const SideOptions& of, con
   call.groups = o.groups;
   call.loaded = of.loaded;
   call.diagnose = !call.compat();
-  SimulateHooks hooks;
-  hooks.stop = stop;
-  hooks.progress = [](const sim::Progress& p) { (void)keep_going(p.nodes_done, p.nodes); };
   if (o.timeline) call.timeline = o.output;  // fills the report; the caller writes the page
-  CHAKRA_ASSIGN(SimulateResult result, simulate_job(call, hooks));
-  if (result.report.interrupted)
-    return fail(Code::interrupted, "sim.interrupted", "stopped before the end of the simulation");
+  CHAKRA_ASSIGN(SimulateResult result, simulate_to_end(call, stop));
   ReportedSide side{of.path + " on " + of.network, static_cast<int64_t>(result.report.ranks.size()), {}, {}, {}};
   call.timeline.clear();
   side.answers.emplace_back(answer_of(result, false), command_of("sim", call));

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "chakra/base/progress.h"
 #include "chakra/check/check.h"
 #include "chakra/device/device.h"
 #include "chakra/io/io.h"
@@ -279,6 +280,16 @@ constexpr std::array kTransfers{
     })};
 
 }  // namespace
+
+Result<SimulateResult> simulate_to_end(const SimulateOptions& options, const std::atomic<bool>* stop) {
+  SimulateHooks hooks;
+  hooks.stop = stop;
+  hooks.progress = [](const sim::Progress& p) { (void)keep_going(p.nodes_done, p.nodes); };
+  CHAKRA_ASSIGN(SimulateResult result, simulate_job(options, hooks));
+  if (result.report.interrupted)
+    return fail(Code::interrupted, "sim.interrupted", "stopped before the end of the simulation");
+  return result;
+}
 
 answer::Answer answer_of(const SimulateResult& result, bool candidates) {
   const bool native = !result.compat;

@@ -88,6 +88,10 @@ struct SimulateResult {
 /// sim::simulate and astra::simulate.
 Result<SimulateResult> simulate_job(SimulateOptions options, const SimulateHooks& hooks = {});
 
+/// Likewise, for a part of another call: the watch of this thread hears the progress, and a run that was stopped is an
+/// error. Errors: also sim.interrupted.
+Result<SimulateResult> simulate_to_end(const SimulateOptions& options, const std::atomic<bool>* stop);
+
 /// Return the text: the total, ranks, devices, collectives, links, the critical path, findings.
 view::Text text_of(const SimulateResult& result);
 /// Return the lines that ASTRA-sim prints and that scripts search for, and the findings.
