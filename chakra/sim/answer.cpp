@@ -24,8 +24,7 @@ constexpr std::array kRun{
 constexpr std::array kLateStart{
     column<&LateStart::exact_members>(
         "exact_members", Unit::count,
-        "larger collectives begin when the last member arrives, so that the times are upper "
-        "bounds"),
+        "larger collectives begin when the last member arrives, so that the times are upper bounds"),
     column<&LateStart::least_makespan_ps>("least_makespan_ps", Unit::ps, "lower bound of makespan_ps"),
     column<&LateStart::most_rank_ps>("most_rank_ps", Unit::ps, "a rank finishes at most this time earlier"),
     column<&LateStart::same_order>(

@@ -46,8 +46,9 @@ struct Ties {
 /// groups, else the job does. Cost: O(nodes of the classes + members of groups + peers).
 Ties find_ties(const trace::ClassJob& job, const match::GroupTable& table, Prices& prices);
 
-/// Let the groups of more than `exact_members` members start late, except groups whose members act by their
-/// place: those with roots, uneven shares or missing ranks. Return the sizes of groups that started late.
+/// Set Members::late_start of each group: whether the group has more than `exact_members` members, and no member acts
+/// by its place. Roots, uneven shares and missing ranks act by place. Return the sizes of the groups that start late,
+/// largest first, each once.
 std::vector<uint32_t> start_late(const trace::ClassJob& job, Ties& ties, uint32_t exact_members);
 
 /// Return the place of a root: a node names a rank, or a place in the group.

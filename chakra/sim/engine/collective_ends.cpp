@@ -30,8 +30,8 @@ Picoseconds CollectiveEnds::ends(match::NodeRef at, const std::vector<Picosecond
   const Picoseconds last = *std::max_element(came.begin(), came.end());
   if (factor == 0) return last;
   ready_.resize(group.ranks.size());
-  for (size_t p = 0; p < ready_.size(); ++p) ready_[p] = times(came[places.member_at[p]], 1 / factor);
-  if (group.late_start) std::fill(ready_.begin(), ready_.end(), times(last, 1 / factor));
+  for (size_t p = 0; p < ready_.size(); ++p)
+    ready_[p] = times(group.late_start ? last : came[places.member_at[p]], 1 / factor);
   prices_.run(prices_.shape(group.ranks, group.flow), operations_.of(c, at.rank, at.node), ready_);
   const uint32_t member = run_.job.member_of[at.rank][run_.job.trace(at.rank).comm_row[at.node]];
   return std::max(last, times(ready_[places.first_place[member]], factor));
