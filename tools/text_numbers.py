@@ -13,6 +13,7 @@ import glob
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -95,7 +96,7 @@ class Numbers:
                     self.add_form(f"{part / whole * 100 if whole else 0:.2f} %")
 
     def cells(self, row):
-        return [(value, self.units[key] or self.units[outer]) for key, value, outer in flat(row)
+        return [(value, self.units[key] | self.units[outer]) for key, value, outer in flat(row)
                 if isinstance(value, (int, float)) and not isinstance(value, bool)]
 
     def add(self, row, wholes):
@@ -118,7 +119,8 @@ class Numbers:
             rows = [{key: row} for row in rows]
         if not rows:
             return
-        sums = {name: sum(row.get(name) or 0 for row in rows) for name, value in rows[0].items() if name.endswith("_ps")}
+        sums = {name: sum(row.get(name) or 0 for row in rows) for name, value in rows[0].items()
+                if name.endswith("_ps") and isinstance(value, (int, float))}
         wholes = [*wholes, *self.cells(sums)]
         for row in rows:
             self.add(row, wholes)
@@ -131,7 +133,7 @@ class Numbers:
                 self.add_form(f"{len(group) - 1:,}")
             if key in SUMS and columns:
                 self.add_form(f"{len(group):,}")
-                total = sum(row["time_ps"] for row in group)
+                total = sum(row.get("time_ps") or 0 for row in group)
                 self.add_form(show_time(total))
                 self.add_shares([(total, {"ps"})], [(self.makespan, {"ps"})])
 
@@ -155,53 +157,63 @@ def unknown_numbers(text, answer, asked, units, titles):
                 yield f"{number} in {line!r}"
 
 
-def run_as_command(real, log):
-    """In place of the command: the same, but what it prints is looked up."""
-    command, arguments = os.path.basename(sys.argv[0]), sys.argv[1:]
-    program = os.path.join(real, command)
-    unseen = os.path.samestat(os.fstat(1), os.stat(os.devnull))  # a case may send signals to such a command: exec, not a child
-    if unseen or arguments[:1] not in [[verb] for verb in VERBS] or any(a.split("=")[0] in (*ELSEWHERE, "--json") for a in arguments):
-        os.execv(program, [program, *arguments])
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "answer.json")
-        done = subprocess.run([program, *arguments, "--json", path], stdout=subprocess.PIPE, check=False)
-        sys.stdout.buffer.write(done.stdout)
-        text = done.stdout.decode(errors="replace")
-        with open(log, "a", encoding="utf-8") as file:
-            if os.path.exists(path) and done.returncode == 0:
-                with open(path, encoding="utf-8") as answer:
-                    found = list(unknown_numbers(text, json.load(answer), " ".join(arguments), *units_and_titles(program)))
-                file.write("".join(f"{' '.join(arguments)}: {each}\n" for each in found) or "ok\n")
-    sys.exit(done.returncode)
+# In place of the command: the same with --json, and what it printed and wrote lies in the folder of the log. A case may send
+# signals to a command whose output nobody reads: that one is not a child.
+WRAPPER = """#!/bin/bash
+program={real}/chakra
+case " {verbs} " in *" $1 "*) ;; *) exec "$program" "$@" ;; esac
+[ /dev/stdout -ef /dev/null ] && exec "$program" "$@"
+for argument; do
+  case "${{argument%%=*}}" in {elsewhere}) exec "$program" "$@" ;; esac
+done
+place=$(mktemp -d -p {log})
+"$program" "$@" --json "$place/answer.json" >"$place/text"
+status=$?
+cat "$place/text"
+[ $status -eq 0 ] && [ -f "$place/answer.json" ] && echo "$*" >"$place/asked"
+exit $status
+"""
 
 
-def look_up(path, real):
-    """Run a case with wrappers of its own. Return the lines of the log: "ok", or the numbers that are not in an answer."""
+def numbers_of_commands(log, units, titles):
+    """For each command in the folder of the log: "ok", or the numbers that are not in its answer."""
+    for place in sorted(glob.glob(os.path.join(log, "*", "asked"))):
+        folder = os.path.dirname(place)
+        with open(place, encoding="utf-8", errors="replace") as file:
+            asked = file.read().strip()
+        with open(os.path.join(folder, "answer.json"), encoding="utf-8") as file:
+            answer = json.load(file)
+        with open(os.path.join(folder, "text"), encoding="utf-8", errors="replace") as file:
+            found = list(unknown_numbers(file.read(), answer, asked, units, titles))
+        yield from [f"{asked}: {each}" for each in found] or ["ok"]
+
+
+def look_up(path, real, units, titles):
+    """Run a case with a wrapper of the command. Return "ok" or the numbers that are not in an answer, for each command."""
     with tempfile.TemporaryDirectory() as folder:
-        wrappers = os.path.join(folder, "bin")
+        wrappers, log = os.path.join(folder, "bin"), os.path.join(folder, "log")
         os.mkdir(wrappers)
+        os.mkdir(log)
         for program in os.listdir(real):
             os.symlink(os.path.join(real, program), os.path.join(wrappers, program))
         os.unlink(os.path.join(wrappers, "chakra"))
-        log = os.path.join(folder, "log")
         with open(os.path.join(wrappers, "chakra"), "w", encoding="utf-8") as file:
-            file.write(f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\n"
-                       f"import text_numbers\ntext_numbers.run_as_command({real!r}, {log!r})\n")
+            file.write(WRAPPER.format(real=shlex.quote(real), verbs=" ".join(VERBS), log=shlex.quote(log),
+                                      elsewhere="|".join((*ELSEWHERE, "--json"))))
         os.chmod(os.path.join(wrappers, "chakra"), 0o755)
-        open(log, "w", encoding="utf-8").close()
         case.run_case(path, wrappers, False)
-        with open(log, encoding="utf-8") as file:
-            return file.read().splitlines()
+        return list(numbers_of_commands(log, units, titles))
 
 
 def chosen(names):
-    """The cases that run a command of VERBS. Where the project lies does not choose cases."""
+    """The cases with a command of VERBS whose text somebody reads. Where the project lies does not choose cases."""
+    command = re.compile(rf"(?<!mpirun )\bchakra (?:{'|'.join(VERBS)}) (?!.*(?:> ?/dev/null|{'|'.join((*ELSEWHERE, '--json', '--rank'))}))")
     for path in sorted(glob.glob(os.path.join(case.ROOT, "chakra", "*", "cases", "*.case"))):
         if names and not any(re.search(name, os.path.relpath(path, case.ROOT)) for name in names):
             continue
         with open(path, encoding="utf-8") as file:
-            text = file.read()
-        if any(f"chakra {verb} " in text for verb in VERBS):
+            lines = file.read().splitlines()
+        if "-- needs mpi" not in lines and any(command.search(line) for line in lines):
             yield path
 
 
@@ -211,8 +223,10 @@ def main():
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
     texts, unknown, paths = 0, [], list(chosen(arguments.names))
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        for path, lines in zip(paths, pool.map(lambda path: look_up(path, os.path.abspath(arguments.bin)), paths)):
+    real = os.path.abspath(arguments.bin)
+    units, titles = units_and_titles(os.path.join(real, "chakra"))
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        for path, lines in zip(paths, pool.map(look_up, paths, *([each] * len(paths) for each in (real, units, titles)))):
             texts += len([line for line in lines if line == "ok"])
             unknown += [f"{os.path.basename(path)}: {line}" for line in lines if line != "ok"]
     print("\n".join(unknown + [f"{texts} texts whose numbers are all in their answers, {len(unknown)} numbers that are not"]))
