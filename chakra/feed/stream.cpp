@@ -167,8 +167,8 @@ struct StreamFeeder::State {
   }
 
   Result<uint32_t> running_slot(uint64_t id) const {
-    const uint32_t slot = window.find(id);
-    if (slot == Window::kNoSlot || window[slot].is != Slot::Is::running)
+    const uint32_t slot = window.find_running(id);
+    if (slot == Window::kNoSlot)
       return fail(Code::usage, "feed.not_running", fmt::format("node {} is not running", id));
     return slot;
   }

@@ -30,14 +30,17 @@ uint32_t Window::add(trace::StreamedNode&& node, uint64_t arrived) {
   else if (options_.policy == Policy::critical_path) s.key = -s.node.duration, ++unranked_;
   bytes_ += s.bytes;
   peak_ = std::max(peak_, bytes_);
-  live_[s.node.id] = slot;
+  ++nodes_;
+  if (indexed_) index_[s.node.id] = slot;
   return slot;
 }
 
 void Window::release(uint32_t slot) {
   Slot& s = slots_[slot];
   bytes_ -= s.bytes;
-  live_.erase(s.node.id);
+  --nodes_;
+  if (indexed_) index_.erase(s.node.id);
+  if (s.is == Slot::Is::running) running_.erase(s.node.id);
   s.node = {};
   s.is = Slot::Is::free;
   free_.push_back(slot);
@@ -78,12 +81,20 @@ void Window::push_ready(uint32_t slot) {
 }
 
 uint32_t Window::take() {
-  if (unranked_ > live_.size() / 4) rank();
+  if (unranked_ > nodes_ / 4) rank();
   std::pop_heap(heap_.begin(), heap_.end());
   const uint32_t slot = heap_.back().slot;
   heap_.pop_back();
   slots_[slot].is = Slot::Is::running;
+  running_[slots_[slot].node.id] = slot;
   return slot;
+}
+
+const Window::SlotById& Window::index() const {
+  for (uint32_t slot = 0; !indexed_ && slot < slots_.size(); ++slot)
+    if (slots_[slot].is != Slot::Is::free) index_[slots_[slot].node.id] = slot;
+  indexed_ = true;
+  return index_;
 }
 
 std::vector<uint32_t> Window::all_waiting() const {
@@ -105,7 +116,7 @@ void Window::rank() {
   std::vector<Picoseconds> behind(slots_.size(), 0);
   const auto each_dep = [&](const Slot& s, const auto& use) {
     for (const uint64_t dep : s.node.deps)
-      if (const auto found = live_.find(dep); found != live_.end()) use(found->second);
+      if (const uint32_t found = find(dep); found != kNoSlot) use(found);
   };
   for (uint32_t slot = 0; slot < slots_.size(); ++slot)
     if (slots_[slot].is != Slot::Is::free) each_dep(slots_[slot], [&](uint32_t dep) { ++dependants[dep]; });

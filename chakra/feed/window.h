@@ -55,10 +55,9 @@ class Window {
   uint64_t peak() const { return peak_; }        ///< of bytes
   uint64_t waiting() const { return waiting_; }  ///< nodes
   bool has_ready() const { return !heap_.empty(); }
-  uint32_t find(uint64_t id) const {
-    const auto found = live_.find(id);
-    return found == live_.end() ? kNoSlot : found->second;
-  }
+  /// The slot of a node of the window. Cost: O(window) in the first call, which makes the index that later calls use.
+  uint32_t find(uint64_t id) const { return slot_in(index(), id); }
+  uint32_t find_running(uint64_t id) const { return slot_in(running_, id); }
 
   /// Add a node. `arrived`: number of nodes read before. Must be followed by watch() or make_ready().
   uint32_t add(trace::StreamedNode&& node, uint64_t arrived);
@@ -72,6 +71,7 @@ class Window {
   /// Make a running node ready again, in its old place.
   void put_back(uint32_t slot) {
     slots_[slot].is = Slot::Is::ready;
+    running_.erase(slots_[slot].node.id);
     push_ready(slot);
   }
   /// Run the first node in the order of the policy. Requires has_ready().
@@ -91,6 +91,7 @@ class Window {
   }
 
  private:
+  using SlotById = absl::flat_hash_map<uint64_t, uint32_t>;
   struct Entry {
     int64_t key;
     uint64_t order;
@@ -100,6 +101,11 @@ class Window {
     }
   };
 
+  static uint32_t slot_in(const SlotById& slots, uint64_t id) {
+    const auto found = slots.find(id);
+    return found == slots.end() ? kNoSlot : found->second;
+  }
+  const SlotById& index() const;
   void push_ready(uint32_t slot);
   void rank();
   void sort_by_arrival(std::vector<uint32_t>& slots) const;
@@ -107,9 +113,13 @@ class Window {
   const FeedOptions& options_;
   Slots slots_;
   std::vector<uint32_t> free_;
-  absl::flat_hash_map<uint64_t, uint32_t> live_;      ///< id -> slot
-  absl::flat_hash_map<uint64_t, uint32_t> watchers_;  ///< id -> first slot that waits for it
-  std::vector<Entry> heap_;                           ///< ready nodes
+  SlotById running_;
+  SlotById watchers_;        ///< id -> first slot that waits for it
+  std::vector<Entry> heap_;  ///< ready nodes
+  mutable SlotById
+      index_;  ///< all nodes, if `indexed_`: few users look for nodes, and an index costs as much as the rest
+  mutable bool indexed_ = false;
+  uint64_t nodes_ = 0;
   uint64_t bytes_ = 0, peak_ = 0, waiting_ = 0;
   uint64_t became_ready_ = 0;
   uint64_t unranked_ = 0;  ///< critical path: nodes added since rank()
