@@ -122,7 +122,11 @@ function(chakra_room room deps)
     add_executable(${room}_test ${tests})
     target_link_libraries(${room}_test PRIVATE chakra_${room} ${tests_use_${room}} GTest::gtest_main)
     target_compile_options(${room}_test PRIVATE -Wno-dangling-else)  # GoogleTest's macros after an if
-    target_compile_options(${room}_test PRIVATE $<$<CONFIG:Release>:-O1>)  # not what they test
+    target_compile_options(${room}_test PRIVATE ${level_of_tests})
+    if(TARGET chakra_precompiled_tests)
+      target_precompile_headers(${room}_test REUSE_FROM chakra_precompiled_tests)
+      target_compile_options(${room}_test PRIVATE -fpch-preprocess -Wno-array-bounds)
+    endif()
     add_test(NAME ${room} COMMAND ${room}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${room} PROPERTIES TIMEOUT 1800)
   endif()
