@@ -30,16 +30,14 @@ uint32_t Window::add(trace::StreamedNode&& node, uint64_t arrived) {
   else if (options_.policy == Policy::critical_path) s.key = -s.node.duration, ++unranked_;
   bytes_ += s.bytes;
   peak_ = std::max(peak_, bytes_);
-  ++nodes_;
-  if (indexed_) index_[s.node.id] = slot;
+  if (index_) (*index_)[s.node.id] = slot;
   return slot;
 }
 
 void Window::release(uint32_t slot) {
   Slot& s = slots_[slot];
   bytes_ -= s.bytes;
-  --nodes_;
-  if (indexed_) index_.erase(s.node.id);
+  if (index_) index_->erase(s.node.id);
   if (s.is == Slot::Is::running) running_.erase(s.node.id);
   s.node = {};
   s.is = Slot::Is::free;
@@ -81,7 +79,7 @@ void Window::push_ready(uint32_t slot) {
 }
 
 uint32_t Window::take() {
-  if (unranked_ > nodes_ / 4) rank();
+  if (unranked_ > (slots_.size() - free_.size()) / 4) rank();
   std::pop_heap(heap_.begin(), heap_.end());
   const uint32_t slot = heap_.back().slot;
   heap_.pop_back();
@@ -91,10 +89,11 @@ uint32_t Window::take() {
 }
 
 const Window::SlotById& Window::index() const {
-  for (uint32_t slot = 0; !indexed_ && slot < slots_.size(); ++slot)
-    if (slots_[slot].is != Slot::Is::free) index_[slots_[slot].node.id] = slot;
-  indexed_ = true;
-  return index_;
+  if (index_) return *index_;
+  index_.emplace();
+  for (uint32_t slot = 0; slot < slots_.size(); ++slot)
+    if (slots_[slot].is != Slot::Is::free) (*index_)[slots_[slot].node.id] = slot;
+  return *index_;
 }
 
 std::vector<uint32_t> Window::all_waiting() const {

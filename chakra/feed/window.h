@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -114,12 +115,9 @@ class Window {
   Slots slots_;
   std::vector<uint32_t> free_;
   SlotById running_;
-  SlotById watchers_;        ///< id -> first slot that waits for it
-  std::vector<Entry> heap_;  ///< ready nodes
-  mutable SlotById
-      index_;  ///< all nodes, if `indexed_`: few users look for nodes, and an index costs as much as the rest
-  mutable bool indexed_ = false;
-  uint64_t nodes_ = 0;
+  SlotById watchers_;                      ///< id -> first slot that waits for it
+  std::vector<Entry> heap_;                ///< ready nodes
+  mutable std::optional<SlotById> index_;  ///< all nodes, for find() and rank() alone
   uint64_t bytes_ = 0, peak_ = 0, waiting_ = 0;
   uint64_t became_ready_ = 0;
   uint64_t unranked_ = 0;  ///< critical path: nodes added since rank()
