@@ -282,7 +282,7 @@ function heat(key, kind, share) {
         high > 12 ? label(x + 4, y + 14, text, Math.floor(wide / 7)) : undefined);
     });
     return canvas(width, top + ranks.length * high, ...cells,
-      ...kinds.map((name, i) => label(left + i * wide, 12, name, Math.floor(wide / 7))),
+      ...kinds.map((name, i) => label(left + i * wide, 12, name, Math.max(1, Math.floor(wide / 7.6) - 1))),
       ...ranks.map((rank, i) => label(0, top + i * high + 11, rankName(rank), 10)));
   });
 }
@@ -310,6 +310,31 @@ function lines(key, from, value, names) {
       label(4, 11, show(most, table.column[value]), 20), label(4, high - 4, "0", 9),
       label(width - 4, high - 4, show(end, table.column[from]), 20, "end"));
   }, drawn.map(([name]) => name));
+}
+/// A value of the job's answers; null: none.
+const valueOf = (key) => job.answers.flatMap((answer) => answer.values).find((value) => value.key === key)?.value ?? null;
+/// Load of links over time: a strip per link, as strong as its load.
+function strips() {
+  const table = tables.get("link_loads");
+  if (!table?.shown) return undefined;
+  const links = new Map();
+  for (const r of rowsOf(table)) {
+    const name = cell(table, "link", r);
+    if (!links.has(name)) links.set(name, []);
+    links.get(name).push(r);
+  }
+  const end = Math.max(...rowsOf(table).map((r) => Number(cell(table, "end_ps", r))));
+  const nameOf = ([name, rows]) => name + (cell(table, "links", rows[0]) > 1 ? ` and ${show(cell(table, "links", rows[0]) - 1, { unit: "count" })} equal` : "");
+  return figure(`${title(table)} (${show(valueOf("loaded_links"), { unit: "count" })} links have a load): ${valueOf("link_loads_are")}`, (width) => {
+    const left = Math.min(240, Math.floor(width / 3)), high = 20, room = width - left, foot = links.size * high + 14;
+    return canvas(width, foot + 4, ...[...links].flatMap((each, i) => [label(0, i * high + 13, nameOf(each), Math.floor(left / 7)),
+      svg("rect", { x: left, y: i * high + 1, width: room, height: high - 3, class: "over" }),
+      ...each[1].map((r) => {
+        const from = Number(cell(table, "start_ps", r)) / end * room, to = Number(cell(table, "end_ps", r)) / end * room;
+        return svg("rect", { x: left + from, y: i * high + 1, width: Math.max(to - from, .5), height: high - 3, class: "cell", "fill-opacity": Math.min(cell(table, "share", r), 1) },
+          svg("title", {}, `${nameOf(each)}, ${show(cell(table, "start_ps", r), table.column.start_ps)} to ${show(cell(table, "end_ps", r), table.column.end_ps)}: ${show(cell(table, "share", r), table.column.share)}`));
+      })]), label(left, foot, "0", 9), label(width, foot, show(end, table.column.end_ps), 20, "end"));
+  });
 }
 /// The least and the most of a column, as text.
 function range(table, key) {
@@ -381,7 +406,7 @@ const SECTIONS = [
     () => [columns("path_parts", ["kind", "operation"], ["time_ps"]), stacked("critical_path_bounds", "bound", "time_ps")]],
   ["Overlap and exposed communication", ["overlap", "exposed"],
     () => [columns("overlap", ["rank"], ["overlapped_ps", "exposed_ps"], 64)]],
-  ["Links", ["links", "congestion.shared_links"], () => [columns("links", ["from", "to"], ["busy_ps"], 24, true),
+  ["Links", ["link_loads", "links", "congestion.shared_links"], () => [strips(), columns("links", ["from", "to"], ["busy_ps"], 24, true),
     columns("congestion.shared_links", ["link"], ["lacks_ps"])]],
   ["Storage", ["tiers", "tiers.kinds"], () => [columns("tiers", ["tier"], ["busy_ps"])]],
   ["Device time", ["devices"], () => [columns("devices", ["to", "how"], ["after_ps"])]],
