@@ -279,7 +279,7 @@ function heat(key, kind, share) {
       const y = top + ranks.indexOf(cell(table, "rank", r)) * high, text = show(value, table.column[share]);
       return svg("g", {}, svg("rect", { x, y, width: Math.max(wide - 2, 1), height: high - 2, class: "cell", "fill-opacity": value * .7 }),
         svg("title", {}, `${rankName(cell(table, "rank", r))}, ${cell(table, kind, r)}: ${text}`),
-        high > 12 ? label(x + 4, y + 14, text, Math.floor(wide / 7)) : undefined);
+        high > 12 ? label(x + 4, y + 14, text, Math.max(1, Math.floor((wide - 6) / 7.6))) : undefined);
     });
     return canvas(width, top + ranks.length * high, ...cells,
       ...kinds.map((name, i) => label(left + i * wide, 12, name, Math.max(1, Math.floor(wide / 7.6) - 1))),
