@@ -69,6 +69,8 @@ def shown_forms(value, units):
     for unit in {"FLOP", "FLOP/s"} & units:
         forms += [f"{value / size:.4g} {letter}{unit}"
                   for size, letter in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))]
+    if "FLOP/B" in units:
+        forms.append(f"{value:.4g} FLOP/B")
     if "share" in units:
         forms.append(f"{value * 100:.2f} %")
     if "percent" in units:

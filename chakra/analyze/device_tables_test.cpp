@@ -161,5 +161,47 @@ TEST(DeviceTables, OperatorsHaveWhatIsLaunchedUnderThem) {
   }
 }
 
+/// An operation that linking has cut has the work of all of its pieces, over the time of all of them.
+TEST(DeviceTables, AddsUpTheWorkOfPieces) {
+  Builder b;
+  const auto place = [&](NodeId n, int64_t start, int64_t dur) {
+    b.trace.flags.edit(n) |= trace::kHasStart | trace::kHasDuration | trace::kSaysCpuOrNot;
+    b.trace.start_ps.edit(n) = start;
+    b.trace.dur_ps.edit(n) = dur;
+  };
+  const NodeId op = b.add(1, b.trace.strings.intern("aten::mm"), NodeType::comp);
+  b.trace.flags.edit(op) |= trace::kOnCpu;
+  place(op, 0, 10);
+  const NodeId call = b.add(2, b.trace.strings.intern("cudaLaunchKernel"), NodeType::comp);
+  b.trace.flags.edit(call) |= trace::kOnCpu;
+  place(call, 1, 2);
+  b.ctrl(call, op);
+  std::array<NodeId, 2> pieces{};
+  for (size_t i = 0; i < 2; ++i) {
+    const NodeId n = pieces[i] = b.add(3 + i, b.trace.strings.intern("gemm"), NodeType::comp);
+    b.trace.flags.edit(n) = 0;
+    place(n, i == 0 ? 10 : 40, i == 0 ? 30 : 10);
+    b.trace.lane.edit(n) = b.lane({trace::Lane::Kind::stream, 0, 7});
+    b.trace.num_ops.resize(n + 1), b.trace.tensor_bytes.resize(n + 1);
+    b.trace.num_ops.edit(n) = i == 0 ? 300 : 100;
+    b.trace.tensor_bytes.edit(n) = i == 0 ? 30 : 10;
+    b.dep(n, call, static_cast<uint8_t>(trace::EdgeKind::launch));
+    b.ctrl(n, op);
+  }
+  b.trace.part_of.edit(pieces[1]) = pieces[0];
+  trace::TraceSet set;
+  set.ranks.push_back(std::move(b).finish());
+  Findings findings;
+  auto job = prepare(set, {}, findings);
+  ASSERT_TRUE(job);
+  const auto rows = rows_of(*job, "shapes", 0, 1);
+  ASSERT_EQ(rows.size(), 1u);
+  const std::vector<result::Table::Cell>& row = rows.at("aten::mm");
+  EXPECT_EQ(number(row, 7), 40);
+  EXPECT_EQ(number(row, 8), 400);
+  EXPECT_EQ(number(row, 9), 40);
+  EXPECT_EQ(std::get<double>(row[11]), 10);
+}
+
 }  // namespace
 }  // namespace chakra::analyze

@@ -19,9 +19,22 @@
 
 namespace chakra::answer {
 
-enum class Unit : uint8_t { none, count, bytes, ps, ns, bytes_per_s, flop, flop_per_s, share, percent, id };
-inline constexpr std::array<std::string_view, 11> kUnitNames{"",     "count",  "bytes", "ps",      "ns", "bytes/s",
-                                                             "FLOP", "FLOP/s", "share", "percent", "id"};
+enum class Unit : uint8_t {
+  none,
+  count,
+  bytes,
+  ps,
+  ns,
+  bytes_per_s,
+  flop,
+  flop_per_s,
+  share,
+  percent,
+  id,
+  flop_per_byte
+};
+inline constexpr std::array<std::string_view, 12> kUnitNames{"",     "count",  "bytes", "ps",      "ns", "bytes/s",
+                                                             "FLOP", "FLOP/s", "share", "percent", "id", "FLOP/B"};
 /// `rows`: not a value, but the nested rows of another table. `any`: each value has a type.
 enum class Type : uint8_t { whole, natural, real, text, truth, rows, any };
 inline constexpr std::array<std::string_view, 7> kTypeNames{"whole number",  "whole number", "number",        "text",

@@ -108,6 +108,20 @@ std::vector<gen::ClassStats> memory_of(const Loaded& loaded) {
   return stats ? std::move(stats->classes) : std::vector<gen::ClassStats>();
 }
 
+/// What the loads of links over time are, and how far they are off.
+std::string load_basis(const sim::SimReport& run) {
+  if (run.congestion == sim::Congestion::fluid) return "rates of the flows in the run: exact means of each interval";
+  if (run.congestion == sim::Congestion::packet)
+    return "packets that the links sent in the run: exact means of each interval";
+  const std::string demand =
+      "demand in closed form: each collective and message loads its links evenly over its time, and does not wait for "
+      "others, so a load can exceed 100 %";
+  return demand + (run.link_loads.sampled
+                       ? "; of many equivalent groups only the first were examined, so links carry at "
+                         "least these loads, and more links have a load"
+                       : "; at a time within an interval the load is at most the peak");
+}
+
 /// Simulate a job. The memory of a job with tensors is analyzed.
 Result<ReportedSide> simulate(const ReportOptions& o, const SideOptions& of, const std::atomic<bool>* stop,
                               Findings& findings) {
@@ -116,7 +130,7 @@ Result<ReportedSide> simulate(const ReportOptions& o, const SideOptions& of, con
   call.network = of.network;
   call.groups = o.groups;
   call.loaded = of.loaded;
-  call.diagnose = !call.compat();
+  call.diagnose = call.link_loads = !call.compat();
   if (o.timeline) call.timeline = o.output;  // fills the report; the caller writes the page
   CHAKRA_ASSIGN(SimulateResult result, simulate_to_end(call, stop));
   ReportedSide side{of.path + " on " + of.network, static_cast<int64_t>(result.report.ranks.size()), {}, {}, {}};
@@ -126,7 +140,8 @@ Result<ReportedSide> simulate(const ReportOptions& o, const SideOptions& of, con
   findings.insert(findings.end(), simulation.findings().begin(), simulation.findings().end());
   const bool all_ranks = call.ranks.empty() && call.expand.empty();
   side.predicted = {path_parts(result.report), reliability_of(simulation, result.report),
-                    all_ranks ? memory_of(*of.loaded) : std::vector<gen::ClassStats>()};
+                    all_ranks ? memory_of(*of.loaded) : std::vector<gen::ClassStats>(), result.report.link_loads,
+                    call.compat() ? "" : load_basis(result.report)};
   if (all_ranks && !of.loaded->classes()) {
     const AnalyzeOptions analyze{
         .path = of.path, .groups = o.groups, .only = {"memory"}, .scope = {}, .details = true, .loaded = of.loaded};

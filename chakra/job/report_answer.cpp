@@ -51,6 +51,19 @@ constexpr std::array kDifferences{
     column<&PathChange::change_ps>("change_ps", Unit::ps, "b_ps - a_ps; the parts add up to the step"),
     column<&PathChange::share>("share", Unit::share, "change_ps by the first step")};
 
+constexpr std::array kLoadValues{column<&Predicted::link_loads_are>(
+                                     "link_loads_are", Unit::none, "meaning and error of the loads of links over time"),
+                                 column<Predicted>("loaded_links", Unit::count, "links with a load",
+                                                   [](const Predicted& is) { return is.link_loads.links; })};
+constexpr std::array kLoads{
+    column<&sim::LoadPiece::link>("link", Unit::none, "the link; one of all links with equal loads"),
+    column<&sim::LoadPiece::links>("links", Unit::count, "links with equal loads, this one included"),
+    column<&sim::LoadPiece::start_ps>("start_ps", Unit::ps, "start of the interval"),
+    column<&sim::LoadPiece::end_ps>("end_ps", Unit::ps, "end of the interval"),
+    column<&sim::LoadPiece::share>("share", Unit::share, "mean load in the interval, by the rate of the link"),
+    column<&sim::LoadPiece::peak>("peak", Unit::share,
+                                  "in closed form: the load at a time is at most this; null: not known")};
+
 void add_predicted(const std::string& prefix, const Predicted* predicted, answer::Builder& to) {
   static const Predicted kNone;
   const Predicted& is = predicted ? *predicted : kNone;
@@ -58,6 +71,9 @@ void add_predicted(const std::string& prefix, const Predicted* predicted, answer
   to.table(prefix + "reliability", "reliability of the predicted times", is.reliability, kReliability,
            predicted != nullptr);
   add_memory_by_class(prefix + "memory_by_class", is.memory, to, predicted && !is.memory.empty());
+  const bool loads = predicted && !is.link_loads_are.empty();
+  to.values(prefix, loads ? &is : nullptr, kLoadValues);
+  to.table(prefix + "link_loads", "load of the busiest links over time", is.link_loads.busiest, kLoads, loads);
 }
 
 }  // namespace

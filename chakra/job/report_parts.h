@@ -49,8 +49,10 @@ struct Predicted {
   std::vector<PathPart> path;
   std::vector<Reliability> reliability;
   std::vector<gen::ClassStats> memory;  ///< of generated jobs by classes
+  sim::LoadsOverTime link_loads;
+  std::string link_loads_are;  ///< the meaning and the error of the loads; "": no loads
 };
-/// Return the tables path_parts, reliability and memory_by_class.
+/// Return the tables path_parts, reliability, memory_by_class and link_loads.
 answer::Answer answer_of(const Predicted& predicted);
 /// Add the table `differences`.
 void add_differences(const std::vector<PathChange>& differences, answer::Builder& to);

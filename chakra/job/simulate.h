@@ -51,6 +51,7 @@ struct SimulateOptions {
   bool align_starts = false, no_fold = false, no_check = false;
   bool diagnose = false;      ///< fill SimulateResult::diagnoses
   std::string timeline;       ///< a file that the caller writes: fill SimReport::timeline
+  bool link_loads = false;    ///< fill SimReport::link_loads
   bool astra_output = false;  ///< in the compatible mode: the text is astra_text_of()
   LoadedPtr loaded = {};      ///< read instead of `path`
   NetworksPtr networks = {};  ///< have `network`

@@ -126,7 +126,13 @@ struct FluidNetwork::State {
     double passed = flow.remaining;
     for (const Flow::Use& use : flow.uses) passed = std::min(passed, tokens_of(links[use.link]) / use.share);
     for (const Flow::Use& use : flow.uses) links[use.link].tokens -= passed * use.share;
+    keep(flow, now, passed);
     flow.remaining -= passed;
+  }
+
+  /// Bytes of a flow that its links have carried since a time.
+  void keep(const Flow& flow, Picoseconds since, double bytes) {
+    for (const Flow::Use& use : flow.uses) table.keep(use.link, since, now, bytes * use.share);
   }
 
   /// For a link whose flows have other rates from `now` on.
@@ -167,6 +173,7 @@ struct FluidNetwork::State {
   void finish(uint32_t number, std::vector<Delivery>& done) {
     Flow& flow = flows[number];
     ++events;
+    keep(flow, flow.since, flow.remaining);
     for (const Flow::Use& use : flow.uses) {
       LinkState& link = links[use.link];
       const Member moved = link.flows.back();
@@ -243,8 +250,9 @@ struct FluidNetwork::State {
     for (size_t i = 0; i < near.flows.size(); ++i) {
       Flow& flow = flows[near.flows[i]];
       if (std::abs(near.rates[i] - flow.rate) <= 1e-12 * near.rates[i]) continue;  // as it was: no rounding creeps in
-      flow.remaining -= flow.rate * (static_cast<double>(now - flow.since) / kPsPerSecond);
-      flow.remaining = std::max(flow.remaining, 0.0);
+      const double moved = std::min(flow.rate * (static_cast<double>(now - flow.since) / kPsPerSecond), flow.remaining);
+      keep(flow, flow.since, moved);
+      flow.remaining -= moved;
       flow.since = now;
       flow.rate = near.rates[i];
       flow.end = add_saturated(now, picoseconds(flow.remaining / flow.rate));
@@ -285,5 +293,7 @@ Picoseconds FluidNetwork::advance_to(Picoseconds time, std::vector<Delivery>& do
 }
 uint64_t FluidNetwork::events() const { return state_->events; }
 std::vector<LinkTotal> FluidNetwork::totals() const { return state_->table.totals(); }
+void FluidNetwork::keep_history() { state_->table.keep_history(); }
+LinkHistory FluidNetwork::history() const { return state_->table.history(); }
 
 }  // namespace chakra::net

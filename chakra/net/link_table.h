@@ -5,6 +5,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "chakra/net/net.h"
@@ -39,16 +40,32 @@ class LinkTable {
     return slot;
   }
   LinkTotal& total(uint32_t slot) { return totals_[slot]; }
+  void keep_history() { kept_.emplace(); }
+  /// Bytes that pass a link between two times, for history().
+  void keep(uint32_t slot, Picoseconds from, Picoseconds to, double bytes) {
+    if (kept_) kept_->add(slot, from, to, bytes);
+  }
+  /// Return the history of links that have carried something.
+  LinkHistory history() const {
+    LinkHistory out;
+    if (!kept_) return out;
+    out.interval_ps = kept_->interval();
+    for (uint32_t slot = 0; slot < kept_->bytes().size(); ++slot) {
+      if (kept_->bytes()[slot].empty()) continue;
+      const std::vector<LinkId> links = links_of(slot);
+      out.rows.push_back({links.front(), std::ssize(links), kept_->bytes()[slot]});
+    }
+    std::sort(out.rows.begin(), out.rows.end(), [](const auto& a, const auto& b) { return a.link < b.link; });
+    return out;
+  }
 
   /// Return the totals of links that have carried a message, by link. The links of a trunk have carried equal parts.
   std::vector<LinkTotal> totals() const {
     std::vector<LinkTotal> totals;
-    std::vector<LinkId> links;
-    for (const LinkTotal& total : totals_) {
+    for (uint32_t slot = 0; slot < totals_.size(); ++slot) {
+      const LinkTotal& total = totals_[slot];
       if (total.bytes == 0) continue;
-      links.clear();
-      if (trunks_) fabric_.links_of(total.link, links);
-      else links.push_back(total.link);
+      const std::vector<LinkId> links = links_of(slot);
       for (size_t i = 0; i < links.size(); ++i)
         totals.push_back({links[i], total.bytes / links.size() + (i < total.bytes % links.size()), total.busy_ps});
     }
@@ -57,6 +74,13 @@ class LinkTable {
   }
 
  private:
+  std::vector<LinkId> links_of(uint32_t slot) const {
+    std::vector<LinkId> links;
+    if (trunks_) fabric_.links_of(totals_[slot].link, links);
+    else links.push_back(totals_[slot].link);
+    return links;
+  }
+
   static constexpr size_t kMostDirect = size_t{1} << 22;
 
   const Fabric& fabric_;
@@ -64,6 +88,7 @@ class LinkTable {
   std::vector<uint32_t> slot_of_;                 ///< by link
   absl::flat_hash_map<LinkId, uint32_t> sparse_;  ///< used instead if there are too many links
   std::vector<LinkTotal> totals_;                 ///< by slot
+  std::optional<HistoryKeeper> kept_;
 };
 
 }  // namespace chakra::net

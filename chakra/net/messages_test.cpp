@@ -101,6 +101,53 @@ void check_totals(const Fabric& fabric, const Network& network, const std::vecto
   }
 }
 
+/// The history of a link adds up to its bytes, and no interval has more than the rate allows.
+template <class Network>
+void check_history(const Fabric& fabric, Network network, const std::vector<Sent>& sent) {
+  network.keep_history();
+  carry(network, sent);
+  std::map<LinkId, double> totals;
+  double all = 0, kept = 0;
+  for (const LinkTotal& total : network.totals()) {
+    totals[total.link] = static_cast<double>(total.bytes);
+    all += totals[total.link];
+  }
+  const LinkHistory history = network.history();
+  for (const LinkHistory::Row& row : history.rows) {
+    const double bytes = std::accumulate(row.bytes.begin(), row.bytes.end(), 0.0);
+    kept += bytes;
+    if (row.links == 1) EXPECT_NEAR(bytes, totals[row.link], 1e-6 * bytes + 1);
+    const double most = fabric.link(row.link).bytes_per_s * static_cast<double>(row.links) *
+                        static_cast<double>(history.interval_ps) / kPsPerSecond;
+    for (const double each : row.bytes) EXPECT_LE(each, most * (1 + 1e-6) + 8192);
+  }
+  EXPECT_NEAR(kept, all, 1e-6 * all + static_cast<double>(history.rows.size()));
+}
+
+TEST(History, AddsUpToTheBytesOfLinks) {
+  Prng random(77);
+  for (int trial = 0; trial < 200; ++trial) {
+    const Fabric fabric = random_network(random);
+    const std::vector<Sent> sent = random_traffic(random, fabric, uint64_t{1} << random.between(4, 22), 1'000'000'000);
+    check_history(fabric, FluidNetwork(fabric), sent);
+    check_history(fabric, PacketNetwork(fabric), sent);
+  }
+}
+
+TEST(History, HasTheTimesOfTransfers) {
+  const Fabric ring{{{TopologyKind::ring, 8, 1e12 / 1073741824.0, 0}}};  // a byte per picosecond
+  FluidNetwork network(ring);
+  network.keep_history();
+  carry(network, {{0, {0, 1, 24, 0}}, {36, {0, 1, 12, 1}}});
+  const LinkHistory history = network.history();
+  ASSERT_EQ(history.rows.size(), 1u);
+  EXPECT_EQ(history.interval_ps, 2);  // 48 ps end in the first interval of width 2 that 48 of width 1 lack
+  std::vector<double> bytes(48, 0);
+  std::fill(bytes.begin(), bytes.begin() + 12, 2.0);
+  std::fill(bytes.begin() + 18, bytes.begin() + 24, 2.0);
+  EXPECT_EQ(history.rows[0].bytes, bytes);
+}
+
 TEST(Fluid, AloneIsTheClosedForm) {
   Prng random(7);
   for (int trial = 0; trial < 500; ++trial) {

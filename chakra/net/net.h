@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/net/history.h"  // IWYU pragma: export
 
 namespace chakra::net {
 
@@ -194,7 +195,6 @@ std::optional<FittedTime> fitted_time(std::span<const CollectiveFit> fits, std::
 
 // ---- links and paths -------------------------------------------------------------------------------
 
-using LinkId = uint32_t;
 inline constexpr LinkId kNoLink = UINT32_MAX;
 
 struct Link {
@@ -427,15 +427,6 @@ struct Delivery {
   bool operator==(const Delivery&) const = default;
 };
 
-/// The traffic of a link, counted when a message is complete.
-struct LinkTotal {
-  LinkId link = 0;
-  uint64_t bytes = 0;
-  Picoseconds busy_ps = 0;  ///< time that the bytes take at the link's full rate
-
-  bool operator==(const LinkTotal&) const = default;
-};
-
 /// Messages as flows that share links max-min fairly (fluid_solver.h). A flow holds all links of its path until the
 /// last byte leaves; the last byte arrives the path's latency later. A message alone costs the closed form: bytes /
 /// narrowest rate, then the latency. Cost: a start or an end is O(F H log L) for the F flows, H links each, L links in
@@ -459,6 +450,8 @@ class FluidNetwork {
   uint64_t events() const;  ///< starts and ends of flows
   /// Return the traffic by link. Cost: O(links log links).
   std::vector<LinkTotal> totals() const;
+  void keep_history();  ///< for history(): costs O(links) for each change of a rate and packet
+  LinkHistory history() const;
 
  private:
   struct State;
@@ -491,6 +484,8 @@ class PacketNetwork {
   uint64_t events() const;       ///< packets that reached the end of a link, and turns of senders
   uint64_t packet_hops() const;  ///< packets that reached the end of a link
   std::vector<LinkTotal> totals() const;
+  void keep_history();  ///< for history(): costs O(links) for each change of a rate and packet
+  LinkHistory history() const;
 
  private:
   struct State;

@@ -205,8 +205,10 @@ struct PacketNetwork::State {
     else if (number == link.turn) link.turn = kNone;
     else hops[link.turn].next = hop.next;
     const bool last = hop.waiting == 0 && hop.has_last;
-    link.free = plus(link.free,
-                     last ? serialization(messages[hop.message].last_bytes, links.bytes_per_s(slot)) : link.full_push);
+    const Picoseconds begins = link.free;
+    const uint64_t bytes = last ? messages[hop.message].last_bytes : options.packet_bytes;
+    link.free = plus(link.free, last ? serialization(bytes, links.bytes_per_s(slot)) : link.full_push);
+    links.table().keep(slot, begins, link.free, static_cast<double>(bytes));
     const Picoseconds arrives = plus(link.free, link.latency);
     if (link.on_way.empty()) queue.push(arrives, 2 * slot);
     link.on_way.push({arrives, number, last});
@@ -317,5 +319,7 @@ Picoseconds PacketNetwork::advance_to(Picoseconds time, std::vector<Delivery>& d
 uint64_t PacketNetwork::events() const { return state_->counts.events; }
 uint64_t PacketNetwork::packet_hops() const { return state_->counts.packet_hops; }
 std::vector<LinkTotal> PacketNetwork::totals() const { return state_->links.totals(); }
+void PacketNetwork::keep_history() { state_->links.table().keep_history(); }
+LinkHistory PacketNetwork::history() const { return state_->links.table().history(); }
 
 }  // namespace chakra::net

@@ -109,6 +109,7 @@ class Links {
   uint32_t& parts(uint32_t slot) { return parts_[slot]; }
   LinkTotal& total(uint32_t slot) { return table_.total(slot); }
   std::vector<LinkTotal> totals() const { return table_.totals(); }
+  LinkTable& table() { return table_; }
 
  private:
   LinkTable table_;

@@ -31,6 +31,7 @@ const SHOW = {
   "bytes/s": (v) => scaled(v, decimal("B/s")),
   FLOP: (v) => scaled(v, decimal("FLOP")),
   "FLOP/s": (v) => scaled(v, decimal("FLOP/s")),
+  "FLOP/B": (v) => four(v) + " FLOP/B",
   share: (v) => (100 * v).toFixed(2) + " %",
   percent: (v) => v.toFixed(2) + " %",
   count: (v, exact) => exact.includes(".") ? exact : commas(exact),
@@ -278,10 +279,10 @@ function heat(key, kind, share) {
       const y = top + ranks.indexOf(cell(table, "rank", r)) * high, text = show(value, table.column[share]);
       return svg("g", {}, svg("rect", { x, y, width: Math.max(wide - 2, 1), height: high - 2, class: "cell", "fill-opacity": value * .7 }),
         svg("title", {}, `${rankName(cell(table, "rank", r))}, ${cell(table, kind, r)}: ${text}`),
-        high > 12 ? label(x + 4, y + 14, text, Math.floor(wide / 7)) : undefined);
+        high > 12 ? label(x + 4, y + 14, text, Math.max(1, Math.floor((wide - 6) / 7.6))) : undefined);
     });
     return canvas(width, top + ranks.length * high, ...cells,
-      ...kinds.map((name, i) => label(left + i * wide, 12, name, Math.floor(wide / 7))),
+      ...kinds.map((name, i) => label(left + i * wide, 12, name, Math.max(1, Math.floor(wide / 7.6) - 1))),
       ...ranks.map((rank, i) => label(0, top + i * high + 11, rankName(rank), 10)));
   });
 }
@@ -310,6 +311,85 @@ function lines(key, from, value, names) {
       label(width - 4, high - 4, show(end, table.column[from]), 20, "end"));
   }, drawn.map(([name]) => name));
 }
+/// A value of the job's answers; null: none.
+const valueOf = (key) => job.answers.flatMap((answer) => answer.values).find((value) => value.key === key)?.value ?? null;
+/// Load of links over time: a strip per link, as strong as its load.
+function strips() {
+  const table = tables.get("link_loads");
+  if (!table?.shown) return undefined;
+  const links = new Map();
+  for (const r of rowsOf(table)) {
+    const name = cell(table, "link", r);
+    if (!links.has(name)) links.set(name, []);
+    links.get(name).push(r);
+  }
+  const end = Math.max(...rowsOf(table).map((r) => Number(cell(table, "end_ps", r))));
+  const nameOf = ([name, rows]) => name + (cell(table, "links", rows[0]) > 1 ? ` and ${show(cell(table, "links", rows[0]) - 1, { unit: "count" })} equal` : "");
+  return figure(`${title(table)} (${show(valueOf("loaded_links"), { unit: "count" })} links have a load): ${valueOf("link_loads_are")}`, (width) => {
+    const left = Math.min(240, Math.floor(width / 3)), high = 20, room = width - left, foot = links.size * high + 14;
+    return canvas(width, foot + 4, ...[...links].flatMap((each, i) => [label(0, i * high + 13, nameOf(each), Math.floor(left / 7)),
+      svg("rect", { x: left, y: i * high + 1, width: room, height: high - 3, class: "over" }),
+      ...each[1].map((r) => {
+        const from = Number(cell(table, "start_ps", r)) / end * room, to = Number(cell(table, "end_ps", r)) / end * room;
+        return svg("rect", { x: left + from, y: i * high + 1, width: Math.max(to - from, .5), height: high - 3, class: "cell", "fill-opacity": Math.min(cell(table, "share", r), 1) },
+          svg("title", {}, `${nameOf(each)}, ${show(cell(table, "start_ps", r), table.column.start_ps)} to ${show(cell(table, "end_ps", r), table.column.end_ps)}: ${show(cell(table, "share", r), table.column.share)}`));
+      })]), label(left, foot, "0", 9), label(width, foot, show(end, table.column.end_ps), 20, "end"));
+  });
+}
+/// The least and the most of a column, as text.
+function range(table, key) {
+  const shown = [...new Set(rowsOf(table).sort((a, b) => cell(table, key, a) - cell(table, key, b)).map((r) => show(cell(table, key, r), table.column[key])))];
+  return shown.length > 1 ? shown[0] + " to " + shown.at(-1) : shown[0];
+}
+/// Powers of ten between two exponents, so that at most `most` have a label.
+const decades = (from, to, most) => [...Array(to - from + 1).keys()].map((i) => from + i).filter((power) => (power - from) % Math.ceil((to - from + 1) / most) === 0);
+/// Rows of `shapes` with FLOPs and bytes, by intensity and FLOP/s, under the limits of the devices. The area of a point is its time.
+function roofline(most = 400) {
+  const table = tables.get("shapes"), limits = tables.get("roofline_limits"), cover = tables.get("roofline");
+  if (!cover?.shown || !table?.shown) return undefined;
+  const value = (key, r) => Number(cell(table, key, r));
+  const all = rowsOf(table).filter((r) => value("flop_s", r) > 0 && value("intensity", r) > 0);
+  if (!all.length) return undefined;
+  const drawn = [...all].sort((a, b) => value("with_work_ps", b) - value("with_work_ps", a) || a - b).slice(0, most);
+  const names = [...new Set(drawn.map((r) => cell(table, "types", r)))];
+  const roofs = new Map();
+  for (const r of rowsOf(limits)) {
+    const key = [cell(limits, "device", r), cell(limits, "peak_flop_s", r)].join();
+    if (!roofs.has(key)) roofs.set(key, { device: cell(limits, "device", r), peak: cell(limits, "peak_flop_s", r), memory: cell(limits, "memory_bytes_s", r), types: [] });
+    roofs.get(key).types.push(cell(limits, "type", r));
+  }
+  const caption = `Roofline${roofs.size ? "" : " without limits, since the device is not known"}: FLOP/s by FLOPs per byte of the arguments. ` +
+    `${range(cover, "placed")} of the device time is placed; ${range(cover, "bytes_only")} moves bytes without FLOPs, ` +
+    `${range(cover, "communication")} is communication, ${range(cover, "no_formula")} has no formula` +
+    (drawn.length < table.rows ? `. ${drawn.length} points of ${table.rows} rows` : "");
+  return figure(caption, (width) => {
+    const plain = (power) => {
+      const [factor, unit] = decimal("FLOP/s").find(([least]) => power >= Math.log10(least) - .1) ?? [1, "FLOP/s"];
+      return Number("1e" + power) / factor + " " + unit;
+    };
+    const left = 84, high = 340, foot = high - 36, top = 14, end = width - 12;
+    const xs = drawn.map((r) => Math.log10(value("intensity", r))), ys = drawn.map((r) => Math.log10(value("flop_s", r)));
+    const peaks = [...roofs.values()];
+    const x0 = Math.floor(Math.min(...xs)), x1 = Math.max(x0 + 1, Math.ceil(Math.max(...xs, ...peaks.map((roof) => Math.log10(roof.peak / roof.memory) + .3))));
+    const y0 = Math.floor(Math.min(...ys)), y1 = Math.max(y0 + 1, Math.ceil(Math.max(...ys, ...peaks.map((roof) => Math.log10(roof.peak)))));
+    const x = (log) => left + (log - x0) / (x1 - x0) * (end - left), y = (log) => foot - (log - y0) / (y1 - y0) * (foot - top);
+    const grid = [...decades(x0, x1, Math.floor((end - left) / 70)).flatMap((power) => [svg("path", { class: "axis", d: `M${x(power)} ${top}V${foot}` }),
+      label(x(power), foot + 14, String(Number("1e" + power)), 9, power === x1 ? "end" : "middle")]),
+    ...decades(y0, y1, 8).flatMap((power) => [svg("path", { class: "axis", d: `M${left} ${y(power)}H${end}` }), label(left - 6, y(power) + 4, plain(power), 14, "end")]),
+    label(end, high - 4, "FLOP per byte", 20, "end")];
+    const lines = peaks.flatMap((roof) => {
+      const peak = Math.log10(roof.peak), ridge = peak - Math.log10(roof.memory), low = Math.max(x0, y0 - Math.log10(roof.memory));
+      const text = `${roof.device}: ${roof.types.join(", ")} ${show(roof.peak, limits.column.peak_flop_s)}, memory ${show(roof.memory, limits.column.memory_bytes_s)}`;
+      return [svg("path", { class: "roof", d: `M${x(low)} ${y(low + Math.log10(roof.memory))}L${x(Math.min(ridge, x1))} ${y(Math.min(peak, x1 + Math.log10(roof.memory)))}H${x(x1)}` }, svg("title", {}, text)),
+        ridge < x1 ? label(end, y(peak) - 4, `${roof.types.join(", ")}: ${show(roof.peak, limits.column.peak_flop_s)}`, Math.floor((end - left) / 6.5), "end") : undefined].filter(Boolean);
+    });
+    const longest = Math.max(...drawn.map((r) => value("with_work_ps", r)));
+    const points = drawn.map((r, i) => svg("circle", { cx: x(xs[i]), cy: y(ys[i]), r: 2.5 + 8 * Math.sqrt(value("with_work_ps", r) / longest), class: "point s" + names.indexOf(cell(table, "types", r)) % 8 },
+      svg("title", {}, `${cell(table, "operator", r)} ${cell(table, "shapes", r)}, rank ${cell(table, "rank", r)}: ` + ["intensity", "flop_s", "limit_flop_s", "of_the_roofline", "with_work_ps"].map((key) =>
+        `${heading(table.column[key])} ${show(cell(table, key, r), table.column[key])}`).join(", "))));
+    return canvas(width, high, ...grid, ...lines, ...points);
+  }, names);
+}
 
 // ---- the page ----------------------------------------------------------------------------------------------------
 
@@ -326,7 +406,7 @@ const SECTIONS = [
     () => [columns("path_parts", ["kind", "operation"], ["time_ps"]), stacked("critical_path_bounds", "bound", "time_ps")]],
   ["Overlap and exposed communication", ["overlap", "exposed"],
     () => [columns("overlap", ["rank"], ["overlapped_ps", "exposed_ps"], 64)]],
-  ["Links", ["links", "congestion.shared_links"], () => [columns("links", ["from", "to"], ["busy_ps"], 24, true),
+  ["Links", ["link_loads", "links", "congestion.shared_links"], () => [strips(), columns("links", ["from", "to"], ["busy_ps"], 24, true),
     columns("congestion.shared_links", ["link"], ["lacks_ps"])]],
   ["Storage", ["tiers", "tiers.kinds"], () => [columns("tiers", ["tier"], ["busy_ps"])]],
   ["Device time", ["devices"], () => [columns("devices", ["to", "how"], ["after_ps"])]],
@@ -343,8 +423,8 @@ const SECTIONS = [
       ["parameters", "gradients", "optimizer", "activations_peak", "working", "allocator"].map((part) => "memory_per_rank." + part)),
     columns("memory", ["rank", "device"], ["peak_bytes"], 64),
     lines("memory_over_time", "from_ps", "live_bytes", ["rank", "device"])]],
-  ["Kernels and operators", ["kernels", "kernel_kinds", "device_time", "operators", "shapes", "work", "modules", "annotations",
-    "sequences", "copies"], () => [stacked("kernel_kinds", "kind", "time_ps"), columns("kernels", ["rank", "name"], ["sum_ps"]),
+  ["Kernels and operators", ["kernels", "kernel_kinds", "device_time", "operators", "shapes", "roofline", "roofline_limits", "work", "modules", "annotations",
+    "sequences", "copies"], () => [stacked("kernel_kinds", "kind", "time_ps"), columns("kernels", ["rank", "name"], ["sum_ps"]), roofline(),
     columns("operators", ["rank", "operator"], ["device_ps"])]],
   ["Host, launches and queues", ["launches", "launches_each", "queue_lengths", "queue_lengths_over_time", "idle_causes"],
     () => [columns("idle_causes", ["rank", "stream", "cause"], ["time_ps"])]],

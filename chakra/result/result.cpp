@@ -23,6 +23,8 @@ std::pair<Type, Unit> type_of(Kind kind) {
     case Kind::plain: return {Type::whole, Unit::none};
     case Kind::real: return {Type::real, Unit::none};
     case Kind::rate_ops_per_s: return {Type::real, Unit::flop_per_s};
+    case Kind::ops: return {Type::whole, Unit::flop};
+    case Kind::ops_per_byte: return {Type::real, Unit::flop_per_byte};
   }
   return {};
 }

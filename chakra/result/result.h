@@ -46,7 +46,20 @@ struct Timeline {
 
 struct Table {
   /// `id`: an identifier; `plain`: an unformatted whole number; `real`: any other number, with two decimals.
-  enum class Kind : uint8_t { text, count, bytes, time_ps, rate_bytes_per_s, share, id, plain, real, rate_ops_per_s };
+  enum class Kind : uint8_t {
+    text,
+    count,
+    bytes,
+    time_ps,
+    rate_bytes_per_s,
+    share,
+    id,
+    plain,
+    real,
+    rate_ops_per_s,
+    ops,
+    ops_per_byte
+  };
   using Cell = std::variant<std::string, int64_t, double>;
   struct Column {
     // These texts live as long as the program.

@@ -126,6 +126,7 @@ SimInput copy_whole(const SimInput& input) {
   copy.groups = input.groups;
   copy.matching = input.matching;
   copy.timeline = input.timeline;
+  copy.link_loads = input.link_loads;
   copy.collectives = input.collectives;
   copy.congestion = input.congestion;
   copy.packets = input.packets;
@@ -149,7 +150,7 @@ SimInput copy_whole(const SimInput& input) {
 
 SimInput copy_of(const SimInput& input) {
   SimInput copy = copy_whole(input);
-  copy.timeline = copy.partial = false;
+  copy.timeline = copy.link_loads = copy.partial = false;
   copy.other_fabrics.clear();
   copy.waits = nullptr;
   copy.progress = nullptr;

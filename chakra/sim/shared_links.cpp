@@ -192,8 +192,57 @@ std::string SharedLinks::name(const LinkLoads::Place& place) const {
   return fmt::format("{} -> {}", fabric_.device_name(link.from), fabric_.device_name(link.to));
 }
 
-Sharing SharedLinks::find() {
+namespace {
+
+/// How many spans of a timeline run, on average over each interval.
+std::vector<double> running(const std::vector<Span>& spans, Picoseconds interval, Picoseconds until) {
+  std::vector<double> share(static_cast<size_t>((until - 1) / interval + 1), 0);
+  for (const Span& span : spans)
+    for (Picoseconds at = span.begin; at < std::min(span.end, until);) {
+      const Picoseconds start = at / interval * interval, end = std::min(start + interval, until);
+      const Picoseconds next = std::min(end, span.end);
+      share[static_cast<size_t>(at / interval)] += static_cast<double>(next - at) / static_cast<double>(end - start);
+      at = next;
+    }
+  return share;
+}
+
+}  // namespace
+
+LoadsOverTime SharedLinks::demand(const std::vector<LinkLoads::Place>& places, Picoseconds until) const {
+  if (until <= 0) return {};
+  const Picoseconds interval = load_interval(until);
+  std::vector<std::vector<double>> runs;
+  for (const std::vector<Span>& spans : timelines_) runs.push_back(running(spans, interval, until));
+  std::vector<LinkLoadsOverTime> links;
+  for (const LinkLoads::Place& place : places) {
+    LinkLoadsOverTime& link = links.emplace_back();
+    link.link = name(place);
+    link.mean.assign(runs.empty() ? 0 : runs[0].size(), 0);
+    link.peak = link.mean;
+    if (place.trunk != net::kNoLink) {
+      std::vector<net::LinkId> ids;
+      fabric_.links_of(place.trunk, ids);
+      link.links = std::ssize(ids);
+    }
+    for (const LinkLoad& load : place.loads)
+      for (size_t i = 0; i < link.mean.size(); ++i) {
+        const double share = runs[load.timeline][i];
+        link.mean[i] += load.mean * share;
+        if (share > 0) link.peak[i] += load.peak * most_at_once_[load.timeline];
+      }
+  }
+  const bool sampled = std::ranges::any_of(places, [](const auto& place) { return place.trunk == net::kNoLink; });
+  if (sampled)
+    for (LinkLoadsOverTime& link : links) link.peak.clear();
+  LoadsOverTime out = loads_over_time(std::move(links), interval, until);
+  out.sampled = sampled;
+  return out;
+}
+
+Sharing SharedLinks::find(LoadsOverTime* over_time, Picoseconds until) {
   const std::vector<LinkLoads::Place> places = loads_.places();
+  if (over_time) *over_time = demand(places, until);
   Sharing found;
   for (size_t t = 0; t < timelines_.size(); ++t)
     found.flows += flows_[t].all * static_cast<double>(timelines_[t].size());

@@ -34,8 +34,10 @@ class SharedLinks {
 
   /// Count the transfers of the plan, of `groups` groups, for each span of the timeline. For Sharing::flows.
   void count(uint32_t timeline, const coll::Plan& plan, size_t groups);
-  /// Must be called once. Cost: O(n log n) for the n spans of each timeline on each set of links with equal loads.
-  Sharing find();
+  /// Must be called once. `over_time`: if not null, fill with the demand on links up to the time `until`: within a
+  /// span, a timeline demands its mean load. Cost: O(n log n) for the n spans of each timeline on each set of links
+  /// with equal loads.
+  Sharing find(LoadsOverTime* over_time = nullptr, Picoseconds until = 0);
 
  private:
   /// Places with equal loads.
@@ -64,6 +66,7 @@ class SharedLinks {
   std::vector<Row> rows(const std::vector<LinkLoads::Place>& places) const;
   SharedLink look_at(const LinkLoads::Place& place, std::vector<Excess>& out);
   std::string name(const LinkLoads::Place& place) const;
+  LoadsOverTime demand(const std::vector<LinkLoads::Place>& places, Picoseconds until) const;
 
   const net::Fabric& fabric_;
   LinkLoads loads_;

@@ -16,11 +16,12 @@
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
 #include "chakra/result/result.h"
-#include "chakra/sim/answer.h"    // IWYU pragma: export
-#include "chakra/sim/recorded.h"  // IWYU pragma: export
-#include "chakra/sim/retarget.h"  // IWYU pragma: export
-#include "chakra/sim/stuck.h"     // IWYU pragma: export
-#include "chakra/sim/traffic.h"   // IWYU pragma: export
+#include "chakra/sim/answer.h"           // IWYU pragma: export
+#include "chakra/sim/loads_over_time.h"  // IWYU pragma: export
+#include "chakra/sim/recorded.h"         // IWYU pragma: export
+#include "chakra/sim/retarget.h"         // IWYU pragma: export
+#include "chakra/sim/stuck.h"            // IWYU pragma: export
+#include "chakra/sim/traffic.h"          // IWYU pragma: export
 #include "chakra/trace/trace.h"
 #include "chakra/work/work.h"
 
@@ -58,6 +59,7 @@ struct SimInput {
   match::GroupTable groups;
   std::optional<match::Matching> matching;  ///< result of match() for `job` and `groups`, if available
   bool timeline = false;                    ///< fill SimReport::timeline
+  bool link_loads = false;                  ///< fill SimReport::link_loads
 
   // Native mode.
   coll::Selection collectives;                 ///< selection of algorithms by operation
@@ -249,6 +251,7 @@ struct SimReport {
   Congestion congestion = Congestion::closed;  ///< contention model that was used
   std::string congestion_reason;               ///< reason for that model
   Sharing sharing;                             ///< of a run in closed form
+  LoadsOverTime link_loads;                    ///< if requested; in closed form the demand
   std::optional<LateStart> late_start;         ///< if the times are upper bounds
   std::vector<TierReport> tiers;               ///< tiers with traffic, in the order of the system; native mode
   std::vector<PathPiece> critical_path;        ///< from time 0 to the makespan; native mode

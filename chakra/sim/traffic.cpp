@@ -199,6 +199,12 @@ bool Traffic::idle() const {
 std::vector<net::LinkTotal> Traffic::totals() const {
   return std::visit([](const auto& n) { return n.totals(); }, network_);
 }
+void Traffic::keep_history() {
+  std::visit([](auto& n) { n.keep_history(); }, network_);
+}
+net::LinkHistory Traffic::history() const {
+  return std::visit([](const auto& n) { return n.history(); }, network_);
+}
 uint64_t Traffic::events() const {
   return std::visit([](const auto& n) { return n.events(); }, network_);
 }

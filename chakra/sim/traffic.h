@@ -48,6 +48,8 @@ class Traffic {
   /// Return whether no message is under way and every collective that has begun is over.
   bool idle() const;
   std::vector<net::LinkTotal> totals() const;
+  void keep_history();  ///< as of the networks
+  net::LinkHistory history() const;
   uint64_t events() const;
 
  private:

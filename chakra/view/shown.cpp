@@ -35,6 +35,7 @@ std::string show_number(const Shown& value) {
     case Unit::bytes_per_s: return show_rate(number);
     case Unit::flop: return show_operations(number, "FLOP");
     case Unit::flop_per_s: return show_operations(number, "FLOP/s");
+    case Unit::flop_per_byte: return fmt::format("{:.4g} FLOP/B", number);
     case Unit::share: return show_percent(number);
     case Unit::percent: return show_percent(number / 100);
     default: break;

@@ -66,6 +66,7 @@ class Engine {
     if (run_.in.congestion == Congestion::packet) CHAKRA_TRY(check_packets(run_));
     if (run_.in.congestion != Congestion::closed)
       run_.traffic.emplace(run_.in.fabric, run_.in.congestion, run_.in.packets);
+    if (run_.traffic && run_.in.link_loads) run_.traffic->keep_history();
     if (run_.in.timeline && !run_.earliest) timeline_.emplace(run_);
     return {};
   }

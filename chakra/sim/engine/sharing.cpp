@@ -112,7 +112,7 @@ void find_sharing(Run& run, const Collectives& collectives, Messages& messages) 
   SharedLinks links(run.in.fabric, kMostTransfers);
   add_collectives(run, collectives, links);
   add_messages(run, messages, links);
-  run.report.sharing = links.find();
+  run.report.sharing = links.find(run.in.link_loads ? &run.report.link_loads : nullptr, run.report.makespan_ps);
 }
 
 }  // namespace chakra::sim

@@ -190,6 +190,8 @@ void summarize_links(Run& run) {
     run.report.links.push_back(
         {fabric.device_name(link.from), fabric.device_name(link.to), total.bytes, total.busy_ps});
   }
+  if (run.in.link_loads)
+    run.report.link_loads = loads_over_time(fabric, run.traffic->history(), run.report.makespan_ps);
 }
 
 }  // namespace

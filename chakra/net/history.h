@@ -1,0 +1,74 @@
+// The bytes of each link: in all, and over time in equal intervals.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "chakra/base/base.h"
+
+namespace chakra::net {
+
+using LinkId = uint32_t;
+
+/// The traffic of a link, counted when a message is complete.
+struct LinkTotal {
+  LinkId link = 0;
+  uint64_t bytes = 0;
+  Picoseconds busy_ps = 0;  ///< time that the bytes take at the link's full rate
+
+  bool operator==(const LinkTotal&) const = default;
+};
+
+/// The bytes of links in equal intervals of time, the first from 0.
+struct LinkHistory {
+  struct Row {
+    LinkId link = 0;  ///< the first of `links` that have carried equal parts
+    int64_t links = 1;
+    std::vector<double> bytes;  ///< of all these links, by interval
+  };
+  Picoseconds interval_ps = 1;
+  std::vector<Row> rows;  ///< by link; of at most the first 262,144 links or trunks that carried something
+};
+
+/// Intervals are as short as the time so far allows: where the time is longer than all intervals, two become one. So
+/// the memory does not depend on the length of the run.
+class HistoryKeeper {
+ public:
+  static constexpr Picoseconds kIntervals = 48;              ///< even
+  static constexpr uint32_t kMostLinks = uint32_t{1} << 18;  ///< later ones are not kept
+
+  /// Bytes that pass a link between two times, at a constant rate; at equal times at once. Cost: O(intervals between).
+  void add(uint32_t slot, Picoseconds from, Picoseconds to, double bytes) {
+    if (slot >= kMostLinks || bytes <= 0) return;
+    while (to / interval_ >= kIntervals) widen();
+    if (slot >= bytes_.size()) bytes_.resize(slot + size_t{1});
+    std::vector<double>& of = bytes_[slot];
+    if (of.empty()) of.resize(kIntervals, 0);
+    if (from == to) return void(of[static_cast<size_t>(from / interval_)] += bytes);
+    for (Picoseconds at = from; at < to;) {
+      const Picoseconds next = std::min((at / interval_ + 1) * interval_, to);
+      of[static_cast<size_t>(at / interval_)] +=
+          bytes * (static_cast<double>(next - at) / static_cast<double>(to - from));
+      at = next;
+    }
+  }
+
+  Picoseconds interval() const { return interval_; }
+  /// Return the bytes by slot and interval; empty: none.
+  const std::vector<std::vector<double>>& bytes() const { return bytes_; }
+
+ private:
+  void widen() {
+    interval_ *= 2;
+    for (std::vector<double>& of : bytes_) {
+      if (of.empty()) continue;
+      for (size_t i = 0; i < of.size(); ++i) of[i] = 2 * i < of.size() ? of[2 * i] + of[2 * i + 1] : 0;
+    }
+  }
+
+  Picoseconds interval_ = 1;
+  std::vector<std::vector<double>> bytes_;  ///< by slot and interval; empty: none
+};
+
+}  // namespace chakra::net

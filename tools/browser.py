@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Reports in Chromium: no message of the console, no violation of axe, at three widths in both colour schemes.
+
+Makes reports of a recorded job, a simulated step with diagnoses on 131,072 ranks, a recording of an H100 if there is test data,
+and two jobs, and looks at each. Also searches, sorts, filters, zooms and jumps by keys. --pictures DIR keeps images of all pages."""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+
+from devtools import Browser
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+WIDTHS = (390, 800, 1280)
+H100 = "kineto/tracelens_h100__Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz"
+NETWORK = "topology: [ Switch, Switch ]\nnpus_count: [ 8, 16384 ]\nbandwidth: [ 419, %d ]\nlatency: [ 500, 2000 ]\n"
+MOST_BYTES = 5_000_000
+OUTSIDE = """[...document.querySelectorAll('figure svg[viewBox]')].filter((svg) => [...svg.querySelectorAll('text')].some((text) => {
+  const a = text.getBoundingClientRect(), b = svg.getBoundingClientRect();
+  return a.left < b.left - 2 || a.right > b.right + 2;
+})).map((svg) => svg.closest('figure').querySelector('figcaption').textContent.slice(0, 60))"""
+
+
+def make(chakra, folder, data):
+    """Write the reports; return their paths."""
+    def run(*words):
+        subprocess.run([chakra, *map(str, words)], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+
+    for name, rate in (("net", 46), ("fast", 92)):
+        (folder / f"{name}.yml").write_text(NETWORK % rate)
+    recorded = ROOT / "examples" / "traces" / "ddp_gloo_2ranks"
+    run("link", recorded, "-o", "ddp")
+    run("report", "ddp", "--timeline", "-o", "ddp.html")
+    run("gen", "step", "--preset", "llama3-405b", "--dp", "1024", "-o", "big")
+    run("report", "big", "--network", "net.yml", "--device", "H100-SXM", "-o", "big.html")
+    run("report", "ddp", "--against", "ddp", "--network", "net.yml", "--against-network", "fast.yml", "--timeline", "-o", "two.html")
+    pages = ["ddp.html", "big.html", "two.html"]
+    if data and (data / H100).exists():
+        run("link", data / H100, "-o", "h100.et")
+        run("report", "h100.et", "--timeline", "-o", "h100.html")
+        pages.append("h100.html")
+    else:
+        print("no test data: the recording of an H100 is left out")
+    return [folder / page for page in pages]
+
+
+def use(browser):
+    """Search, sort, filter and move; return problems."""
+    problems = []
+    browser.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    browser.run("document.querySelectorAll('th button').forEach((each) => each.click())")
+    browser.run("document.querySelectorAll('button.more').forEach((each) => each.click())")
+    browser.run("document.querySelectorAll('input').forEach((each) => { each.value = 'a'; each.dispatchEvent(new Event('input')); })")
+    for canvas in range(browser.run("document.querySelectorAll('canvas.timeline').length")):
+        of = f"document.querySelectorAll('canvas.timeline')[{canvas}]"
+        browser.wait(f"{of}.dataset.frame !== undefined")
+        before = browser.run(f"{of}.parentElement.querySelector('.about').textContent")
+        browser.run(f"{of}.focus()")
+        for key in "wwdan":
+            browser.key(key)
+        if browser.run(f"{of}.parentElement.querySelector('.about').textContent") == before:
+            problems.append("keys do not move the timeline")
+        browser.key("0")
+    browser.run("document.querySelectorAll('input').forEach((each) => { each.value = ''; each.dispatchEvent(new Event('input')); })")
+    return problems
+
+
+def look(browser, page, axe, pictures):
+    """Return the problems of a page."""
+    problems = []
+    if page.stat().st_size >= MOST_BYTES:
+        problems.append(f"{page.stat().st_size} bytes")
+    for dark in (False, True):
+        for width in WIDTHS:
+            browser.messages.clear()
+            browser.show(width, dark=dark)
+            browser.open(page.as_uri())
+            browser.wait("document.querySelectorAll('main section').length > 0")
+            browser.wait("[...document.querySelectorAll('figure [role=img]')].every((each) => each.firstChild)")
+            where = f"{width} px, {'dark' if dark else 'light'}: "
+            ready = browser.run("Math.max(performance.getEntriesByType('navigation')[0].domComplete, "
+                                "...[...document.querySelectorAll('canvas')].map((each) => Number(each.dataset.ready ?? 0)))")
+            wide = browser.run("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            if wide > 0:
+                problems.append(where + f"the page is {wide} px too wide")
+            out = browser.run(OUTSIDE)
+            problems += [where + f"text outside of the figure '{name}'" for name in out]
+            if pictures:
+                browser.picture(pictures / f"{page.stem}_{width}_{'dark' if dark else 'light'}.png")
+            if axe:
+                browser.run(axe)
+                found = browser.run("axe.run().then((found) => found.violations.map((each) => "
+                                    "[each.id, each.nodes.length, each.nodes[0].html.slice(0, 120)]))")
+                problems += [where + "axe: " + json.dumps(each) for each in found]
+            problems += [where + each for each in use(browser)]
+            problems += [where + "console: " + each[:200] for each in browser.messages]
+            print(f"{page.name}, {where}ready in {ready:.0f} ms", flush=True)
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", default=str(ROOT / "build" / "release" / "bin"))
+    parser.add_argument("--axe", help="axe.min.js; default: no check of accessibility")
+    parser.add_argument("--pictures", type=pathlib.Path, help="a folder for images")
+    parser.add_argument("pages", nargs="*", type=pathlib.Path, help="other pages than those that this tool makes")
+    arguments = parser.parse_args()
+    axe = pathlib.Path(arguments.axe).read_text(encoding="utf-8") if arguments.axe else None
+    if arguments.pictures:
+        arguments.pictures.mkdir(parents=True, exist_ok=True)
+    data = os.environ.get("CHAKRA_TEST_DATA")
+    problems, begin = [], time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        pages = [page.resolve() for page in arguments.pages] or make(
+            os.path.join(os.path.abspath(arguments.bin), "chakra"), pathlib.Path(folder), pathlib.Path(data) if data else None)
+        for page in pages:
+            problems += [f"{page.name}, {each}" for each in look(browser, page, axe, arguments.pictures)]
+    print("\n".join(problems))
+    print(f"{len(problems)} problems in {len(pages)} pages, {time.monotonic() - begin:.0f} s" + ("" if axe else ", without axe"))
+    raise SystemExit(bool(problems))
+
+
+if __name__ == "__main__":
+    main()
