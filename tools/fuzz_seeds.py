@@ -14,6 +14,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import et  # noqa: E402
+import xplane_oracle  # noqa: E402
 
 EXAMPLE = os.path.join(ROOT, "examples", "traces", "ddp_gloo_2ranks")
 
@@ -275,6 +276,7 @@ def xla_seeds():
         for file in ("host.xplane.pb.gz", "module.hlo.pb.gz"):
             with gzip.open(os.path.join(ROOT, "examples", "xla", name, file)) as recorded:
                 seeds.append(recorded.read())
+        seeds += [xplane_oracle.convert(seeds[-2], kind) for kind in ("gpu", "tpu")]
     return seeds
 
 

@@ -66,21 +66,28 @@ Result<Inputs> read_inputs(const std::vector<std::string>& files) {
   return inputs;
 }
 
-Result<Program> find_program(const Inputs& inputs, std::string_view module, int64_t id,
-                             const std::vector<std::string_view>& ops) {
-  const std::string numbered = fmt::format("{}({})", module, id);
+std::string program_name(std::string_view module, int64_t id) { return fmt::format("{}({})", module, id); }
+
+Result<std::optional<Program>> find_program(const Inputs& inputs, std::string_view module, int64_t id,
+                                            const std::vector<std::string_view>& ops, bool lenient) {
+  const std::string numbered = program_name(module, id);
+  // The profile of a TPU shows numbers without a sign.
+  const std::string positive = fmt::format("{}({})", module, static_cast<uint64_t>(id));
   std::string_view missing;
+  std::optional<Program> best;  // without some instructions
   for (const Profile& profile : inputs.profiles)
     for (const Profile::Program& part : profile.programs) {
-      if (part.name != numbered) continue;
+      if (part.name != numbered && part.name != positive) continue;
       CHAKRA_ASSIGN(Program program, parse_program(profile.bytes, part.bytes, profile.file));
-      if (missing = first_missing(program, ops); missing.empty()) return program;
+      if (missing = first_missing(program, ops); missing.empty()) return std::optional(std::move(program));
+      best = std::move(program);
     }
   for (const bool same_number : {true, false})
     for (const Program& dump : inputs.dumps) {
       if (dump.name != module || (dump.id == id) != same_number) continue;
-      if (missing = first_missing(dump, ops); missing.empty()) return dump;
+      if (missing = first_missing(dump, ops); missing.empty()) return std::optional(dump);
     }
+  if (lenient) return best;
   const std::string& file = inputs.profiles.front().file;
   if (missing.empty())
     return fail(Code::bad_input, "xla.program.missing",
