@@ -8,7 +8,7 @@
 namespace chakra::xla {
 namespace {
 
-constexpr std::string_view kProfile = "xplane", kProgram = "hlo-proto";
+constexpr std::string_view kProfile = "xplane", kProgram = "hlo-proto", kText = "hlo";
 
 Result<const filetype::Row*> kind_of(const std::string& path) {
   return filetype::recognise(path, static_cast<unsigned>(filetype::Group::other));
@@ -28,7 +28,11 @@ std::string_view first_missing(const Program& program, const std::vector<std::st
 
 bool is_program(std::string_view head) {
   const filetype::Row* const row = filetype::recognise(head, filetype::Group::other);
-  return row && row->name == kProgram;
+  return row && (row->name == kProgram || row->name == kText);
+}
+bool is_text_program(std::string_view head) {
+  const filetype::Row* const row = filetype::recognise(head, filetype::Group::other);
+  return row && row->name == kText;
 }
 
 Result<bool> is_ours(const std::string& path) {

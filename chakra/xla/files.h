@@ -4,12 +4,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chakra/xla/profile.h"
 #include "chakra/xla/program.h"
 
 namespace chakra::xla {
+
+/// Whether the beginning of a file is that of HLO as text.
+bool is_text_program(std::string_view head);
 
 /// Read a whole file. Errors: xla.program.large above 4 GiB, those of ByteSource.
 Result<std::shared_ptr<const std::string>> read_all(ByteSource source);

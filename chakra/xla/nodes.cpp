@@ -182,7 +182,8 @@ void report_unknown(const Program& p, Findings& findings) {
   uint64_t count = 0;
   for (const auto& [field, times_seen] : p.unknown) {
     count += times_seen;
-    list += fmt::format("{}{} {} ({} times)", list.empty() ? "" : ", ", field.first, field.second,
+    list += fmt::format("{}{}{} ({} times)", list.empty() ? "" : ", ", escape(field.first),
+                        field.second > 0 ? fmt::format(" {}", field.second) : "",  // fields of a text have no numbers
                         show_count(static_cast<int64_t>(times_seen)));
   }
   if (count > 0)

@@ -63,7 +63,7 @@ struct ImportedProgram {
   ProgramReport report;
 };
 
-/// Whether the beginning of a file is that of an HloProto.
+/// Whether the beginning of a file is that of a program: HloProto, or HLO as text.
 bool is_program(std::string_view head);
 
 /// Import a program alone: a trace per device, by classes of devices. Findings: xla.fields.unknown, xla.loop.*,
