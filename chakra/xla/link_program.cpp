@@ -82,6 +82,39 @@ class Links {
 
 }  // namespace
 
+Result<void> order_computations(Program& p, const Ids& ids) {
+  absl::flat_hash_map<int64_t, uint32_t> of;
+  for (uint32_t c = 0; c < p.computations.size(); ++c) of[p.computations[c].id] = c;
+  std::vector<uint8_t> state(p.computations.size(), 0);  // 1: open, 2: done
+  std::vector<Computation> sorted;
+  for (uint32_t first = 0; first < state.size(); ++first) {
+    std::vector<uint32_t> stack{first};
+    while (!stack.empty()) {
+      const uint32_t c = stack.back();
+      if (state[c] == 0) {
+        state[c] = 1;
+        for (const Instruction& i : p.computations[c].instructions)
+          for (uint32_t at = i.called.begin; at < i.called.end; ++at) {
+            const auto callee = of.find(ids.all[at]);
+            if (callee == of.end())
+              return fail(Code::bad_input, "xla.program.reference",
+                          fmt::format("{} calls a computation that the text does not have", quote(i.name)), {p.file});
+            if (state[callee->second] == 1)
+              return fail(Code::bad_input, "xla.program.reference",
+                          fmt::format("{} calls its own computation", quote(i.name)), {p.file});
+            if (state[callee->second] == 0) stack.push_back(callee->second);
+          }
+        continue;
+      }
+      stack.pop_back();
+      if (state[c] == 1) sorted.push_back(std::move(p.computations[c]));
+      state[c] = 2;
+    }
+  }
+  p.computations = std::move(sorted);
+  return {};
+}
+
 Result<void> link_program(Program& program, const Ids& ids, int64_t entry, const Schedule& schedule,
                           const Place& place) {
   return Links(program, ids, place).run(entry, schedule);

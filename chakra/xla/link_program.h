@@ -23,6 +23,9 @@ struct Ids {
 /// By the id of a computation: instructions in the order of their execution.
 using Schedule = absl::flat_hash_map<int64_t, std::vector<int64_t>>;
 
+/// Bring the computations into an order in which callees come first. Errors: xla.program.reference.
+Result<void> order_computations(Program& program, const Ids& ids);
+
 /// Fill in Program::links, roots, orders and the entry computation. The ranges of instructions are those of `ids`.
 /// Errors: xla.program.reference, .empty, at `place`.
 Result<void> link_program(Program& program, const Ids& ids, int64_t entry, const Schedule& schedule,

@@ -34,9 +34,9 @@ class TextReader {
       if (is_computation()) CHAKRA_TRY(computation());
       else cursor_.skip_line();  // tables of files and functions
     }
-    if (entry_ < 0) return wrong("xla.program.empty", "the program has no entry computation");
-    CHAKRA_TRY(order_computations());
-    return link_program(p_, ids_, entry_, schedule_, {p_.file});
+    if (module_.entry < 0) return wrong("xla.program.empty", "the program has no entry computation");
+    CHAKRA_TRY(order_computations(p_, ids_));
+    return link_program(p_, ids_, module_.entry, schedule_, {p_.file});
   }
 
  private:
@@ -59,7 +59,7 @@ class TextReader {
       const std::string_view name = cursor_.name();
       std::string_view value;
       if (cursor_.take('=')) value = cursor_.value();
-      if (name == "is_scheduled") scheduled_ = value.starts_with("true");
+      if (name == "is_scheduled") module_.scheduled = value.starts_with("true");
       else if (name == "replica_count") replicas = first(value);
       else if (name == "num_partitions") partitions = first(value);
     }
@@ -95,7 +95,7 @@ class TextReader {
     c.name = cursor_.name();
     c.id = id_of(c.name);
     if (!defined_.emplace(c.id, true).second) return wrong("xla.program.reference", "two computations have one name");
-    if (entry) entry_ = c.id;
+    if (entry) module_.entry = c.id;
     if (cursor_.peek() == '(' && !cursor_.skip_brackets()) return expected("')'");
     if (cursor_.take("->")) CHAKRA_TRY(skip_shape());
     if (!cursor_.take('{')) return expected("'{'");
@@ -109,7 +109,7 @@ class TextReader {
     cursor_.skip_line();  // execution_thread
     if (c.instructions.empty()) return wrong("xla.program.empty", "a computation has no instructions");
     if (c.root_id < 0) c.root_id = c.instructions.back().id;
-    if (scheduled_)
+    if (module_.scheduled)
       for (const Instruction& i : c.instructions) schedule_[c.id].push_back(i.id);
     p_.computations.push_back(std::move(c));
     return {};
@@ -119,8 +119,8 @@ class TextReader {
   Result<void> instruction(Computation& c) {
     const bool root = cursor_.take("ROOT ");
     Instruction i;
-    operands_.clear(), controls_.clear();
-    for (auto& called : called_) called.clear();
+    now_.operands.clear(), now_.controls.clear();
+    for (auto& called : now_.called) called.clear();
     i.id = next_id_++;
     i.name = cursor_.name();
     if (i.name.empty() || !cursor_.take('=')) return expected("an instruction");
@@ -140,7 +140,7 @@ class TextReader {
     if (!cursor_.at_line_end()) return expected("the end of the line");
     if (!i.row) unwrap(i);
     else i.called = ids_.keep(called());
-    i.operands = ids_.keep(operands_), i.controls = ids_.keep(controls_);
+    i.operands = ids_.keep(now_.operands), i.controls = ids_.keep(now_.controls);
     if (!rows_.emplace(i.name, i.id).second) return wrong("xla.program.reference", "two instructions have one name");
     shapes_of_[i.id] = i.shape;
     if (root) c.root_id = i.id;
@@ -153,7 +153,7 @@ class TextReader {
     if (cursor_.take(')')) return {};
     do {
       if (is_shape()) CHAKRA_TRY(skip_shape());
-      CHAKRA_TRY(reference(operands_));
+      CHAKRA_TRY(reference(now_.operands));
     } while (cursor_.take(','));
     if (!cursor_.take(')')) return expected("')'");
     return {};
@@ -179,7 +179,7 @@ class TextReader {
       while (!names.at_end() && names.peek() != '}') {
         const std::string_view computation = names.name();
         if (computation.empty()) return expected("the name of a computation");
-        called_[place].push_back(id_of(computation));
+        now_.called[place].push_back(id_of(computation));
         names.take(',');
       }
       return {};
@@ -187,7 +187,7 @@ class TextReader {
     if (name == "control-predecessors") {
       if (!cursor_.take('{')) return expected("'{'");
       while (!cursor_.take('}')) {
-        CHAKRA_TRY(reference(controls_));
+        CHAKRA_TRY(reference(now_.controls));
         cursor_.take(',');
       }
       return {};
@@ -204,7 +204,7 @@ class TextReader {
   }
   std::vector<int64_t> called() const {
     std::vector<int64_t> all;
-    for (const auto& of : called_) all.insert(all.end(), of.begin(), of.end());
+    for (const auto& of : now_.called) all.insert(all.end(), of.begin(), of.end());
     return all;
   }
 
@@ -217,8 +217,8 @@ class TextReader {
       const std::string_view inner = i.opcode.substr(0, i.opcode.size() - suffix.size());
       if (!find_opcode(inner)) continue;
       const int64_t wrapper = suffix == "-start" ? wrapped(i, inner) : 0;
-      for (auto& called : called_) called.clear();
-      if (suffix == "-start") called_[0].push_back(wrapper);
+      for (auto& called : now_.called) called.clear();
+      if (suffix == "-start") now_.called[0].push_back(wrapper);
       i.opcode = opcode, i.row = find_opcode(opcode);
       i.detail = kNone;
       break;
@@ -230,7 +230,7 @@ class TextReader {
     c.name = start.name;
     c.id = -2 - static_cast<int64_t>(p_.computations.size());  // has no name to which the text could refer
     std::vector<int64_t> parameters;
-    for (const int64_t operand : operands_) {
+    for (const int64_t operand : now_.operands) {
       Instruction parameter;
       parameter.name = parameter.opcode = "parameter";
       parameter.row = find_opcode("parameter");
@@ -304,51 +304,23 @@ class TextReader {
     return ahead.take('{') && ahead.at_line_end();
   }
 
-  /// Callees first.
-  Result<void> order_computations() {
-    absl::flat_hash_map<int64_t, uint32_t> of;
-    for (uint32_t c = 0; c < p_.computations.size(); ++c) of[p_.computations[c].id] = c;
-    std::vector<uint8_t> state(p_.computations.size(), 0);  // 1: open, 2: done
-    std::vector<Computation> sorted;
-    for (uint32_t first = 0; first < state.size(); ++first) {
-      std::vector<uint32_t> stack{first};
-      while (!stack.empty()) {
-        const uint32_t c = stack.back();
-        if (state[c] == 0) {
-          state[c] = 1;
-          for (const Instruction& i : p_.computations[c].instructions)
-            for (uint32_t at = i.called.begin; at < i.called.end; ++at) {
-              const auto callee = of.find(ids_.all[at]);
-              if (callee == of.end())
-                return wrong("xla.program.reference",
-                             fmt::format("{} calls a computation that the text does not have", quote(i.name)));
-              if (state[callee->second] == 1)
-                return wrong("xla.program.reference", fmt::format("{} calls its own computation", quote(i.name)));
-              if (state[callee->second] == 0) stack.push_back(callee->second);
-            }
-          continue;
-        }
-        stack.pop_back();
-        if (state[c] == 1) sorted.push_back(std::move(p_.computations[c]));
-        state[c] = 2;
-      }
-    }
-    p_.computations = std::move(sorted);
-    return {};
-  }
-
   Program& p_;
   std::string_view text_;
   TextCursor cursor_;
-  bool scheduled_ = false;
-  int64_t entry_ = -1, next_id_ = 1;
+  struct {
+    bool scheduled = false;
+    int64_t entry = -1;
+  } module_;
+  int64_t next_id_ = 1;
   Ids ids_;
   Schedule schedule_;
   absl::flat_hash_map<std::string_view, int64_t> computation_ids_, rows_;  ///< rows_: of the computation
   absl::flat_hash_map<int64_t, bool> defined_;                             ///< computations
   absl::flat_hash_map<int64_t, Shape> shapes_of_;                          ///< by id of an instruction
-  std::vector<int64_t> operands_, controls_;                               ///< of the instruction
-  std::array<std::vector<int64_t>, std::size(kCalls)> called_;             ///< by attribute
+  struct {
+    std::vector<int64_t> operands, controls;
+    std::array<std::vector<int64_t>, std::size(kCalls)> called;  ///< by attribute
+  } now_;                                                        ///< of the instruction that is read
 };
 
 }  // namespace
