@@ -14,6 +14,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import et  # noqa: E402
+import xplane_oracle  # noqa: E402
 
 EXAMPLE = os.path.join(ROOT, "examples", "traces", "ddp_gloo_2ranks")
 
@@ -268,6 +269,29 @@ def torch_seed():
     return json.dumps({**program, "nodes": program["nodes"][:collectives[1] + 2]}).encode()
 
 
+HLO_TEXT = b"""HloModule jit_f, is_scheduled=true, num_partitions=8
+
+%body (x: (s32[], f32[4])) -> (s32[], /*index=1*/f32[4]) {
+  %x = (s32[], f32[4]{0:T(8)}) parameter(0)
+  %g = f32[4]{0} get-tuple-element(%x), index=1
+  %r = f32[4]{0} all-reduce(%g), channel_id=1, replica_groups=mesh['a'=2,'b'=4] {'b':(1)2}, use_global_device_ids=true
+  ROOT %t = (s32[], f32[4]{0}) tuple(%g, %r), metadata={op_name="a\\"b"}
+}
+
+%condition (y: (s32[], f32[4])) -> pred[] {
+  ROOT %c = pred[] constant(false)
+}
+
+ENTRY %main (p: (s32[], f32[4])) -> (s32[], f32[4]) {
+  %p = (s32[], f32[4]{0}) parameter(0)
+  %s = ((s32[], f32[4]{0}), f32[4]{0}) all-to-all-start(%p), replica_groups=[4,2]<=[2,4]T(1,0), channel_id=2
+  %d = f32[4]{0} all-to-all-done(%s), control-predecessors={%p}
+  %v = f32[4]{0} convolution(%d, %d), window={size=3 pad=1_-1}, dim_labels=b0f_0io->b0f
+  ROOT %w = (s32[], f32[4]{0}) while(%p), condition=%condition, body=%body, backend_config={"known_trip_count":{"n":"3"}}
+}
+"""
+
+
 def xla_seeds():
     """The recorded examples, and programs cut out of the profiles."""
     seeds = []
@@ -275,6 +299,8 @@ def xla_seeds():
         for file in ("host.xplane.pb.gz", "module.hlo.pb.gz"):
             with gzip.open(os.path.join(ROOT, "examples", "xla", name, file)) as recorded:
                 seeds.append(recorded.read())
+        seeds.append(HLO_TEXT)
+        seeds += [xplane_oracle.convert(seeds[-3], kind) for kind in ("gpu", "tpu")]
     return seeds
 
 

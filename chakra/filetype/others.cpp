@@ -215,7 +215,7 @@ constexpr Row kRows[] = {
     other("goal", "a GOAL schedule (LogGOPSim, ATLAHS)", is_goal),
     other("tit", "a time-independent trace of SMPI (SimGrid)", is_tit),
     other("infragraph", "an InfraGraph description", is_infragraph, "--network takes the file as a network"),
-    other("hlo", "an HLO module (text)", is_hlo_text),
+    other("hlo", "an HLO module (text)", is_hlo_text, kImportXla),
     other("hlo-proto", "an HLO module (protobuf)", is_hlo_proto, kImportXla),
     other("mlir", "an MLIR module", is_mlir),
     other(kResult, "a result of chakra (--json)", is_result),

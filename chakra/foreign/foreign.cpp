@@ -21,7 +21,7 @@ constexpr FormRow kFormRows[] = {
      read_linked_json, nullptr},
     {"torch", "*.json", "Program of torch.compile, written by chakra_et.export; read", is_torch_program, read_torch,
      nullptr, read_torch_job},
-    {kXla, "*.hlo.pb", "optimized program of XLA (HloProto of JAX, TensorFlow); read", is_xla, read_xla, nullptr,
+    {kXla, "*.hlo.pb, *.txt", "optimized program of XLA (HloProto, HLO as text); read", is_xla, read_xla, nullptr,
      read_xla_job},
 };
 constinit const std::span<const FormRow> kForms = kFormRows;

@@ -24,7 +24,7 @@ namespace chakra::recording {
 // `rocpd.ranges` (note): ROCTx ranges that need not nest are left out
 // `rocpd.launch` (note): device operations whose HIP call is not in the database
 // `rocpd.regions` (note): calls of other categories are left out
-// `rocpd.communicators` (warning): several communicators of RCCL, whose members are not recorded
+// `rocpd.communicators` (warning): communicators of RCCL, whose members are not recorded
 // `rocpd.arguments` (note): calls of RCCL whose arguments are not recorded, so their communication has no size
 
 namespace {
@@ -408,6 +408,12 @@ class RocpdReader {
                "the calls of RCCL use {} communicators, whose members are not recorded: communication of several "
                "ranks cannot be matched",
                left_.communicators.size()));
+    if (left_.communicators.size() == 1)
+      note("rocpd.communicators", Severity::warning,
+           "the members of RCCL's communicator are not recorded: the communicator counts as that of all ranks; if "
+           "RCCL's "
+           "log (NCCL_DEBUG=INFO) shows a smaller nranks, the communication has wrong members: record with PyTorch's "
+           "profiler, which records them");
   }
 
   struct InnerCall {

@@ -8,7 +8,7 @@
 namespace chakra::xla {
 namespace {
 
-constexpr std::string_view kProfile = "xplane", kProgram = "hlo-proto";
+constexpr std::string_view kProfile = "xplane", kProgram = "hlo-proto", kText = "hlo";
 
 Result<const filetype::Row*> kind_of(const std::string& path) {
   return filetype::recognise(path, static_cast<unsigned>(filetype::Group::other));
@@ -28,7 +28,11 @@ std::string_view first_missing(const Program& program, const std::vector<std::st
 
 bool is_program(std::string_view head) {
   const filetype::Row* const row = filetype::recognise(head, filetype::Group::other);
-  return row && row->name == kProgram;
+  return row && (row->name == kProgram || row->name == kText);
+}
+bool is_text_program(std::string_view head) {
+  const filetype::Row* const row = filetype::recognise(head, filetype::Group::other);
+  return row && row->name == kText;
 }
 
 Result<bool> is_ours(const std::string& path) {
@@ -66,21 +70,28 @@ Result<Inputs> read_inputs(const std::vector<std::string>& files) {
   return inputs;
 }
 
-Result<Program> find_program(const Inputs& inputs, std::string_view module, int64_t id,
-                             const std::vector<std::string_view>& ops) {
-  const std::string numbered = fmt::format("{}({})", module, id);
+std::string program_name(std::string_view module, int64_t id) { return fmt::format("{}({})", module, id); }
+
+Result<std::optional<Program>> find_program(const Inputs& inputs, std::string_view module, int64_t id,
+                                            const std::vector<std::string_view>& ops, bool lenient) {
+  const std::string numbered = program_name(module, id);
+  // The profile of a TPU shows numbers without a sign.
+  const std::string positive = fmt::format("{}({})", module, static_cast<uint64_t>(id));
   std::string_view missing;
+  std::optional<Program> best;  // without some instructions
   for (const Profile& profile : inputs.profiles)
     for (const Profile::Program& part : profile.programs) {
-      if (part.name != numbered) continue;
+      if (part.name != numbered && part.name != positive) continue;
       CHAKRA_ASSIGN(Program program, parse_program(profile.bytes, part.bytes, profile.file));
-      if (missing = first_missing(program, ops); missing.empty()) return program;
+      if (missing = first_missing(program, ops); missing.empty()) return std::optional(std::move(program));
+      best = std::move(program);
     }
   for (const bool same_number : {true, false})
     for (const Program& dump : inputs.dumps) {
       if (dump.name != module || (dump.id == id) != same_number) continue;
-      if (missing = first_missing(dump, ops); missing.empty()) return dump;
+      if (missing = first_missing(dump, ops); missing.empty()) return std::optional(dump);
     }
+  if (lenient) return best;
   const std::string& file = inputs.profiles.front().file;
   if (missing.empty())
     return fail(Code::bad_input, "xla.program.missing",

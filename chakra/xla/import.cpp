@@ -125,7 +125,8 @@ class Import {
 Result<ImportedProgram> import_program(ByteSource source, Findings& findings) {
   const std::string file = source.file();
   CHAKRA_ASSIGN(auto bytes, read_all(std::move(source)));
-  CHAKRA_ASSIGN(Program program, parse_program(std::move(bytes), file));
+  const bool text = is_text_program(std::string_view(*bytes).substr(0, 4096));
+  CHAKRA_ASSIGN(Program program, text ? parse_text(std::move(bytes), file) : parse_program(std::move(bytes), file));
   CHAKRA_TRY(settle_devices(program));
   return Import(program, findings).run();
 }

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
+#include <tuple>
 
 #include "chakra/trace/metadata.h"
 #include "chakra/xla/device_linker.h"
@@ -17,16 +19,17 @@ struct Run {
   Executed* executed = nullptr;
   int64_t id = 0;
   Picoseconds start = INT64_MAX;
-  std::map<int64_t, std::vector<const Profile::Event*>> of_device;
+  std::map<int64_t, Events> of_device;
 };
 
 class ProfileLinker {
  public:
-  explicit ProfileLinker(const Inputs& inputs) : in_(inputs) {}
+  explicit ProfileLinker(Inputs& inputs) : in_(inputs) {}
 
   Result<LinkedProfile> run() {
     CHAKRA_TRY(check_devices());
     CHAKRA_TRY(find_programs());
+    order_events();
     find_runs();
     CHAKRA_TRY(link_devices());
     report();
@@ -58,12 +61,19 @@ class ProfileLinker {
   Result<void> find_programs() {
     std::map<Module, std::set<std::string_view>> ops;
     for (const Profile& profile : in_.profiles)
-      for (const Profile::Event& event : profile.events) ops[{event.module, event.program}].insert(event.op);
+      for (const Profile::Event& event : profile.events)
+        if (!event.op.empty() && !event.module.empty()) ops[{event.module, event.program}].insert(event.op);
+    const bool cpu = has_cpus();
     int64_t tags = 0;
     for (const auto& [module, names] : ops) {
-      CHAKRA_ASSIGN(Program program, find_program(in_, module.first, module.second, {names.begin(), names.end()}));
-      CHAKRA_TRY(settle_devices(program));
-      auto executed = std::make_unique<Executed>(std::move(program));
+      CHAKRA_ASSIGN(std::optional<Program> program,
+                    find_program(in_, module.first, module.second, {names.begin(), names.end()}, !cpu));
+      if (!program) {
+        missing_.emplace(module, 0);
+        continue;
+      }
+      CHAKRA_TRY(settle_devices(*program));
+      auto executed = std::make_unique<Executed>(std::move(*program));
       CHAKRA_ASSIGN(executed->communication, communication_of(executed->program));
       executed->tags = tags;
       tags += static_cast<int64_t>(executed->communication.messages.size());
@@ -71,50 +81,103 @@ class ProfileLinker {
     }
     return {};
   }
+  bool has_cpus() const {
+    return std::any_of(in_.profiles.begin(), in_.profiles.end(),
+                       [](const Profile& profile) { return profile.kind == Profile::Kind::cpu; });
+  }
+
+  /// Bring the events of devices into the order in which the host started them, and number the runs of GPUs.
+  void order_events() {
+    for (Profile& profile : in_.profiles) {
+      if (profile.kind == Profile::Kind::cpu) continue;
+      const bool started = std::all_of(profile.events.begin(), profile.events.end(), [](const Profile::Event& event) {
+        return event.correlation != Profile::kNotStated;
+      });
+      // An event around others comes before those, and the asynchronous part of an instruction behind the instruction.
+      const auto key = [&](const Profile::Event& event) {
+        return std::tuple(started ? event.correlation : 0, event.start, profile.lines[event.line].overlaps,
+                          -event.length);
+      };
+      std::stable_sort(profile.events.begin(), profile.events.end(),
+                       [&](const Profile::Event& a, const Profile::Event& b) { return key(a) < key(b); });
+      if (profile.kind != Profile::Kind::gpu) continue;
+      std::map<std::pair<Module, int64_t>, std::vector<Profile::Event*>> of_program;
+      for (Profile::Event& event : profile.events)
+        if (programs_.contains({event.module, event.program}) && event.run == Profile::kNotStated)
+          of_program[{{event.module, event.program}, event.device}].push_back(&event);
+      for (const auto& [key, events] : of_program) number_runs(*programs_.at(key.first), events);
+    }
+  }
 
   void find_runs() {
     std::map<std::pair<Module, int64_t>, Run> runs;
     for (const Profile& profile : in_.profiles)
       for (const Profile::Event& event : profile.events) {
         const Module module(event.module, event.program);
+        const auto program = programs_.find(module);
+        if (event.op.empty() || program == programs_.end()) {
+          other_[event.device].push_back(&event);
+          if (const auto missing = missing_.find(module); missing != missing_.end()) ++missing->second;
+          continue;
+        }
         Run& run = runs[{module, event.run}];
-        run.executed = programs_.at(module).get();
+        run.executed = program->second.get();
         run.id = event.run;
         run.start = std::min(run.start, event.start);
         run.of_device[event.device].push_back(&event);
       }
     for (auto& [key, run] : runs) runs_.push_back(std::move(run));
     std::stable_sort(runs_.begin(), runs_.end(), [](const Run& a, const Run& b) { return a.start < b.start; });
+    for (auto& [device, events] : other_)
+      std::stable_sort(events.begin(), events.end(),
+                       [](const Profile::Event* a, const Profile::Event* b) { return a->start < b->start; });
   }
 
   Result<void> link_devices() {
     std::map<std::vector<int64_t>, uint32_t> groups;
     for (const auto& [device, profile] : profile_of_) {
-      DeviceLinker linker(device, profile->process, groups);
+      DeviceLinker linker(device, *profile, groups);
       trace::Trace& t = linker.builder().trace;
       t.file = profile->file;
       t.base_ns = profile->base_ns;
-      add_metadata(t, profile->jax_version);
-      for (size_t r = 0; r < runs_.size(); ++r)
-        if (const auto found = runs_[r].of_device.find(device); found != runs_[r].of_device.end())
-          CHAKRA_TRY(linker.add(*runs_[r].executed, static_cast<int64_t>(r), found->second));
+      add_metadata(t, *profile);
+      const Events& other = other_[device];
+      auto next = other.begin();
+      for (size_t r = 0; r < runs_.size(); ++r) {
+        const auto found = runs_[r].of_device.find(device);
+        if (found == runs_[r].of_device.end()) continue;
+        const auto behind = std::partition_point(
+            next, other.end(), [&](const Profile::Event* event) { return event->start < runs_[r].start; });
+        linker.add_other({next, behind});
+        next = behind;
+        // With the steps of a TPU, nodes have the number of their step instead of that of their run.
+        const int64_t number = profile->steps.empty() ? static_cast<int64_t>(r) : found->second.front()->step;
+        CHAKRA_TRY(linker.add(*runs_[r].executed, number, found->second));
+      }
+      linker.add_other({next, other.end()});
       out_.devices.push_back(std::move(linker).finish());
     }
     for (const Run& run : runs_) ++run.executed->report.runs;
     return {};
   }
 
-  /// The runs by name, and the memory of the largest program.
-  void add_metadata(trace::Trace& t, std::string_view jax_version) const {
+  /// The steps or runs by name, and the memory of the largest program.
+  void add_metadata(trace::Trace& t, const Profile& profile) const {
     const Executed* largest = nullptr;
     for (const auto& [module, executed] : programs_)
       if (!largest || executed->program.memory.peak > largest->program.memory.peak) largest = executed.get();
-    xla::add_metadata(t, largest->program);
-    if (!jax_version.empty()) t.metadata.push_back({t.strings.intern("jax_version"), t.texts.add(jax_version)});
-    t.metadata.push_back({t.strings.intern(trace::kXlaRuns), static_cast<int64_t>(runs_.size())});
-    for (size_t r = 0; r < runs_.size(); ++r)
-      t.metadata.push_back({t.strings.intern(fmt::format("{}_{}", trace::kXlaRun, r)),
-                            t.texts.add(fmt::format("{}#{}", runs_[r].executed->program.name, r))});
+    if (largest) xla::add_metadata(t, largest->program);
+    else t.metadata.push_back({t.strings.intern("schema"), t.texts.add("xla")});
+    if (!profile.jax_version.empty())
+      t.metadata.push_back({t.strings.intern("jax_version"), t.texts.add(profile.jax_version)});
+    std::vector<std::string> names;
+    for (const std::string_view step : profile.steps) names.push_back(fmt::format("step {}", step));
+    if (names.empty())
+      for (size_t r = 0; r < runs_.size(); ++r)
+        names.push_back(fmt::format("{}#{}", runs_[r].executed->program.name, r));
+    t.metadata.push_back({t.strings.intern(trace::kXlaRuns), static_cast<int64_t>(names.size())});
+    for (size_t r = 0; r < names.size(); ++r)
+      t.metadata.push_back({t.strings.intern(fmt::format("{}_{}", trace::kXlaRun, r)), t.texts.add(names[r])});
   }
 
   void report() {
@@ -135,6 +198,7 @@ class ProfileLinker {
                          name, show_count(static_cast<int64_t>(executed->unplaced))));
       out_.programs.push_back(executed->report);
     }
+    report_devices();
     for (const Profile& profile : in_.profiles) {
       if (profile.aggregated > 0)
         warn("xla.event.aggregated", fmt::format("{}: {} events are sums without times and were left out", profile.file,
@@ -155,10 +219,43 @@ class ProfileLinker {
                                            show_count(unused_))});
   }
 
-  const Inputs& in_;
+  /// What the profiles of GPUs and TPUs lack.
+  void report_devices() {
+    const auto find = [&](std::string tag, Severity severity, std::string text) {
+      out_.findings.push_back({std::move(tag), severity, -1, -1, std::move(text)});
+    };
+    for (const auto& [module, events] : missing_)
+      find("xla.program.missing", Severity::warning,
+           fmt::format("the profile lacks the program {}: its {} events have the order of their streams, but neither "
+                       "dependencies, work nor communication; add its dump (XLA_FLAGS=--xla_dump_to=DIR "
+                       "--xla_dump_hlo_as_proto)",
+                       quote(program_name(module.first, module.second)), show_count(events)));
+    uint64_t left_out = 0;
+    for (const LinkedDevice& device : out_.devices) left_out += device.left_out;
+    if (left_out > 0)
+      find("xla.edge.time", Severity::warning,
+           fmt::format("{} dependencies of the programs were left out: by the recorded times, the dependent event "
+                       "started first",
+                       show_count(static_cast<int64_t>(left_out))));
+    for (const Profile& profile : in_.profiles) {
+      for (const auto& [plane, events] : profile.other_events)
+        find("xla.plane.other", Severity::note,
+             fmt::format("{}: {} events of {} are not read", profile.file, show_count(static_cast<int64_t>(events)),
+                         quote(plane)));
+      if (profile.kind == Profile::Kind::gpu && !programs_.empty())
+        find("xla.run.order", Severity::note,
+             fmt::format("{}: profiles of GPUs do not state runs; a run begins where an instruction of the program "
+                         "comes again",
+                         profile.file));
+    }
+  }
+
+  Inputs& in_;
   std::map<int64_t, const Profile*> profile_of_;  ///< by device
   std::map<Module, std::unique_ptr<Executed>> programs_;
-  std::vector<Run> runs_;  ///< by start
+  std::map<Module, int64_t> missing_;  ///< programs that nobody has: their events
+  std::vector<Run> runs_;              ///< by start
+  std::map<int64_t, Events> other_;    ///< by device: events without a program, by start
   int64_t unused_ = 0;
   LinkedProfile out_;
 };
@@ -166,7 +263,7 @@ class ProfileLinker {
 }  // namespace
 
 Result<LinkedProfile> link_profiles(const std::vector<std::string>& files) {
-  CHAKRA_ASSIGN(const Inputs inputs, read_inputs(files));
+  CHAKRA_ASSIGN(Inputs inputs, read_inputs(files));
   return ProfileLinker(inputs).run();
 }
 

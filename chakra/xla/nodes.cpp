@@ -12,6 +12,22 @@ namespace chakra::xla {
 using trace::NodeId;
 using trace::NodeType;
 
+namespace {
+
+/// The instruction that communicates when an op runs: of an asynchronous one with a single event, the one inside.
+Communication::Key communicating(const Program& p, const Op& op) {
+  const Instruction& i = p.computations[op.computation].instructions[op.instruction];
+  if (i.kind() == Kind::wrapped && op.after.size() == 0 && i.called.size() > 0) {
+    const uint32_t callee = p.links[i.called.begin];
+    const auto& inside = p.computations[callee].instructions;
+    for (uint32_t row = 0; row < inside.size(); ++row)
+      if (communicates(inside[row].kind())) return {callee, row};
+  }
+  return {op.computation, op.instruction};
+}
+
+}  // namespace
+
 NodeWriter::NodeWriter(trace::Builder& builder, const Program& program, const ProgramWork& work,
                        const Communication& communication, Device device)
     : b_(builder),
@@ -20,9 +36,13 @@ NodeWriter::NodeWriter(trace::Builder& builder, const Program& program, const Pr
       work_(work),
       communication_(communication),
       device_(std::move(device)),
-      names_{t_.strings.intern("hlo_opcode"),         t_.strings.intern("op_name"),
-             t_.strings.intern("custom_call_target"), t_.strings.intern("folded_iterations"),
-             t_.strings.intern("channel_id"),         t_.strings.intern(trace::kXlaRun)} {
+      names_{t_.strings.intern("hlo_opcode"),
+             t_.strings.intern("op_name"),
+             t_.strings.intern("custom_call_target"),
+             t_.strings.intern("folded_iterations"),
+             t_.strings.intern("channel_id"),
+             t_.strings.intern(trace::kXlaRun),
+             t_.strings.intern("kernel")} {
   int64_t tag = device_.tags;
   for (const auto& [key, messages] : communication_.messages) tag_of_[key] = tag++;
   // A send and its receive are two instructions of one channel.
@@ -35,10 +55,6 @@ NodeWriter::NodeWriter(trace::Builder& builder, const Program& program, const Pr
 
 StringId NodeWriter::name_of(const Instruction& i) { return t_.strings.intern(i.name); }
 
-NodeType NodeWriter::type_of(const Instruction& i) const {
-  return i.kind() == Kind::collective ? NodeType::coll : NodeType::comp;
-}
-
 NodeId NodeWriter::add_node(const Instruction& i, NodeType type) {
   const NodeId node = b_.add(t_.size(), name_of(i), type);
   t_.num_ops.resize(t_.size()), t_.tensor_bytes.resize(t_.size()), t_.op_dtype.resize(t_.size());
@@ -47,34 +63,36 @@ NodeId NodeWriter::add_node(const Instruction& i, NodeType type) {
   return node;
 }
 
-void NodeWriter::depend(NodeId node, const Dep& dep) {
-  const OpNodes& on = nodes_[dep.op];
-  const auto kind = static_cast<uint8_t>(dep.kind);
-  // A permute is done when its messages are.
-  const NodeId first = on.end - on.main > 1 ? on.main + 1 : on.main;
-  for (NodeId n = first; n < on.end; ++n) b_.dep(node, n, kind);
+void NodeWriter::depend(NodeId node, const Unrolled& unrolled, const Op& op) {
+  for (const Dep& dep : unrolled.deps_of(op))
+    for (NodeId on = nodes_[dep.op].first; on < nodes_[dep.op].end; ++on)
+      if (device_.wait) device_.wait(node, on, dep.kind);
+      else b_.dep(node, on, static_cast<uint8_t>(dep.kind));
 }
 
-void NodeWriter::describe(const Op& op, const Instruction& i) {
+void NodeWriter::describe(const Op& op, const Instruction& i, std::string_view kernel) {
   b_.attr({names_.opcode, i.opcode});
   if (!i.op_name.empty()) b_.attr({names_.op_name, i.op_name});
   const Detail& d = p_.detail(i);
   if (!d.target.empty()) b_.attr({names_.target, d.target});
   if (d.channel > 0) b_.attr({names_.channel, d.channel});
   if (op.times > 1) b_.attr({names_.iterations, static_cast<int64_t>(op.times)});
+  if (!kernel.empty() && kernel != i.name) b_.attr({names_.kernel, kernel});
 }
 
-void NodeWriter::add(const Unrolled& unrolled, uint32_t number) {
+void NodeWriter::add(const Unrolled& unrolled, uint32_t number, std::string_view kernel) {
   const Op& op = unrolled.ops[number];
   const Instruction& i = p_.computations[op.computation].instructions[op.instruction];
-  const NodeId node = add_node(i, op.first == kNone ? type_of(i) : NodeType::comp);
-  nodes_.push_back({node, node + 1});
-  for (const Dep& dep : unrolled.deps_of(op)) depend(node, dep);
+  const Communication::Key key = communicating(p_, op);
+  const bool meets = op.first == kNone && communication_.meetings.contains(key);
+  const NodeId node = add_node(i, meets ? NodeType::coll : NodeType::comp);
+  nodes_.push_back({node, node, node + 1, node + 1});
+  depend(node, unrolled, op);
   if (op.first != kNone) {
     t_.part_of.edit(node) = nodes_[op.first].main;
     return;
   }
-  describe(op, i);
+  describe(op, i, kernel);
   const bool inside = i.kind() == Kind::loop || i.kind() == Kind::conditional || i.kind() == Kind::call;
   const bool has_inside = inside && op.after.size() > 0;  // whose work the nodes inside have
   if (i.kind() != Kind::value && i.kind() != Kind::done && !has_inside) {
@@ -83,51 +101,62 @@ void NodeWriter::add(const Unrolled& unrolled, uint32_t number) {
     t_.tensor_bytes.edit(node) = multiply_bytes(work.bytes, op.times);
     t_.op_dtype.edit(node) = static_cast<uint8_t>(work.type);
   }
-  if (i.kind() == Kind::collective) add_collective(op, i, node);
-  else if (communication_.messages.contains({op.computation, op.instruction})) add_messages(op, i, node);
+  if (meets) add_collective(key, node);
+  else if (communication_.messages.contains(key)) add_messages(key, node);
 }
 
-uint64_t NodeWriter::operand_bytes(const Op& op, const Instruction& i) const {
-  const Computation& c = p_.computations[op.computation];
+NodeId NodeWriter::add_part(const Unrolled& unrolled, uint32_t number, std::string_view kernel) {
+  const Op& op = unrolled.ops[number];
+  const Instruction& i = p_.computations[op.computation].instructions[op.instruction];
+  const NodeId node = add_node(i, NodeType::comp);
+  nodes_.back().end = node + 1;
+  depend(node, unrolled, op);
+  describe(op, i, kernel);
+  return node;
+}
+
+uint64_t NodeWriter::operand_bytes(Communication::Key key) const {
+  const Computation& c = p_.computations[key.first];
   uint64_t bytes = 0;
-  for (const uint32_t operand : p_.linked(i.operands))
+  for (const uint32_t operand : p_.linked(c.instructions[key.second].operands))
     bytes = add_bytes(bytes, p_.bytes_of(c.instructions[operand].shape));
   return bytes;
 }
 
-void NodeWriter::add_collective(const Op& op, const Instruction& i, NodeId node) {
-  const Communication::Key key(op.computation, op.instruction);
+void NodeWriter::add_collective(Communication::Key key, NodeId node) {
+  const Computation& c = p_.computations[key.first];
+  const Instruction& i = c.instructions[key.second];
   const Meeting& meeting = communication_.meetings.at(key);
   const uint32_t group = meeting.group_of[static_cast<size_t>(device_.logical)];
   const uint64_t members = group == kNone ? 1 : meeting.groups[group].size();
   trace::Comm& comm = b_.comm(node);
   comm.type = i.row->comm;
-  comm.bytes = operand_bytes(op, i);
+  comm.bytes = operand_bytes(key);
   comm.in_bytes = comm.bytes;
   comm.out_bytes = comm.type == trace::CommType::all_gather       ? multiply_bytes(comm.bytes, members)
                    : comm.type == trace::CommType::reduce_scatter ? comm.bytes / members
                                                                   : comm.bytes;
   if (i.operands.size() > 0)
-    comm.dtype = t_.strings.intern(
-        type_name(p_.computations[op.computation].instructions[p_.links[i.operands.begin]].shape.type));
+    comm.dtype = t_.strings.intern(type_name(c.instructions[p_.links[i.operands.begin]].shape.type));
   comm.group = device_.group(key, meeting);
   if (comm.type == trace::CommType::broadcast && group != kNone) comm.root = meeting.groups[group].front();
 }
 
-void NodeWriter::add_messages(const Op& op, const Instruction& i, NodeId node) {
-  const Communication::Key key(op.computation, op.instruction);
+void NodeWriter::add_messages(Communication::Key key, NodeId node) {
+  const Computation& c = p_.computations[key.first];
+  const Instruction& i = c.instructions[key.second];
   const Messages& messages = communication_.messages.at(key);
   const auto logical = static_cast<size_t>(device_.logical);
   const uint64_t bytes =
       i.kind() == Kind::recv ? p_.bytes_of(i.shape.parts.size() > 0 ? p_.shapes[i.shape.parts.begin] : i.shape)
-      : i.kind() == Kind::send && i.operands.size() > 0
-          ? p_.bytes_of(p_.computations[op.computation].instructions[p_.links[i.operands.begin]].shape)
-          : operand_bytes(op, i);
+      : i.kind() == Kind::send && i.operands.size() > 0 ? p_.bytes_of(c.instructions[p_.links[i.operands.begin]].shape)
+                                                        : operand_bytes(key);
   for (const bool sends : {false, true}) {
     const size_t count = (sends ? messages.to : messages.from)[logical].size();
     for (size_t m = 0; m < count; ++m) {
       const NodeId message = add_node(i, sends ? NodeType::send : NodeType::recv);
-      b_.dep(message, node, static_cast<uint8_t>(trace::EdgeKind::given));
+      if (device_.wait) device_.wait(message, node, trace::EdgeKind::given);
+      else b_.dep(message, node, static_cast<uint8_t>(trace::EdgeKind::given));
       b_.ctrl(message, node);
       trace::Comm& comm = b_.comm(message);
       const int64_t peer = device_.peer(key, sends, m);
@@ -135,7 +164,7 @@ void NodeWriter::add_messages(const Op& op, const Instruction& i, NodeId node) {
       comm.dst = sends ? peer : device_.self;
       comm.tag = tag_of_.at(key);
       comm.bytes = bytes;
-      nodes_.back().end = message + 1;
+      nodes_.back() = {node, node + 1, message + 1, message + 1};
     }
   }
 }
@@ -153,7 +182,8 @@ void report_unknown(const Program& p, Findings& findings) {
   uint64_t count = 0;
   for (const auto& [field, times_seen] : p.unknown) {
     count += times_seen;
-    list += fmt::format("{}{} {} ({} times)", list.empty() ? "" : ", ", field.first, field.second,
+    list += fmt::format("{}{}{} ({} times)", list.empty() ? "" : ", ", escape(field.first),
+                        field.second > 0 ? fmt::format(" {}", field.second) : "",  // fields of a text have no numbers
                         show_count(static_cast<int64_t>(times_seen)));
   }
   if (count > 0)
@@ -191,18 +221,13 @@ void report_program(const Program& p, const Unrolled& u, Findings& findings) {
                      show_count(static_cast<int64_t>(u.conditionals))));
 }
 
-namespace {
-
-bool communicates(const Instruction& i) {
-  return i.kind() == Kind::collective || i.kind() == Kind::permute || i.kind() == Kind::send || i.kind() == Kind::recv;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void count_collectives(const Program& p, const Unrolled& u, ProgramReport& report) {
   for (const Op& op : u.ops) {
-    const Instruction& i = p.computations[op.computation].instructions[op.instruction];
-    if (op.first != kNone || !communicates(i)) continue;
+    const auto [c, row] = communicating(p, op);
+    const Instruction& i = p.computations[c].instructions[row];
+    if (op.first != kNone || !communicates(i.kind())) continue;
     for (CollectiveCount& count : report.collectives)
       if (count.opcode == i.opcode) count.executions += op.times;
   }
@@ -215,7 +240,7 @@ ProgramReport report_of(const Program& p, const ProgramWork& work, const Unrolle
   for (const Computation& c : p.computations) {
     report.instructions += static_cast<int64_t>(c.instructions.size());
     for (const Instruction& i : c.instructions)
-      if (communicates(i)) ++collectives[i.opcode];
+      if (communicates(i.kind())) ++collectives[i.opcode];
   }
   for (const auto& [opcode, instructions] : collectives)
     report.collectives.push_back({std::string(opcode), instructions, 0});

@@ -18,6 +18,8 @@ struct Device {
   int64_t self = 0;                                                                ///< its own number as a peer
   int64_t tags = 0;  ///< the first tag of the program's messages
   int64_t run = -1;  ///< of a profile: the number of the run, an attribute of its nodes
+  /// Adds an edge; none: the writer adds edges to the trace.
+  std::function<void(trace::NodeId node, trace::NodeId on, trace::EdgeKind kind)> wait;
 };
 
 /// Adds the nodes of a program to a trace.
@@ -26,25 +28,28 @@ class NodeWriter {
   NodeWriter(trace::Builder& builder, const Program& program, const ProgramWork& work,
              const Communication& communication, Device device);
 
-  /// Add the nodes of an op: one, then the messages of a permute.
-  void add(const Unrolled& unrolled, uint32_t op);
+  /// Add the nodes of an op: one, then the messages of a permute. `kernel`: becomes an attribute.
+  void add(const Unrolled& unrolled, uint32_t op, std::string_view kernel = "");
+  /// Add another kernel of the op added last: a node that waits as the op does.
+  trace::NodeId add_part(const Unrolled& unrolled, uint32_t op, std::string_view kernel);
   /// Forget the ops of a run: the next op has the number 0.
   void begin_run() { nodes_.clear(); }
 
   struct OpNodes {
     trace::NodeId main = trace::kNoNode;
-    trace::NodeId end = trace::kNoNode;  ///< one behind the last
+    trace::NodeId first = trace::kNoNode;  ///< that others wait for: a permute is done when its messages are
+    trace::NodeId parts = trace::kNoNode;  ///< behind the messages: other kernels
+    trace::NodeId end = trace::kNoNode;    ///< one behind the last
   };
   const OpNodes& of(uint32_t op) const { return nodes_[op]; }
 
  private:
-  trace::NodeType type_of(const Instruction& i) const;
   trace::NodeId add_node(const Instruction& i, trace::NodeType type);
-  void describe(const Op& op, const Instruction& i);
-  void add_collective(const Op& op, const Instruction& i, trace::NodeId node);
-  void add_messages(const Op& op, const Instruction& i, trace::NodeId node);
-  void depend(trace::NodeId node, const Dep& dep);
-  uint64_t operand_bytes(const Op& op, const Instruction& i) const;
+  void describe(const Op& op, const Instruction& i, std::string_view kernel);
+  void add_collective(Communication::Key key, trace::NodeId node);
+  void add_messages(Communication::Key key, trace::NodeId node);
+  void depend(trace::NodeId node, const Unrolled& unrolled, const Op& op);
+  uint64_t operand_bytes(Communication::Key key) const;
   StringId name_of(const Instruction& i);
 
   trace::Builder& b_;
@@ -56,7 +61,7 @@ class NodeWriter {
   std::vector<OpNodes> nodes_;  ///< by op
   std::map<Communication::Key, int64_t> tag_of_;
   struct Names {
-    StringId opcode, op_name, target, iterations, channel, run;
+    StringId opcode, op_name, target, iterations, channel, run, kernel;
   } names_;  ///< of attributes
 };
 

@@ -24,6 +24,10 @@ enum class Kind : uint8_t {
   done      ///< waits for its operand, which an asynchronous instruction started
 };
 
+inline bool communicates(Kind kind) {
+  return kind == Kind::collective || kind == Kind::permute || kind == Kind::send || kind == Kind::recv;
+}
+
 /// How many FLOPs an instruction has: the rules of XLA's HloCostAnalysis.
 enum class Flops : uint8_t {
   none,

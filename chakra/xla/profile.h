@@ -2,6 +2,7 @@
 // the room. The numbers of the fields are those of openxla/xla's xplane.proto.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,24 +17,39 @@ struct Profile {
     std::string_view name;   ///< "jit_step(34)"
     std::string_view bytes;  ///< HloProto
   };
+  static constexpr int64_t kNotStated = -1;
   struct Event {
-    std::string_view op, module;
+    std::string_view op, module;  ///< of a GPU or TPU: "" where the profile does not name them
+    std::string_view name;        ///< of the kernel or copy of a GPU; of a TPU as `op`
     int64_t program = 0, run = 0, device = 0;
+    int64_t correlation = kNotStated;   ///< of a GPU: the number of the call that started the event
+    int64_t step = kNotStated;          ///< of a TPU: in `steps`
     Picoseconds start = 0, length = 0;  ///< start: since base_ns
-    uint32_t line = 0;                  ///< the thread, counted over the file
+    uint32_t line = 0;                  ///< in `lines`
   };
+  struct Line {
+    int64_t id = 0, begin_ns = 0;
+    bool overlaps = false;  ///< its events run side by side: asynchronous instructions of a TPU
+  };
+  /// Of the devices.
+  enum class Kind : uint8_t { cpu, gpu, tpu };
+
   std::shared_ptr<const std::string> bytes;  ///< the views' text
   std::string file;
+  Kind kind = Kind::cpu;
   std::vector<Program> programs;
   std::vector<Event> events;
+  std::vector<Line> lines;  ///< with events
+  std::vector<std::string_view> steps;
   int64_t base_ns = 0;
   int64_t process = 0;
   std::string_view jax_version;
-  uint64_t aggregated = 0;  ///< events without a time
+  uint64_t aggregated = 0;                            ///< events without a time
+  std::map<std::string_view, uint64_t> other_events;  ///< of devices, not read, by plane
   UnknownParts unknown;
 };
 
-/// Read an XSpace. Errors: xla.profile.damaged, xla.profile.device, xla.profile.empty. Cost: O(bytes).
+/// Read an XSpace. Errors: xla.profile.damaged, xla.profile.kinds, xla.profile.empty. Cost: O(bytes).
 Result<Profile> parse_profile(std::shared_ptr<const std::string> bytes, const std::string& file);
 
 }  // namespace chakra::xla

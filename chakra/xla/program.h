@@ -104,6 +104,7 @@ struct Program {
   std::vector<Detail> details;
   Memory memory;
   UnknownParts unknown;
+  std::vector<std::shared_ptr<const std::string>> kept_texts;  ///< that views refer to and the file has in another form
 
   const Detail& detail(const Instruction& i) const {
     static const Detail kEmpty;
@@ -120,11 +121,14 @@ struct Program {
 /// Return the element type of results: of an array, or of the first array of a tuple.
 trace::DType dtype_of(const Program& program, const Shape& shape);
 std::string_view type_name(uint8_t primitive_type);  ///< "f32"; "" for an unknown type
+uint8_t primitive_type(std::string_view type_name);  ///< 0: unknown
 
 /// Read an HloProto. Errors: xla.program.damaged, .empty, .reference, .deep. Cost: O(bytes).
 Result<Program> parse_program(std::shared_ptr<const std::string> bytes, const std::string& file);
 /// Read a part of `bytes`.
 Result<Program> parse_program(std::shared_ptr<const std::string> bytes, std::string_view part, const std::string& file);
+/// Read HLO as text. Errors: xla.program.text, .empty, .reference, .deep, .shape, .devices. Cost: O(bytes).
+Result<Program> parse_text(std::shared_ptr<const std::string> bytes, const std::string& file);
 
 /// Read the buffer assignment (field 3 of HloProto) into `program.memory`. Throws protozero::exception.
 Result<void> parse_memory(std::string_view part, Program& program);

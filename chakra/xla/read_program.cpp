@@ -1,11 +1,10 @@
 // HloProto -> Program.
-#include <absl/container/flat_hash_map.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <protozero/pbf_reader.hpp>
 
-#include "chakra/xla/program.h"
+#include "chakra/xla/link_program.h"
 #include "chakra/xla/read_detail.h"
 #include "chakra/xla/wire.h"
 
@@ -31,7 +30,7 @@ class ProgramReader {
 
  private:
   Result<void> module(pbf_reader reader) {
-    absl::flat_hash_map<int64_t, std::vector<int64_t>> schedule;
+    Schedule schedule;
     int64_t entry = 0;
     while (reader.next()) {
       const uint32_t field = reader.tag();
@@ -44,10 +43,10 @@ class ProgramReader {
       else if (field <= 19) reader.skip();
       else skip(reader, "HloModuleProto", p_.unknown);
     }
-    return link(entry, schedule);
+    return link_program(p_, ids_, entry, schedule, {p_.file, offset()});
   }
 
-  static void read_schedule(pbf_reader reader, absl::flat_hash_map<int64_t, std::vector<int64_t>>& schedule) {
+  static void read_schedule(pbf_reader reader, Schedule& schedule) {
     while (reader.next()) {
       if (reader.tag() != 1 || !is_text(reader)) {
         reader.skip();
@@ -144,7 +143,7 @@ class ProgramReader {
     }
     i.row = find_opcode(i.opcode);
     if (i.kind() == Kind::loop) detail_of(i, p_).trips = trip_count(config);
-    i.operands = keep(operands_), i.controls = keep(controls_), i.called = keep(called_);
+    i.operands = ids_.keep(operands_), i.controls = ids_.keep(controls_), i.called = ids_.keep(called_);
     return {};
   }
 
@@ -181,82 +180,14 @@ class ProgramReader {
       else reader.skip();
   }
 
-  /// Ids, kept until all instructions and computations are known.
-  Range keep(const std::vector<int64_t>& ids) {
-    const auto begin = static_cast<uint32_t>(ids_.size());
-    ids_.insert(ids_.end(), ids.begin(), ids.end());
-    return {begin, static_cast<uint32_t>(ids_.size())};
-  }
-
   Failure failure(std::string tag, std::string text) const {
     return fail(Code::bad_input, std::move(tag), std::move(text), {p_.file, offset()});
   }
-  Failure dangling(const Computation& c, std::string_view kind, std::string_view name) const {
-    return failure("xla.program.reference",
-                   fmt::format("{} in computation {} refers to {}", quote(name), quote(c.name), kind));
-  }
-
-  /// Ids -> rows.
-  Result<void> link(int64_t entry, const absl::flat_hash_map<int64_t, std::vector<int64_t>>& schedule) {
-    if (p_.computations.empty()) return failure("xla.program.empty", "the program has no computations");
-    absl::flat_hash_map<int64_t, uint32_t> computation_of;
-    for (size_t c = 0; c < p_.computations.size(); ++c)
-      if (!computation_of.emplace(p_.computations[c].id, static_cast<uint32_t>(c)).second)
-        return failure("xla.program.reference", "two computations have the same id");
-    p_.links.assign(ids_.size(), 0);
-    absl::flat_hash_map<int64_t, uint32_t> row_of;
-    for (size_t c = 0; c < p_.computations.size(); ++c) {
-      Computation& of = p_.computations[c];
-      row_of.clear();
-      for (size_t row = 0; row < of.instructions.size(); ++row) {
-        const Instruction& i = of.instructions[row];
-        for (const Range range : {i.operands, i.controls})
-          for (uint32_t at = range.begin; at < range.end; ++at) {
-            const auto found = row_of.find(ids_[at]);
-            if (found == row_of.end()) return dangling(of, "an instruction that does not precede it", i.name);
-            p_.links[at] = found->second;
-          }
-        for (uint32_t at = i.called.begin; at < i.called.end; ++at) {
-          const auto found = computation_of.find(ids_[at]);
-          if (found == computation_of.end() || found->second >= c)
-            return dangling(of, "a computation that does not precede its own", i.name);
-          p_.links[at] = found->second;
-        }
-        if (!row_of.emplace(i.id, static_cast<uint32_t>(row)).second) return dangling(of, "an id used twice", i.name);
-      }
-      const auto root = row_of.find(of.root_id);
-      if (root == row_of.end()) return dangling(of, "no instruction as its root", of.name);
-      of.root = root->second;
-      if (const auto found = schedule.find(of.id); found != schedule.end())
-        CHAKRA_TRY(order(of, found->second, row_of));
-    }
-    const auto found = computation_of.find(entry);
-    if (found == computation_of.end()) return failure("xla.program.reference", "the entry computation is missing");
-    p_.entry = found->second;
-    return {};
-  }
-
-  Result<void> order(Computation& c, const std::vector<int64_t>& ids,
-                     const absl::flat_hash_map<int64_t, uint32_t>& row_of) {
-    std::vector<uint8_t> done(c.instructions.size(), 0);
-    for (const int64_t id : ids) {
-      const auto found = row_of.find(id);
-      if (found == row_of.end() || done[found->second]) return dangling(c, "a schedule that is not an order", c.name);
-      const Instruction& i = c.instructions[found->second];
-      for (const Range range : {i.operands, i.controls})
-        for (const uint32_t before : p_.linked(range))
-          if (!done[before]) return dangling(c, "a schedule in which operands come late", i.name);
-      done[found->second] = 1;
-      c.order.push_back(found->second);
-    }
-    if (c.order.size() != c.instructions.size()) return dangling(c, "a schedule that is not complete", c.name);
-    return {};
-  }
-
   Program& p_;
   std::string_view bytes_;
   const char* at_;
-  std::vector<int64_t> ids_, operands_, controls_, called_;
+  Ids ids_;
+  std::vector<int64_t> operands_, controls_, called_;
 };
 
 }  // namespace

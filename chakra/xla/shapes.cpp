@@ -58,6 +58,12 @@ const TypeRow& row_of(uint8_t type) { return kTypes[type < kTypes.size() ? type 
 
 std::string_view type_name(uint8_t primitive_type) { return row_of(primitive_type).name; }
 
+uint8_t primitive_type(std::string_view name) {
+  for (size_t t = 1; t < kTypes.size(); ++t)
+    if (kTypes[t].name == name) return static_cast<uint8_t>(t);
+  return 0;
+}
+
 uint64_t Program::elements(const Shape& shape) const {
   uint64_t count = 1;
   for (const int64_t dim : dims(shape.dims)) count = multiply_bytes(count, static_cast<uint64_t>(dim));

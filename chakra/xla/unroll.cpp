@@ -79,10 +79,6 @@ constexpr int kMostTuples = 32;
 constexpr uint64_t kMostWalked = 400'000'000, kMostDeps = 100'000'000;
 constexpr int kMostDepth = 200;
 
-bool communicates(Kind kind) {
-  return kind == Kind::collective || kind == Kind::permute || kind == Kind::send || kind == Kind::recv;
-}
-
 /// Which loops are folded: those without communication, if the program would be too large otherwise.
 class Folding {
  public:

@@ -17,8 +17,8 @@ class Occurrences {
  public:
   struct Event {
     uint32_t instruction = 0;  ///< counted over all computations
-    Picoseconds start = 0, end = 0;
-    uint32_t line = 0;  ///< its thread
+    Picoseconds start = 0;     ///< or the place in an order
+    uint32_t number = 0;       ///< the caller's
   };
   /// `events`: of one run, in any order.
   Occurrences(const Program& program, std::vector<Event> events);

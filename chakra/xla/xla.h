@@ -23,7 +23,7 @@ struct FormatRow {
 };
 /// Recordings; the row of programs alone stands beside the forms of other tools.
 inline constexpr std::array<FormatRow, 1> kFormats{
-    {{"xplane", "*.xplane.pb, packed as .gz, .zst", "profile of XLA's CPU devices (JAX); read by link"}}};
+    {{"xplane", "*.xplane.pb, packed as .gz, .zst", "profile of XLA's CPUs, GPUs, TPUs (JAX); read by link"}}};
 
 /// Memory of one device by the compiler's buffer assignment, in bytes.
 struct Memory {
@@ -63,7 +63,7 @@ struct ImportedProgram {
   ProgramReport report;
 };
 
-/// Whether the beginning of a file is that of an HloProto.
+/// Whether the beginning of a file is that of a program: HloProto, or HLO as text.
 bool is_program(std::string_view head);
 
 /// Import a program alone: a trace per device, by classes of devices. Findings: xla.fields.unknown, xla.loop.*,
@@ -74,7 +74,8 @@ Result<ImportedProgram> import_program(ByteSource source, Findings& findings);
 /// A device of a profile.
 struct LinkedDevice {
   trace::Trace trace;
-  int64_t events = 0;  ///< executed instructions, one node each
+  int64_t events = 0;     ///< executed instructions, kernels and copies, one node each
+  uint64_t left_out = 0;  ///< dependencies that contradict the recorded times
 };
 struct LinkedProfile {
   std::vector<LinkedDevice> devices;  ///< ascending by rank: the ordinal of the device
@@ -88,8 +89,9 @@ Result<bool> is_ours(const std::string& path);
 
 /// Link profiles and programs, in any order: one node per executed instruction, one trace per device. Programs come
 /// from the profiles, else from dumps among the files. `folder`: other files among them are ignored. Findings:
-/// xla.program.unused, xla.run.partial, xla.event.unplaced, xla.event.aggregated, and those of import_program. Errors:
-/// xla.profile.*, xla.program.*, xla.devices.*, xla.groups, those of ByteSource. Cost: O(bytes + nodes + edges).
+/// xla.program.unused, xla.run.partial, xla.event.unplaced, xla.event.aggregated, those of import_program, and of GPUs
+/// and TPUs xla.program.missing, xla.edge.time, xla.plane.other, xla.run.order. Errors: xla.profile.*, xla.program.*,
+/// xla.devices.*, xla.groups, those of ByteSource. Cost: O(bytes + nodes + edges).
 Result<LinkedProfile> link_profiles(const std::vector<std::string>& files);
 /// Link a profile that holds its programs.
 Result<LinkedProfile> link_profile(ByteSource source);
