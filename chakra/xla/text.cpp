@@ -1,7 +1,6 @@
 #include "chakra/xla/text.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "chakra/xla/read_detail.h"
 
@@ -64,9 +63,10 @@ std::string_view TextCursor::name() {
 }
 bool TextCursor::number(int64_t& value) {
   skip_blanks();
-  const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-  if (error != std::errc()) return false;
-  at_ = static_cast<size_t>(end - text_.data());
+  size_t end = at_ + (at_ < text_.size() && text_[at_] == '-');
+  while (end < text_.size() && is_digit(text_[end])) ++end;
+  if (!parse_integer(text_.substr(at_, end - at_), value)) return false;
+  at_ = end;
   return true;
 }
 bool TextCursor::skip_brackets() {
@@ -101,7 +101,7 @@ std::vector<int64_t> numbers_in(std::string_view text) {
   for (size_t at = 0; (at = text.find_first_of("0123456789", at)) != std::string_view::npos;) {
     const size_t end = std::min(text.find_first_not_of("0123456789", at), text.size());
     int64_t number = -1;
-    if (std::from_chars(text.data() + at, text.data() + end, number).ec != std::errc()) number = -1;
+    if (!parse_integer(text.substr(at, end - at), number)) number = -1;
     numbers.push_back(number);
     at = end;
   }
@@ -119,12 +119,15 @@ std::string_view unquoted(std::string_view text, Program& p) {
       continue;
     }
     const char c = text[++at];
-    int octal = 0;
-    if (c == 'n' || c == 't' || c == 'r') plain += c == 'n' ? '\n' : c == 't' ? '\t' : '\r';
-    else if (at + 2 < text.size() && std::from_chars(&text[at], &text[at] + 3, octal, 8).ptr == &text[at] + 3) {
-      plain += static_cast<char>(octal);
+    const auto is_octal = [&](size_t place) { return place < text.size() && text[place] >= '0' && text[place] <= '7'; };
+    if (c == 'n' || c == 't' || c == 'r') {
+      plain += c == 'n' ? '\n' : c == 't' ? '\t' : '\r';
+    } else if (is_octal(at) && is_octal(at + 1) && is_octal(at + 2)) {  // "\303\251" for bytes that are not ASCII
+      plain += static_cast<char>((text[at] - '0') * 64 + (text[at + 1] - '0') * 8 + (text[at + 2] - '0'));
       at += 2;
-    } else plain += c;
+    } else {
+      plain += c;
+    }
   }
   p.kept_texts.push_back(std::make_shared<const std::string>(std::move(plain)));
   return *p.kept_texts.back();

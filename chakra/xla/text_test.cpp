@@ -128,13 +128,13 @@ body (x: (s32[], /*index=1*/f32[4])) -> (s32[], f32[4]) {
 ENTRY %main.9 (p: f32[2,8,3], k: f32[3,3,7], s: (s32[], f32[4])) -> f32[] {
   %p = f32[2,8,3]{2,1,0} parameter(0)
   %k = f32[3,3,7]{2,1,0} parameter(1)
-  %c = f32[2,8,7]{2,1,0} convolution(%p, %k), window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f, new_attribute={a=1, b=2}
+  %c = f32[2,8,7] convolution(%p, %k), window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f, new_attribute={a=1,b=2}
   %s = (s32[], f32[4]{0}) parameter(2)
-  %w = (s32[], f32[4]{0}) while((s32[], f32[4]) %s), condition=%cond, body=%body, backend_config={"known_trip_count":{"n":"12"}}
-  %v = (s32[], f32[4]{0}) while(%w), condition=%cond, body=%body, backend_config="{\"known_trip_count\":{\"n\":\"5\"}}"
-  %start = ((f32[2,8,7]), f32[2,8,7]) all-to-all-start(%c), channel_id=3, replica_groups={{0,1}}, control-predecessors={%w,%v}
+ w = (s32[], f32[4]) while((s32[], f32[4]) s), condition=cond, body=body, backend_config={"known_trip_count":{"n":"12"}}
+  %v = (s32[], f32[4]) while(%w), condition=%cond, body=%body, backend_config="{\"known_trip_count\":{\"n\":\"5\"}}"
+ start = ((f32[2,8,7]),f32[2,8,7]) all-to-all-start(c), channel_id=3, replica_groups={{0,1}}, control-predecessors={w,v}
   %done = f32[2,8,7]{2,1,0} all-to-all-done(%start)
-  %sent = (f32[2,8,7], u32[], token[]) send(%done), channel_id=4, frontend_attributes={_xla_send_recv_source_target_pairs={{0,1},{1,0}}}
+ sent = (f32[2,8,7], u32[], token[]) send(done), frontend_attributes={_xla_send_recv_source_target_pairs={{0,1},{1,0}}}
   ROOT %r = f32[] constant({...})
 }, execution_thread="main"
 )");
