@@ -59,10 +59,16 @@ FeederState::NodePtr FeederState::lookup(uint64_t id) {
   if (!node) node = make(*index_->find(id));
   return node;
 }
+/// mlcommons/chakra adds children as it reads them.
+std::vector<FeederState::Row> FeederState::by_place(std::span<const Row> rows) const {
+  std::vector<Row> ordered(rows.begin(), rows.end());
+  std::sort(ordered.begin(), ordered.end(), [&](Row a, Row b) { return index_->place(a) < index_->place(b); });
+  return ordered;
+}
 std::vector<FeederState::NodePtr> FeederState::children(uint64_t id) {
   std::vector<NodePtr> children;
   if (const auto row = index_->find(id))
-    for (const Row child : index_->children(*row))
+    for (const Row child : by_place(index_->children(*row)))
       children.push_back(in_feeder(index_->id(child)) ? lookup(index_->id(child)) : make(child));
   return children;
 }

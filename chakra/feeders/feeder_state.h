@@ -43,6 +43,7 @@ struct FeederState : std::enable_shared_from_this<FeederState> {
   void require(uint64_t id);
   uint64_t missing(uint64_t id) const;
   NodePtr make(Row row);
+  std::vector<Row> by_place(std::span<const Row> rows) const;
   void settle(uint64_t id);
   void make_ready(uint64_t id);
   void one_freed(uint64_t child, uint64_t parent);

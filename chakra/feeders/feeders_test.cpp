@@ -301,6 +301,15 @@ std::string thrown(const std::vector<ChakraProtoMsg::Node>& nodes, size_t cut = 
   });
 }
 
+TEST(PeerFeeder, ChildrenAreInTheOrderOfTheFile) {
+  TemporaryFolder folder;
+  ETFeeder feeder(
+      folder.write("job.0.et", records({node(9, {5}), node(5, {}), node(7, {5}), node(2, {9}), node(6, {5})})));
+  std::vector<uint64_t> children;
+  for (const auto& child : feeder.lookupNode(5)->getChildren()) children.push_back(child->id());
+  EXPECT_EQ(children, (std::vector<uint64_t>{9, 7, 6}));
+}
+
 TEST(PeerFeeder, WherethePeerHangsOrCrashesItSaysWhy) {
   EXPECT_EQ(thrown({node(1, {}), node(2, {1}), node(3, {1, 2})}), "done");
   EXPECT_EQ(thrown({}), "done");

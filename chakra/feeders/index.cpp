@@ -78,7 +78,7 @@ Result<std::shared_ptr<Index>> Index::read(const std::string& path, bool control
       return fail(Code::bad_input, "io.et.range", "too many nodes, edges or bytes of a node for the index", {path});
     messages.add(node.message);
     ids.push_back(node.id);
-    waits.add(ids, node.deps);
+    waits.add(node.deps);
   }
   messages.finish(cached_bytes);
   CHAKRA_TRY(ids.sort(path));

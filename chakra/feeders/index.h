@@ -1,5 +1,5 @@
-// The nodes of one file by row (position in the file): ids, dependencies, and each node's bytes. The file
-// is read once, as a stream. Memory: 20 to 24 bytes per node, 4 per edge, 8 more per edge while reading.
+// The nodes of one file by row, which ascends by id: ids, dependencies, and each node's bytes. The file is
+// read once, as a stream. Memory: 20 to 24 bytes per node, 4 per edge, 8 more per edge while reading.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,8 @@ class Index {
   uint64_t id(Row row) const { return ids_[row]; }
   /// Return the row of an id. Cost: O(1) if ids are dense, else O(log nodes).
   std::optional<Row> find(uint64_t id) const { return ids_.find(id); }
+  /// Return the position of a node in the file.
+  Row place(Row row) const { return ids_.place(row); }
   /// Return the nodes that wait for this one, ascending.
   std::span<const Row> children(Row row) const { return waits_.children(row); }
   /// Return the number of distinct dependencies, by row.
@@ -44,7 +46,7 @@ class Index {
   const std::string& metadata() const { return metadata_; }
   /// Return the bytes of a node, for io::decode and libprotobuf; valid until the next
   /// call. Errors: base.file.read; io.et.truncated if the file has become shorter.
-  Result<std::string_view> message(Row row) { return messages_.get(row); }
+  Result<std::string_view> message(Row row) { return messages_.get(ids_.place(row)); }
 
  private:
   Index(const std::string& file, int fd) : file_(file), messages_(file, fd) {}

@@ -28,8 +28,8 @@ Messages::~Messages() {
 }
 
 void Messages::add(std::string_view message) {
-  const auto row = static_cast<Row>(size_.size());
-  if (pages_.empty() || pages_.back().bytes >= kPageBytes) pages_.push_back({.first = row});
+  const auto place = static_cast<Row>(size_.size());
+  if (pages_.empty() || pages_.back().bytes >= kPageBytes) pages_.push_back({.first = place});
   size_.push_back(static_cast<uint32_t>(message.size()));
   begin_.push_back(static_cast<uint32_t>(pages_.back().bytes));
   if (fd_ >= 0) return;
@@ -52,16 +52,16 @@ void Messages::finish(uint64_t cached_bytes) {
   cache_.resize(std::min<uint64_t>(pages, pages_.size()));
 }
 
-Result<std::string_view> Messages::get(Row row) {
+Result<std::string_view> Messages::get(Row place) {
   const auto after =
-      std::upper_bound(pages_.begin(), pages_.end(), row, [](Row r, const Page& page) { return r < page.first; });
+      std::upper_bound(pages_.begin(), pages_.end(), place, [](Row p, const Page& page) { return p < page.first; });
   const auto number = static_cast<size_t>(after - pages_.begin()) - 1;
   const Page& page = pages_[number];
-  if (fd_ < 0) return std::string_view(page.text).substr(begin_[row], size_[row]);
+  if (fd_ < 0) return std::string_view(page.text).substr(begin_[place], size_[place]);
   Cached& cached = cache_[number % cache_.size()];
   if (cached.page != number && std::exchange(missed_, number) != number) {  // its neighbours may not be wanted
-    alone_.resize(size_[row]);
-    CHAKRA_TRY(read_again(fd_, page.at + begin_[row], alone_, file_));
+    alone_.resize(size_[place]);
+    CHAKRA_TRY(read_again(fd_, page.at + begin_[place], alone_, file_));
     return alone_;
   }
   if (cached.page != number) {
@@ -70,7 +70,7 @@ Result<std::string_view> Messages::get(Row row) {
     CHAKRA_TRY(read_again(fd_, page.at, cached.text, file_));
     cached.page = number;
   }
-  return std::string_view(cached.text).substr(begin_[row], size_[row]);
+  return std::string_view(cached.text).substr(begin_[place], size_[place]);
 }
 
 }  // namespace chakra::feeders

@@ -1,5 +1,5 @@
-// The bytes of a file's nodes, by row. Bytes are read again on demand, in pages, some of which are cached.
-// If the file cannot be read again (packed files, containers, other formats), all bytes are kept in memory.
+// The bytes of a file's nodes, by their places in the file. Bytes are read again on demand, in pages, some of which are
+// cached. If the file cannot be read again (packed files, containers, other formats), all bytes are kept in memory.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Messages {
   void finish(uint64_t cached_bytes);
 
   /// Return the bytes of a node; valid until the next call. Errors: those of read_again.
-  Result<std::string_view> get(Row row);
+  Result<std::string_view> get(Row place);
 
  private:
   struct Page {
@@ -45,7 +45,7 @@ class Messages {
 
   std::string file_;
   int fd_;
-  std::vector<uint32_t> begin_, size_;  ///< by row; begin_ relative to the page
+  std::vector<uint32_t> begin_, size_;  ///< by place; begin_ relative to the page
   std::vector<Page> pages_;
   std::vector<Cached> cache_;
   size_t missed_ = SIZE_MAX;  ///< page of the last cache miss: a second miss on the same page loads it

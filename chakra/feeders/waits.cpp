@@ -5,43 +5,50 @@
 
 namespace chakra::feeders {
 
-void WaitsBuilder::add(const Ids& ids, std::vector<uint64_t>& deps) {
-  const Row row = ids.size() - 1;
+void WaitsBuilder::add(std::vector<uint64_t>& deps) {
   std::sort(deps.begin(), deps.end());
   deps.erase(std::unique(deps.begin(), deps.end()), deps.end());
-  uint32_t known = 0;
-  for (const uint64_t dep : deps) {
-    const auto parent = ids.ascend() ? ids.find(dep) : std::nullopt;
-    if (parent) parents_.push_back(*parent), ++known;
-    else unresolved_.emplace_back(dep, row);
-  }
-  known_.push_back(known);
+  counts_.push_back(static_cast<uint32_t>(deps.size()));
+  deps_.insert(deps_.end(), deps.begin(), deps.end());
 }
 
 Waits WaitsBuilder::finish(const Ids& ids) && {
-  CHAKRA_ASSERT(known_.size() == ids.size());
-  Waits waits;
-  waits.waits_for = known_;
-  waits.first_child.assign(size_t{ids.size()} + 1, 0);
-  for (const Row parent : parents_) ++waits.first_child[parent + 1];
-  size_t resolved = 0;
-  for (const auto& [id, child] : unresolved_) {
-    ++waits.waits_for[child];
-    const auto parent = ids.find(id);
-    if (parent) ++waits.first_child[*parent + 1], unresolved_[resolved] = {*parent, child}, ++resolved;
-    else waits.absent.emplace_back(id, child);
+  CHAKRA_ASSERT(counts_.size() == ids.size());
+  constexpr uint64_t kAbsent = UINT64_MAX;
+  std::vector<uint32_t> begins;  // in deps_, by place; empty: rows are places
+  if (!ids.ascend()) {
+    begins.resize(counts_.size());
+    std::exclusive_scan(counts_.begin(), counts_.end(), begins.begin(), uint32_t{0});
   }
-  unresolved_.resize(resolved);
+  const auto each_row = [&](const auto& use) {
+    uint32_t begin = 0;
+    for (Row row = 0; row < ids.size(); ++row) {
+      const Row place = ids.place(row);
+      if (!begins.empty()) begin = begins[place];
+      use(row, std::span(deps_).subspan(begin, counts_[place]));
+      begin += counts_[place];
+    }
+  };
+  Waits waits;
+  waits.waits_for.resize(ids.size());
+  waits.first_child.assign(size_t{ids.size()} + 1, 0);
+  each_row([&](Row row, std::span<uint64_t> deps) {
+    waits.waits_for[row] = static_cast<uint32_t>(deps.size());
+    for (uint64_t& dep : deps) {
+      const auto parent = ids.find(dep);
+      if (parent) ++waits.first_child[*parent + 1];
+      else waits.absent.emplace_back(dep, row);
+      dep = parent ? *parent : kAbsent;
+    }
+  });
   std::sort(waits.absent.begin(), waits.absent.end());
   std::partial_sum(waits.first_child.begin(), waits.first_child.end(), waits.first_child.begin());
   waits.all_children.resize(waits.first_child.back());
   std::vector<uint32_t> next(waits.first_child.begin(), waits.first_child.end() - 1);
-  auto edge = parents_.begin();
-  auto also = unresolved_.begin();  // both by ascending child
-  for (Row child = 0; child < ids.size(); ++child) {
-    for (uint32_t n = 0; n < known_[child]; ++n) waits.all_children[next[*edge++]++] = child;
-    for (; also != unresolved_.end() && also->second == child; ++also) waits.all_children[next[also->first]++] = child;
-  }
+  each_row([&](Row row, std::span<uint64_t> parents) {
+    for (const uint64_t parent : parents)
+      if (parent != kAbsent) waits.all_children[next[parent]++] = row;
+  });
   return waits;
 }
 

@@ -1,4 +1,4 @@
-// Dependencies between nodes, by row. A builder collects the dependencies while the file is read.
+// Dependencies between nodes, by row. A builder collects the dependencies by place, while the file is read.
 #pragma once
 
 #include <cstdint>
@@ -28,19 +28,19 @@ struct Waits {
   std::optional<Row> cycle() const;
 };
 
-/// Additional memory: 8 bytes per edge.
+/// Additional memory: 8 bytes per edge and 4 per node, and 4 more per node in finish() if ids do not ascend in the
+/// file.
 class WaitsBuilder {
  public:
-  /// Add the dependencies of the last node of `ids`; duplicates are allowed.
-  void add(const Ids& ids, std::vector<uint64_t>& deps);
-  size_t edges() const { return parents_.size() + unresolved_.size(); }
-  /// Requires sorted ids of all nodes.
+  /// Add the dependencies of the node at the next place; duplicates are allowed.
+  void add(std::vector<uint64_t>& deps);
+  size_t edges() const { return deps_.size(); }
+  /// Requires sorted ids of all nodes. Cost: O(nodes + edges) if ids are dense, else O(log nodes) per edge.
   Waits finish(const Ids& ids) &&;
 
  private:
-  std::vector<uint32_t> known_;            ///< by row: number of its entries in parents_
-  std::vector<Row> parents_;               ///< child by child
-  std::vector<Waits::Absent> unresolved_;  ///< by id, because that node was not read yet
+  std::vector<uint32_t> counts_;  ///< of distinct dependencies, by place
+  std::vector<uint64_t> deps_;    ///< ids, place by place
 };
 
 }  // namespace chakra::feeders
