@@ -28,7 +28,8 @@ struct LinkHistory {
     std::vector<double> bytes;  ///< of all these links, by interval
   };
   Picoseconds interval_ps = 1;
-  std::vector<Row> rows;  ///< by link; of at most the first 262,144 links or trunks that carried something
+  std::vector<Row> rows;  ///< by link
+  bool cut = false;  ///< more than HistoryKeeper::kMostLinks links or trunks carried something; rows lack the others
 };
 
 /// Intervals are as short as the time so far allows: where the time is longer than all intervals, two become one. So
@@ -40,7 +41,8 @@ class HistoryKeeper {
 
   /// Bytes that pass a link between two times, at a constant rate; at equal times at once. Cost: O(intervals between).
   void add(uint32_t slot, Picoseconds from, Picoseconds to, double bytes) {
-    if (slot >= kMostLinks || bytes <= 0) return;
+    if (bytes <= 0) return;
+    if (slot >= kMostLinks) return void(cut_ = true);
     while (to / interval_ >= kIntervals) widen();
     if (slot >= bytes_.size()) bytes_.resize(slot + size_t{1});
     std::vector<double>& of = bytes_[slot];
@@ -55,6 +57,7 @@ class HistoryKeeper {
   }
 
   Picoseconds interval() const { return interval_; }
+  bool cut() const { return cut_; }
   /// Return the bytes by slot and interval; empty: none.
   const std::vector<std::vector<double>>& bytes() const { return bytes_; }
 
@@ -68,6 +71,7 @@ class HistoryKeeper {
   }
 
   Picoseconds interval_ = 1;
+  bool cut_ = false;                        ///< a link beyond kMostLinks carried something
   std::vector<std::vector<double>> bytes_;  ///< by slot and interval; empty: none
 };
 

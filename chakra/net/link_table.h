@@ -50,6 +50,7 @@ class LinkTable {
     LinkHistory out;
     if (!kept_) return out;
     out.interval_ps = kept_->interval();
+    out.cut = kept_->cut();
     for (uint32_t slot = 0; slot < kept_->bytes().size(); ++slot) {
       if (kept_->bytes()[slot].empty()) continue;
       const std::vector<LinkId> links = links_of(slot);

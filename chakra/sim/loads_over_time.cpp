@@ -79,7 +79,9 @@ LoadsOverTime loads_over_time(const net::Fabric& fabric, const net::LinkHistory&
       made.mean.push_back(length > 0 ? row.bytes[i] / most : 0);
     }
   }
-  return loads_over_time(std::move(links), history.interval_ps, until);
+  LoadsOverTime out = loads_over_time(std::move(links), history.interval_ps, until);
+  out.sampled = history.cut;
+  return out;
 }
 
 Picoseconds load_interval(Picoseconds until) { return std::max<Picoseconds>(1, until / kLoadIntervals + 1); }

@@ -30,9 +30,9 @@ struct LoadPiece {
 
 struct LoadsOverTime {
   int64_t links = 0;     ///< with a load
-  bool sampled = false;  ///< not all equivalent groups were examined: links carry at least these loads
-  std::vector<LoadPiece>
-      busiest;  ///< of the links with the most load, by link and time; times without load are left out
+  bool sampled = false;  ///< not all equivalent groups, or not all links, were examined: there are at least these loads
+  /// Of the links with the most load, by link and time; times without load are left out.
+  std::vector<LoadPiece> busiest;
 };
 inline constexpr size_t kMostLoadedLinks = 12;
 
