@@ -24,7 +24,7 @@ VERBS = ("sim", "check", "info", "whatif", "diff", "analyze", "link", "replay", 
          "certify", "query", "import", "doctor", "view", "report")
 ELSEWHERE = ("--all", "--astra-output", "--workload-configuration", "--help", "-h", "--flows")  # what prints something else
 TIMES = [(1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns"), (1, "ps")]
-NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?: (?:%|[numkKMGTPE]?i?(?:s|B|FLOP)(?:/s)?|ps)(?!\w))?")
+NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?: (?:%|[numkKMGTPE]?i?(?:s|B|FLOP)(?:/s)?|FLOP/B|ps)(?![\w/]))?")
 # Columns whose rows are one line of a text where they are equal.
 FOLDS = {"ranks": ("actor",), "collectives": ("type", "members", "bytes", "count", "total_ps", "wait_ps")}
 SUMS = {"critical_path": ("kind", "collective", "group", "tier")}

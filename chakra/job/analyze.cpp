@@ -55,6 +55,15 @@ Result<void> run_side_by_side(const analyze::Job& job, const std::vector<const a
   return {};
 }
 
+// `analyze.empty` (finding): an analysis that was asked for has no rows for this job
+void note_if_empty(std::string_view name, const std::vector<analyze::NamedTable>& tables, Findings& findings) {
+  const bool empty = std::all_of(tables.begin(), tables.end(),
+                                 [](const analyze::NamedTable& each) { return each.table.rows.empty(); });
+  if (empty)
+    findings.push_back({"analyze.empty", Severity::note, -1, -1,
+                        fmt::format("'{}' has no rows: the traces have nothing that it is about", name)});
+}
+
 }  // namespace
 
 Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
@@ -75,6 +84,7 @@ Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
   CHAKRA_TRY(run_side_by_side(job, rows, analyzed.findings));
   for (const analyze::AnalysisRow* const row : rows) {
     CHAKRA_ASSIGN(std::vector<analyze::NamedTable> some, analyze::run_analysis(job, *row, analyzed.findings));
+    if (!o.only.empty()) note_if_empty(row->name, some, analyzed.findings);
     std::move(some.begin(), some.end(), std::back_inserter(analyzed.tables));
   }
   analyze::join_ranks(analyzed.findings);
