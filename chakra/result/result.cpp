@@ -36,7 +36,7 @@ answer::Cell value_of(const Table::Cell& cell, const answer::Info& info) {
                                                  : answer::Cell(std::get<double>(cell));
   if (info.type == Type::text) return *text;
   CHAKRA_ASSERT(info.missing == Missing::unknown ? *text == "unknown"
-                                                 : info.missing == Missing::empty && text->empty());
+                                                 : info.missing != Missing::left_out && text->empty());
   return {};
 }
 

@@ -66,7 +66,7 @@ struct Table {
     std::string_view name;  ///< for people
     Kind kind = Kind::text;
     std::string_view key = {}, meaning = {};          ///< for programs, of times with _ps
-    answer::Missing missing = answer::Missing::null;  ///< meaning of a text among numbers
+    answer::Missing missing = answer::Missing::null;  ///< meaning of a text among numbers; null: of ""
   };
   std::string title;
   std::vector<Column> columns;
