@@ -32,6 +32,16 @@ struct LinkHistory {
   bool cut = false;  ///< more than HistoryKeeper::kMostLinks links or trunks carried something; rows lack the others
 };
 
+/// Call use(i, passed) for each of the equal intervals from time 0 that a time touches, with the part of it inside.
+template <class Use>
+void each_interval(Picoseconds from, Picoseconds to, Picoseconds interval, const Use& use) {
+  for (Picoseconds at = from; at < to;) {
+    const Picoseconds i = at / interval, next = std::min((i + 1) * interval, to);
+    use(static_cast<size_t>(i), next - at);
+    at = next;
+  }
+}
+
 /// Intervals are as short as the time so far allows: where the time is longer than all intervals, two become one. So
 /// the memory does not depend on the length of the run.
 class HistoryKeeper {
@@ -48,12 +58,9 @@ class HistoryKeeper {
     std::vector<double>& of = bytes_[slot];
     if (of.empty()) of.resize(kIntervals, 0);
     if (from == to) return void(of[static_cast<size_t>(from / interval_)] += bytes);
-    for (Picoseconds at = from; at < to;) {
-      const Picoseconds next = std::min((at / interval_ + 1) * interval_, to);
-      of[static_cast<size_t>(at / interval_)] +=
-          bytes * (static_cast<double>(next - at) / static_cast<double>(to - from));
-      at = next;
-    }
+    each_interval(from, to, interval_, [&](size_t i, Picoseconds passed) {
+      of[i] += bytes * (static_cast<double>(passed) / static_cast<double>(to - from));
+    });
   }
 
   Picoseconds interval() const { return interval_; }

@@ -60,6 +60,10 @@ std::string Fabric::device_name(uint32_t device) const {
   const int64_t number = device - size();
   return number < 0 ? fmt::format("{}", device) : fmt::format("switch {}", number);
 }
+std::string Fabric::link_name(LinkId id) const {
+  const Link of = link(id);
+  return fmt::format("{} -> {}", device_name(of.from), device_name(of.to));
+}
 
 const Reduction* Fabric::reduction(int64_t device) const {
   const int64_t number = device - size();

@@ -321,6 +321,8 @@ struct Fabric {
   int64_t devices() const;
   /// Return the name of a device: "3" is rank 3, "switch 0" the first switch; in a graph, the device's own name.
   std::string device_name(uint32_t device) const;
+  /// Return "leaf0 -> spine1".
+  std::string link_name(LinkId link) const;
 
   /// Return the reduction of a device, or null if the device does not reduce. O(dimensions).
   const Reduction* reduction(int64_t device) const;

@@ -1,7 +1,5 @@
 #include "chakra/sim/loads_over_time.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -11,7 +9,7 @@ namespace chakra::sim {
 namespace {
 
 constexpr double kEqualLoad = 1e-4;  ///< of a link's rate
-constexpr Picoseconds kLoadIntervals = 48;
+constexpr Picoseconds kLoadIntervals = net::HistoryKeeper::kIntervals;
 
 Picoseconds length_of(size_t interval, Picoseconds interval_ps, Picoseconds until) {
   const Picoseconds start = static_cast<Picoseconds>(interval) * interval_ps;
@@ -70,7 +68,7 @@ LoadsOverTime loads_over_time(const net::Fabric& fabric, const net::LinkHistory&
   for (const net::LinkHistory::Row& row : history.rows) {
     const net::Link link = fabric.link(row.link);
     LinkLoadsOverTime& made = links.emplace_back();
-    made.link = fmt::format("{} -> {}", fabric.device_name(link.from), fabric.device_name(link.to));
+    made.link = fabric.link_name(row.link);
     made.links = row.links;
     for (size_t i = 0; i < row.bytes.size(); ++i) {
       const Picoseconds length = length_of(i, history.interval_ps, until);

@@ -188,8 +188,7 @@ std::string SharedLinks::name(const LinkLoads::Place& place) const {
   }
   std::vector<net::LinkId> links;
   fabric_.links_of(place.trunk, links);
-  const net::Link link = fabric_.link(links[0]);
-  return fmt::format("{} -> {}", fabric_.device_name(link.from), fabric_.device_name(link.to));
+  return fabric_.link_name(links[0]);
 }
 
 namespace {
@@ -198,12 +197,10 @@ namespace {
 std::vector<double> running(const std::vector<Span>& spans, Picoseconds interval, Picoseconds until) {
   std::vector<double> share(static_cast<size_t>((until - 1) / interval + 1), 0);
   for (const Span& span : spans)
-    for (Picoseconds at = span.begin; at < std::min(span.end, until);) {
-      const Picoseconds start = at / interval * interval, end = std::min(start + interval, until);
-      const Picoseconds next = std::min(end, span.end);
-      share[static_cast<size_t>(at / interval)] += static_cast<double>(next - at) / static_cast<double>(end - start);
-      at = next;
-    }
+    net::each_interval(span.begin, std::min(span.end, until), interval, [&](size_t i, Picoseconds passed) {
+      const Picoseconds length = std::min(interval, until - static_cast<Picoseconds>(i) * interval);
+      share[i] += static_cast<double>(passed) / static_cast<double>(length);
+    });
   return share;
 }
 

@@ -25,11 +25,6 @@ std::string kind_of(std::string name) {
   return name;
 }
 
-std::string name_of(const net::Fabric& fabric, net::LinkId id) {
-  const net::Link link = fabric.link(id);
-  return fmt::format("{} -> {}", fabric.device_name(link.from), fabric.device_name(link.to));
-}
-
 struct Odd {
   std::vector<net::OddLink> usual;  ///< the slow links, as other links of their kind
   double least = 1;                 ///< rate of the slowest by the usual rate
@@ -205,12 +200,12 @@ Result<Judgement> slow_link(DiagnosedRun& run) {
   if (cost <= 0) return j;
   run.links += cost;
   const size_t cables = cables_of(fabric, odd.usual);
-  std::string place = "link " + name_of(fabric, odd.slowest);
+  std::string place = "link " + fabric.link_name(odd.slowest);
   if (cables > 1) place += fmt::format(" and {} more", cables - 1);
   Diagnosis& d = j.diagnoses.emplace_back(row_of(run, "slow_link", place, cost, on_path(run)));
   d.sentence = fmt::format(
       "Link {}{} has {} of the rate of the other links of its kind. With the usual rate, the job takes {} less.",
-      name_of(fabric, odd.slowest), cables > 1 ? fmt::format(", the slowest of {} slow links,", cables) : "",
+      fabric.link_name(odd.slowest), cables > 1 ? fmt::format(", the slowest of {} slow links,", cables) : "",
       show_percent(odd.least), amount(d));
   return j;
 }
