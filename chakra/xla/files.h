@@ -23,7 +23,7 @@ struct Inputs {
   std::vector<Profile> profiles;
   std::vector<Program> dumps;
 };
-/// Read the files. Errors: xla.profile.none: no file is a profile; those of the parsers.
+/// Read the files. Errors: xla.profile.none if no file is a profile, and the errors of the parsers.
 Result<Inputs> read_inputs(const std::vector<std::string>& files);
 
 std::string program_name(std::string_view module, int64_t id);

@@ -221,8 +221,6 @@ void report_program(const Program& p, const Unrolled& u, Findings& findings) {
                      show_count(static_cast<int64_t>(u.conditionals))));
 }
 
-namespace {}  // namespace
-
 void count_collectives(const Program& p, const Unrolled& u, ProgramReport& report) {
   for (const Op& op : u.ops) {
     const auto [c, row] = communicating(p, op);

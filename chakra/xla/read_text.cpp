@@ -1,5 +1,6 @@
 // HLO as text -> Program, as XLA prints a module: compiled.as_text(), --xla_dump_hlo_as_text.
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 namespace chakra::xla {
 namespace {
 
+/// A loop calls its body first, then its condition, as in the message.
 constexpr std::string_view kCalls[] = {"calls",
                                        "to_apply",
                                        "body",
@@ -94,7 +96,7 @@ class TextReader {
     const bool entry = cursor_.take("ENTRY ");
     c.name = cursor_.name();
     c.id = id_of(c.name);
-    if (!defined_.emplace(c.id, true).second) return wrong("xla.program.reference", "two computations have one name");
+    if (!defined_.insert(c.id).second) return wrong("xla.program.reference", "two computations have one name");
     if (entry) module_.entry = c.id;
     if (cursor_.peek() == '(' && !cursor_.skip_brackets()) return expected("')'");
     if (cursor_.take("->")) CHAKRA_TRY(skip_shape());
@@ -173,7 +175,7 @@ class TextReader {
     if (name.empty() || !cursor_.take('=')) return expected("an attribute");
     const auto* const call = std::find(std::begin(kCalls), std::end(kCalls), name);
     if (call != std::end(kCalls)) {
-      const size_t place = call == kCalls + 3 ? 1 : call == kCalls + 2 ? 0 : static_cast<size_t>(call - kCalls);
+      const auto place = static_cast<size_t>(call - kCalls);
       TextCursor names(cursor_.value());
       names.take('{');
       while (!names.at_end() && names.peek() != '}') {
@@ -315,7 +317,7 @@ class TextReader {
   Ids ids_;
   Schedule schedule_;
   absl::flat_hash_map<std::string_view, int64_t> computation_ids_, rows_;  ///< rows_: of the computation
-  absl::flat_hash_map<int64_t, bool> defined_;                             ///< computations
+  absl::flat_hash_set<int64_t> defined_;                                   ///< computations
   absl::flat_hash_map<int64_t, Shape> shapes_of_;                          ///< by id of an instruction
   struct {
     std::vector<int64_t> operands, controls;

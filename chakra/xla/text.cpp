@@ -100,9 +100,8 @@ std::vector<int64_t> numbers_in(std::string_view text) {
   std::vector<int64_t> numbers;
   for (size_t at = 0; (at = text.find_first_of("0123456789", at)) != std::string_view::npos;) {
     const size_t end = std::min(text.find_first_not_of("0123456789", at), text.size());
-    int64_t number = -1;
-    if (!parse_integer(text.substr(at, end - at), number)) number = -1;
-    numbers.push_back(number);
+    int64_t number = 0;
+    numbers.push_back(parse_integer(text.substr(at, end - at), number) ? number : -1);  // -1: too large
     at = end;
   }
   return numbers;

@@ -39,8 +39,7 @@ class TextCursor {
 /// The numbers in a text, in order: "{{0,1},{2,3}}" -> 0 1 2 3.
 std::vector<int64_t> numbers_in(std::string_view text);
 
-/// Set the detail of an instruction by an attribute. False: an attribute without a meaning here.
-/// `unescaped`: the value without quotes, if it was in quotes.
+/// Set the detail of an instruction by an attribute. False: this version does not know the attribute.
 bool read_attribute(std::string_view name, std::string_view value, Instruction& i, Program& p);
 
 /// Text between double quotes without the quotes; with \\" and the like replaced in a copy that the program keeps.

@@ -1,5 +1,5 @@
-// The edges of a device with measured times: none leads back in time, so a trace has no cycle whatever the file says.
-// Inside the room.
+// The edges of a device with measured times. An edge never leads back in time, so a trace has no cycle, whatever times
+// the file states. Inside the room.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ class Waits {
   /// Put a node on a stream, which runs one node after the other.
   void on_stream(trace::NodeId node, uint32_t stream) { places_.push_back({node, stream}); }
 
-  /// Add the edges to the builder, whose nodes have times, and those of the streams. Return how many edges were left
-  /// out because the node starts before the one that it would wait for.
+  /// Add these edges and the edges of the streams to the builder. Requires nodes with times. Return the number of edges
+  /// that were left out, since the node starts before the node that it would wait for.
   uint64_t write(trace::Builder& builder);
 
  private:
