@@ -216,8 +216,7 @@ Table shape_table() {
         "and bytes at the memory bandwidth of the recorded device"},
        {"bound", Kind::text, "bound",
         "compute or memory, whichever needs longer at the device's peaks; link: copies between memories, without a "
-        "limit "
-        "here; as counted: the kernels do fewer FLOPs than are counted"},
+        "limit here; as counted: the kernels do fewer FLOPs than are counted"},
        {"of the roofline", Kind::share, "of_the_roofline", "that time by the measured one"}},
       {}};
 }
@@ -226,8 +225,9 @@ void add_rows(const ShapeTable::Rows& rows, int64_t rank, Table& table) {
   std::vector<ShapeTable::Rows::const_iterator> order;
   for (auto at = rows.begin(); at != rows.end(); ++at) order.push_back(at);
   std::stable_sort(order.begin(), order.end(), [](auto a, auto b) { return a->second.time > b->second.time; });
-  const auto cell_if = [](bool known, double value) { return known ? Cell(value) : Cell(std::string()); };
-  const auto rate_if = [](bool known, double value) { return known ? Cell(value) : Cell(std::string("unknown")); };
+  const auto cell_if = [](bool known, double value, const char* otherwise = "") {
+    return known ? Cell(value) : Cell(std::string(otherwise));
+  };
   for (const auto& at : order) {
     const ShapeSums& sums = at->second;
     const device::Rates rates = device::rates(sums.work, sums.with_work, nullptr);
@@ -236,7 +236,7 @@ void add_rows(const ShapeTable::Rows& rows, int64_t rank, Table& table) {
                           sums.time / std::max<int64_t>(1, sums.count), sums.with_work, cell(sums.work.all_ops()),
                           cell(sums.work.bytes), types_of(sums),
                           cell_if(known && sums.work.bytes > 0, sums.work.bytes > 0 ? sums.intensity() : 0),
-                          rate_if(known, rates.ops_per_s), rate_if(known, rates.bytes_per_s),
+                          cell_if(known, rates.ops_per_s, "unknown"), cell_if(known, rates.bytes_per_s, "unknown"),
                           cell_if(limited, limited ? static_cast<double>(sums.work.all_ops()) / sums.limit_s() : 0),
                           bound_of_row(sums), cell_if(sums.has_limit(), sums.has_limit() ? sums.part() : 0)});
   }

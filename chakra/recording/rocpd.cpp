@@ -411,8 +411,8 @@ class RocpdReader {
     if (left_.communicators.size() == 1)
       note("rocpd.communicators", Severity::warning,
            "the members of RCCL's communicator are not recorded: the communicator counts as that of all ranks; if "
-           "RCCL's "
-           "log (NCCL_DEBUG=INFO) shows a smaller nranks, the communication has wrong members: record with PyTorch's "
+           "RCCL's log (NCCL_DEBUG=INFO) shows a smaller nranks, the communication has wrong members: record with "
+           "PyTorch's "
            "profiler, which records them");
   }
 
