@@ -107,9 +107,11 @@ ROOM_COLOURS = {"base": "grey", "des": "grey", "answer": "grey", "json": "grey",
                 "model": "teal", "recording": "teal", "flight": "teal", "link": "teal", "match": "green", "check": "green", "analyze": "green", "net": "orange",
                 "coll": "orange", "work": "orange", "device": "orange", "calibrate": "orange", "sim": "red", "recorded": "red", "replay": "red", "astra": "red",
                 "whatif": "red", "doctor": "teal",
-                "view": "purple", "job": "purple", "facade": "purple", "cli": "purple"}
+                "view": "purple", "job": "purple", "linking": "purple", "generate": "purple", "convert": "purple", "run": "purple", "query": "purple",
+                "report": "purple", "sweep": "purple", "fleet": "purple", "share": "purple", "certify": "purple", "list": "purple", "facade": "purple",
+                "cli": "purple"}
 ROOM_WORDS = (("grey", "foundation"), ("blue", "traces, files, feeding"), ("teal", "sources of traces"), ("green", "checks and analyses"),
-              ("orange", "networks and devices"), ("red", "runs"), ("purple", "answers and the command"))
+              ("orange", "networks and devices"), ("red", "runs"), ("purple", "verbs and the command"))
 
 
 def layers_of(below):

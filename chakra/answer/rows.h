@@ -37,9 +37,9 @@ constexpr auto time_column(std::string_view key, std::string_view meaning, Get g
 template <class Row, class Has, class Get>
 constexpr auto column_if(Has, std::string_view key, Unit unit, std::string_view meaning, Get,
                          Missing missing = Missing::left_out) {
-  using Value = std::remove_cvref_t<std::invoke_result_t<Get, const Row&>>;
+  using Got = std::remove_cvref_t<std::invoke_result_t<Get, const Row&>>;
   return column<Row>(
-      key, unit, meaning, [](const Row& row) { return Has{}(row) ? std::optional<Value>(Get{}(row)) : std::nullopt; },
+      key, unit, meaning, [](const Row& row) { return Has{}(row) ? std::optional<Got>(Get{}(row)) : std::nullopt; },
       missing);
 }
 

@@ -7,6 +7,7 @@
 #include "chakra/base/testing/testing.h"
 #include "chakra/job/job.h"
 #include "chakra/link/link.h"
+#include "chakra/linking/linking.h"
 #include "chakra/recording/recording.h"
 #include "chakra/recording/testing/device_programs.h"
 #include "chakra/recording/testing/machine.h"
@@ -185,10 +186,10 @@ TEST(WhatIfTruth, AJobTakesWhatTheChangedJobTakes) {
     const std::vector<Machine> machines = run_job(seed, {});
     for (size_t r = 0; r < machines.size(); ++r)
       (void)folder.write(fmt::format("recordings/device.{}.json", r), machines[r].kineto());
-    job::LinkJobOptions link;
+    linking::LinkJobOptions link;
     link.inputs = {folder.path("recordings")};
     link.output = folder.path("traces");
-    auto linked = job::link_job(link);
+    auto linked = linking::link_job(link);
     ASSERT_TRUE(linked) << linked.error().message();
     ASSERT_TRUE(linked->commit());
     for (const JobChange& change : changes) {

@@ -32,7 +32,7 @@ Result<void> commit(const answer::Answer& answer, const Control& control, job::O
 
 std::vector<std::string> tables_of(std::string_view command) {
   std::vector<std::string> known;
-  for (const answer::Answer& schema : job::schemas_of(command))
+  for (const answer::Answer& schema : list::schemas_of(command))
     for (const answer::Table& each : schema.tables())
       if (std::find(known.begin(), known.end(), each.key) == known.end()) known.push_back(each.key);
   return known;

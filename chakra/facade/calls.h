@@ -1,4 +1,4 @@
-// The way of a verb: options of a public struct into the options of a call of room job, and the result of the call into
+// The way of a verb: options of a public struct into the options of a call, and the result of the call into
 // a public answer with its files. Inside facade.
 #pragma once
 
@@ -11,9 +11,21 @@
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/progress.h"
+#include "chakra/certify/certify.h"
+#include "chakra/convert/convert.h"
 #include "chakra/doctor/doctor.h"
 #include "chakra/facade/facade.h"
+#include "chakra/fleet/fleet.h"
+#include "chakra/generate/generate.h"
 #include "chakra/job/job.h"
+#include "chakra/job/parts.h"
+#include "chakra/linking/linking.h"
+#include "chakra/list/list.h"
+#include "chakra/query/query.h"
+#include "chakra/report/report.h"
+#include "chakra/run/run.h"
+#include "chakra/share/share.h"
+#include "chakra/sweep/sweep.h"
 #include "chakra/trace.h"
 #include "chakra/trace/trace.h"
 

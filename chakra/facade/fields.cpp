@@ -35,7 +35,7 @@ Options fields_of(LinkOptions& o) {
       {"--explain", &o.explain, {}},
   };
 }
-Options rows_of(LinkOptions& o, const Arguments& more) { return bound<job::LinkJobOptions>(fields_of(o), more); }
+Options rows_of(LinkOptions& o, const Arguments& more) { return bound<linking::LinkJobOptions>(fields_of(o), more); }
 
 Options fields_of(StepOptions& o) {
   return {
@@ -100,7 +100,9 @@ Options fields_of(StepOptions& o) {
       {"--all-ranks", &o.all_ranks, {}},
   };
 }
-Options rows_of(StepOptions& o, const Arguments& more) { return bound<job::GenerateStepOptions>(fields_of(o), more); }
+Options rows_of(StepOptions& o, const Arguments& more) {
+  return bound<generate::GenerateStepOptions>(fields_of(o), more);
+}
 
 Options fields_of(ServeOptions& o) {
   return {
@@ -148,7 +150,9 @@ Options fields_of(ServeOptions& o) {
       {"--all-ranks", &o.all_ranks, {}},
   };
 }
-Options rows_of(ServeOptions& o, const Arguments& more) { return bound<job::GenerateServeOptions>(fields_of(o), more); }
+Options rows_of(ServeOptions& o, const Arguments& more) {
+  return bound<generate::GenerateServeOptions>(fields_of(o), more);
+}
 
 Options fields_of(CasesOptions& o) {
   return {
@@ -159,7 +163,7 @@ Options fields_of(CasesOptions& o) {
       {"--default-comm-size", &o.default_comm_size, {}},
   };
 }
-Options rows_of(CasesOptions& o, const Arguments& more) { return bound<job::CaseOptions>(fields_of(o), more); }
+Options rows_of(CasesOptions& o, const Arguments& more) { return bound<generate::CaseOptions>(fields_of(o), more); }
 
 Options fields_of(BlueprintOptions& o) {
   return {
@@ -168,7 +172,9 @@ Options fields_of(BlueprintOptions& o) {
       {"--set", &o.set, {}},
   };
 }
-Options rows_of(BlueprintOptions& o, const Arguments& more) { return bound<job::NetworkOptions>(fields_of(o), more); }
+Options rows_of(BlueprintOptions& o, const Arguments& more) {
+  return bound<generate::NetworkOptions>(fields_of(o), more);
+}
 
 Options fields_of(ImportOptions& o) {
   return {
@@ -183,7 +189,7 @@ Options fields_of(ImportOptions& o) {
       {"--default-simulated-run-time", &o.default_simulated_run_time, {}},
   };
 }
-Options rows_of(ImportOptions& o, const Arguments& more) { return bound<job::ImportOptions>(fields_of(o), more); }
+Options rows_of(ImportOptions& o, const Arguments& more) { return bound<convert::ImportOptions>(fields_of(o), more); }
 
 Options fields_of(EditOptions& o) {
   return {
@@ -307,7 +313,7 @@ Options fields_of(QueryOptions& o) {
       {"--unrecorded", choice(o.unrecorded, kUnrecorded), {}},
   };
 }
-Options rows_of(QueryOptions& o, const Arguments& more) { return bound<job::QueryOptions>(fields_of(o), more); }
+Options rows_of(QueryOptions& o, const Arguments& more) { return bound<query::QueryOptions>(fields_of(o), more); }
 
 Options fields_of(ReportOptions& o) {
   return {
@@ -342,7 +348,7 @@ Options fields_of(ReportOptions& o) {
       {"--unrecorded", choice(o.unrecorded, kUnrecorded), {}},
   };
 }
-Options rows_of(ReportOptions& o, const Arguments& more) { return bound<job::ReportOptions>(fields_of(o), more); }
+Options rows_of(ReportOptions& o, const Arguments& more) { return bound<report::ReportOptions>(fields_of(o), more); }
 
 Options fields_of(ViewOptions& o) {
   return {
@@ -399,7 +405,7 @@ Options fields_of(RunOptions& o) {
       {"--collectives", &o.collectives, {}},
   };
 }
-Options rows_of(RunOptions& o, const Arguments& more) { return bound<job::ReplayOptions>(fields_of(o), more); }
+Options rows_of(RunOptions& o, const Arguments& more) { return bound<run::ReplayOptions>(fields_of(o), more); }
 
 Options fields_of(DiffOptions& o) {
   return {
@@ -414,7 +420,7 @@ Options fields_of(WriteOptions& o) {
       {"--to", &o.to, {}},
   };
 }
-Options rows_of(WriteOptions& o, const Arguments& more) { return bound<job::ConvertOptions>(fields_of(o), more); }
+Options rows_of(WriteOptions& o, const Arguments& more) { return bound<convert::ConvertOptions>(fields_of(o), more); }
 
 Options fields_of(ConvertOptions& o) {
   return {
@@ -423,7 +429,7 @@ Options fields_of(ConvertOptions& o) {
       {"--to", &o.to, {}},
   };
 }
-Options rows_of(ConvertOptions& o, const Arguments& more) { return bound<job::ConvertOptions>(fields_of(o), more); }
+Options rows_of(ConvertOptions& o, const Arguments& more) { return bound<convert::ConvertOptions>(fields_of(o), more); }
 
 Options fields_of(PackOptions& o) {
   return {
@@ -433,7 +439,7 @@ Options fields_of(PackOptions& o) {
       {"--group", &o.group, {}},
   };
 }
-Options rows_of(PackOptions& o, const Arguments& more) { return bound<job::PackOptions>(fields_of(o), more); }
+Options rows_of(PackOptions& o, const Arguments& more) { return bound<convert::PackOptions>(fields_of(o), more); }
 
 Options fields_of(UnpackOptions& o) {
   return {
@@ -443,7 +449,7 @@ Options fields_of(UnpackOptions& o) {
       {"--to", &o.to, {}},
   };
 }
-Options rows_of(UnpackOptions& o, const Arguments& more) { return bound<job::UnpackOptions>(fields_of(o), more); }
+Options rows_of(UnpackOptions& o, const Arguments& more) { return bound<convert::UnpackOptions>(fields_of(o), more); }
 
 Options fields_of(SelectOptions& o) {
   return {
@@ -452,7 +458,7 @@ Options fields_of(SelectOptions& o) {
       {"--svg", &o.svg, {}},
   };
 }
-Options rows_of(SelectOptions& o, const Arguments& more) { return bound<job::SelectOptions>(fields_of(o), more); }
+Options rows_of(SelectOptions& o, const Arguments& more) { return bound<share::SelectOptions>(fields_of(o), more); }
 
 Options fields_of(SweepOptions& o) {
   return {
@@ -461,7 +467,7 @@ Options fields_of(SweepOptions& o) {
       {"--svg", &o.svg, {}},
   };
 }
-Options rows_of(SweepOptions& o, const Arguments& more) { return bound<job::SweepOptions>(fields_of(o), more); }
+Options rows_of(SweepOptions& o, const Arguments& more) { return bound<sweep::SweepOptions>(fields_of(o), more); }
 
 Options fields_of(FleetLinkOptions& o) {
   return {
@@ -471,7 +477,9 @@ Options fields_of(FleetLinkOptions& o) {
       {"--cycle", &o.cycle, {}},   {"--salvage", &o.salvage, {}},     {"--split", &o.split, {}},
   };
 }
-Options rows_of(FleetLinkOptions& o, const Arguments& more) { return bound<job::FleetLinkOptions>(fields_of(o), more); }
+Options rows_of(FleetLinkOptions& o, const Arguments& more) {
+  return bound<fleet::FleetLinkOptions>(fields_of(o), more);
+}
 
 Options fields_of(FleetAnalyzeOptions& o) {
   return {
@@ -482,7 +490,7 @@ Options fields_of(FleetAnalyzeOptions& o) {
   };
 }
 Options rows_of(FleetAnalyzeOptions& o, const Arguments& more) {
-  return bound<job::FleetAnalyzeOptions>(fields_of(o), more);
+  return bound<fleet::FleetAnalyzeOptions>(fields_of(o), more);
 }
 
 Options fields_of(FleetMergeOptions& o) {
@@ -491,7 +499,7 @@ Options fields_of(FleetMergeOptions& o) {
   };
 }
 Options rows_of(FleetMergeOptions& o, const Arguments& more) {
-  return bound<job::FleetMergeOptions>(fields_of(o), more);
+  return bound<fleet::FleetMergeOptions>(fields_of(o), more);
 }
 
 Options fields_of(CertifyOptions& o) {
@@ -500,7 +508,7 @@ Options fields_of(CertifyOptions& o) {
       {"--examples", &o.examples, {}}, {"--check", &o.check, {}},
   };
 }
-Options rows_of(CertifyOptions& o, const Arguments& more) { return bound<job::CertifyOptions>(fields_of(o), more); }
+Options rows_of(CertifyOptions& o, const Arguments& more) { return bound<certify::CertifyOptions>(fields_of(o), more); }
 
 Options fields_of(ObfuscateOptions& o) {
   return {
@@ -508,7 +516,9 @@ Options fields_of(ObfuscateOptions& o) {
       {"--among", &o.among, {}}, {"--width", &o.width, {}},   {"--reveal", &o.reveal, {}},   {"--names", &o.names, {}},
   };
 }
-Options rows_of(ObfuscateOptions& o, const Arguments& more) { return bound<job::ObfuscateOptions>(fields_of(o), more); }
+Options rows_of(ObfuscateOptions& o, const Arguments& more) {
+  return bound<share::ObfuscateOptions>(fields_of(o), more);
+}
 
 Options fields_of(DoctorOptions& o) {
   return {
@@ -549,42 +559,50 @@ using facade::set_checked;
 using Name = std::string_view;
 using Text = const std::string&;
 
-Result<void> set(LinkOptions& o, Name name, Text text) { return set_checked<job::LinkJobOptions>(o, name, text); }
-Result<void> set(StepOptions& o, Name name, Text text) { return set_checked<job::GenerateStepOptions>(o, name, text); }
-Result<void> set(ServeOptions& o, Name name, Text text) {
-  return set_checked<job::GenerateServeOptions>(o, name, text);
+Result<void> set(LinkOptions& o, Name name, Text text) { return set_checked<linking::LinkJobOptions>(o, name, text); }
+Result<void> set(StepOptions& o, Name name, Text text) {
+  return set_checked<generate::GenerateStepOptions>(o, name, text);
 }
-Result<void> set(CasesOptions& o, Name name, Text text) { return set_checked<job::CaseOptions>(o, name, text); }
-Result<void> set(BlueprintOptions& o, Name name, Text text) { return set_checked<job::NetworkOptions>(o, name, text); }
-Result<void> set(ImportOptions& o, Name name, Text text) { return set_checked<job::ImportOptions>(o, name, text); }
+Result<void> set(ServeOptions& o, Name name, Text text) {
+  return set_checked<generate::GenerateServeOptions>(o, name, text);
+}
+Result<void> set(CasesOptions& o, Name name, Text text) { return set_checked<generate::CaseOptions>(o, name, text); }
+Result<void> set(BlueprintOptions& o, Name name, Text text) {
+  return set_checked<generate::NetworkOptions>(o, name, text);
+}
+Result<void> set(ImportOptions& o, Name name, Text text) { return set_checked<convert::ImportOptions>(o, name, text); }
 Result<void> set(EditOptions& o, Name name, Text text) { return set_checked<job::SimulateOptions>(o, name, text); }
 Result<void> set(CheckOptions& o, Name name, Text text) { return set_checked<job::CheckOptions>(o, name, text); }
 Result<void> set(SimulateOptions& o, Name name, Text text) { return set_checked<job::SimulateOptions>(o, name, text); }
 Result<void> set(WhatIfOptions& o, Name name, Text text) { return set_checked<job::WhatIfOptions>(o, name, text); }
 Result<void> set(AnalyzeOptions& o, Name name, Text text) { return set_checked<job::AnalyzeOptions>(o, name, text); }
-Result<void> set(QueryOptions& o, Name name, Text text) { return set_checked<job::QueryOptions>(o, name, text); }
-Result<void> set(ReportOptions& o, Name name, Text text) { return set_checked<job::ReportOptions>(o, name, text); }
+Result<void> set(QueryOptions& o, Name name, Text text) { return set_checked<query::QueryOptions>(o, name, text); }
+Result<void> set(ReportOptions& o, Name name, Text text) { return set_checked<report::ReportOptions>(o, name, text); }
 Result<void> set(ViewOptions& o, Name name, Text text) { return set_checked<job::ViewOptions>(o, name, text); }
-Result<void> set(RunOptions& o, Name name, Text text) { return set_checked<job::ReplayOptions>(o, name, text); }
+Result<void> set(RunOptions& o, Name name, Text text) { return set_checked<run::ReplayOptions>(o, name, text); }
 Result<void> set(DiffOptions& o, Name name, Text text) { return set_checked<job::DiffOptions>(o, name, text); }
-Result<void> set(WriteOptions& o, Name name, Text text) { return set_checked<job::ConvertOptions>(o, name, text); }
-Result<void> set(ConvertOptions& o, Name name, Text text) { return set_checked<job::ConvertOptions>(o, name, text); }
-Result<void> set(PackOptions& o, Name name, Text text) { return set_checked<job::PackOptions>(o, name, text); }
-Result<void> set(UnpackOptions& o, Name name, Text text) { return set_checked<job::UnpackOptions>(o, name, text); }
-Result<void> set(SelectOptions& o, Name name, Text text) { return set_checked<job::SelectOptions>(o, name, text); }
-Result<void> set(SweepOptions& o, Name name, Text text) { return set_checked<job::SweepOptions>(o, name, text); }
+Result<void> set(WriteOptions& o, Name name, Text text) { return set_checked<convert::ConvertOptions>(o, name, text); }
+Result<void> set(ConvertOptions& o, Name name, Text text) {
+  return set_checked<convert::ConvertOptions>(o, name, text);
+}
+Result<void> set(PackOptions& o, Name name, Text text) { return set_checked<convert::PackOptions>(o, name, text); }
+Result<void> set(UnpackOptions& o, Name name, Text text) { return set_checked<convert::UnpackOptions>(o, name, text); }
+Result<void> set(SelectOptions& o, Name name, Text text) { return set_checked<share::SelectOptions>(o, name, text); }
+Result<void> set(SweepOptions& o, Name name, Text text) { return set_checked<sweep::SweepOptions>(o, name, text); }
 Result<void> set(FleetLinkOptions& o, Name name, Text text) {
-  return set_checked<job::FleetLinkOptions>(o, name, text);
+  return set_checked<fleet::FleetLinkOptions>(o, name, text);
 }
 Result<void> set(FleetAnalyzeOptions& o, Name name, Text text) {
-  return set_checked<job::FleetAnalyzeOptions>(o, name, text);
+  return set_checked<fleet::FleetAnalyzeOptions>(o, name, text);
 }
 Result<void> set(FleetMergeOptions& o, Name name, Text text) {
-  return set_checked<job::FleetMergeOptions>(o, name, text);
+  return set_checked<fleet::FleetMergeOptions>(o, name, text);
 }
-Result<void> set(CertifyOptions& o, Name name, Text text) { return set_checked<job::CertifyOptions>(o, name, text); }
+Result<void> set(CertifyOptions& o, Name name, Text text) {
+  return set_checked<certify::CertifyOptions>(o, name, text);
+}
 Result<void> set(ObfuscateOptions& o, Name name, Text text) {
-  return set_checked<job::ObfuscateOptions>(o, name, text);
+  return set_checked<share::ObfuscateOptions>(o, name, text);
 }
 Result<void> set(DoctorOptions& o, Name name, Text text) { return set_checked<doctor::DoctorOptions>(o, name, text); }
 Result<void> set(CalibrateDeviceOptions& o, Name name, Text text) {

@@ -51,11 +51,11 @@ Result<CheckInputs> inputs_of(const std::vector<std::string>& paths, const Check
 
 template <class Call, class Asked>
 Result<Answer> run_fleet(const std::vector<std::string>& paths, const Asked& options, const Control& control,
-                         Result<job::FleetReport> (*run)(const Call&)) {
+                         Result<fleet::FleetReport> (*run)(const Call&)) {
   return watched(control, [&]() -> Result<Answer> {
     Call call;
     call.fleet.paths = paths;
-    CHAKRA_TRY(keep_apart(paths, {options.output}, control, [] { return job::answer_of(job::FleetReport()); }));
+    CHAKRA_TRY(keep_apart(paths, {options.output}, control, [] { return answer_of(fleet::FleetReport()); }));
     return answer(options, control, std::move(call), run);
   });
 }
@@ -85,16 +85,16 @@ Result<Answer> check(const std::vector<std::string>& paths, const CheckOptions& 
 
 Result<Answer> convert(const std::vector<std::string>& paths, const ConvertOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
-    job::ConvertOptions call;
+    convert::ConvertOptions call;
     call.paths = paths;
     CHAKRA_TRY(keep_apart(paths, {options.output}, control));
-    return answer(options, control, std::move(call), [](const auto& asked) { return job::convert_job(asked); });
+    return answer(options, control, std::move(call), [](const auto& asked) { return convert::convert_job(asked); });
   });
 }
 
 Result<Answer> pack(const std::vector<std::string>& paths, const PackOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
-    job::PackOptions call;
+    convert::PackOptions call;
     call.paths = paths;
     CHAKRA_TRY(take(options, call));
     call.report = control.json;
@@ -104,11 +104,12 @@ Result<Answer> pack(const std::vector<std::string>& paths, const PackOptions& op
         return fail(Code::usage, "cli.usage", "the output is missing: use -o job.chakra, or a container and --stats");
       CHAKRA_TRY(keep_apart(paths, {}, control));
     } else {
-      CHAKRA_ASSIGN(const job::PackedJob packed, job::pack_job(call));
+      CHAKRA_ASSIGN(const convert::PackedJob packed, convert::pack_job(call));
       if (!call.stats) return deliver(packed, control);
-      text = view::to_text(job::answer_of(packed), text_of(packed));
+      text = view::to_text(answer_of(packed), text_of(packed));
     }
-    CHAKRA_ASSIGN(const job::ContainerStats stats, job::container_stats(call.output.empty() ? paths[0] : call.output));
+    CHAKRA_ASSIGN(const convert::ContainerStats stats,
+                  convert::container_stats(call.output.empty() ? paths[0] : call.output));
     answer::Answer found = answer_of(stats);
     CHAKRA_TRY(commit(found, control));
     text += view::to_text(found, text_of(stats));
@@ -118,22 +119,22 @@ Result<Answer> pack(const std::vector<std::string>& paths, const PackOptions& op
 
 Result<Answer> unpack(const std::string& container, const UnpackOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
-    job::UnpackOptions call;
+    convert::UnpackOptions call;
     call.path = container;
     CHAKRA_TRY(keep_apart({container}, {}, control));
-    return answer(options, control, std::move(call), [](const auto& asked) { return job::unpack_job(asked); });
+    return answer(options, control, std::move(call), [](const auto& asked) { return convert::unpack_job(asked); });
   });
 }
 
 Result<Answer> obfuscate(const std::string& path, const ObfuscateOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
-    job::ObfuscateOptions call;
+    share::ObfuscateOptions call;
     call.path = path;
     CHAKRA_TRY(take(options, call));
-    const std::string names = job::names_file_of(call);
+    const std::string names = share::names_file_of(call);
     CHAKRA_TRY(keep_apart({path, call.key, call.reveal ? names : ""}, {call.reveal ? "" : names}, control,
-                          [] { return job::answer_of(job::ObfuscatedJob()); }));
-    CHAKRA_ASSIGN(const job::ObfuscatedJob made, job::obfuscate_job(call));
+                          [] { return answer_of(share::ObfuscatedJob()); }));
+    CHAKRA_ASSIGN(const share::ObfuscatedJob made, share::obfuscate_job(call));
     return deliver(made, control);
   });
 }
@@ -141,73 +142,73 @@ Result<Answer> obfuscate(const std::string& path, const ObfuscateOptions& option
 Result<Answer> certify(const std::string& original, const std::string& shared, const CertifyOptions& options,
                        Control control) {
   return watched(control, [&]() -> Result<Answer> {
-    job::CertifyOptions call;
+    certify::CertifyOptions call;
     call.original = original;
     call.shared = shared;
     CHAKRA_TRY(take(options, call));
-    CHAKRA_ASSIGN(std::vector<std::string> inputs, job::files_of_fleet(call.among));
+    CHAKRA_ASSIGN(std::vector<std::string> inputs, fleet::files_of_fleet(call.among));
     inputs.insert(inputs.end(), {original, shared});
     if (call.check) {
-      CHAKRA_TRY(keep_apart(inputs, {}, control, [] { return job::answer_of(job::CheckedCertificate()); }));
-      CHAKRA_ASSIGN(const job::CheckedCertificate checked, job::check_certificate(call));
+      CHAKRA_TRY(keep_apart(inputs, {}, control, [] { return answer_of(certify::CheckedCertificate()); }));
+      CHAKRA_ASSIGN(const certify::CheckedCertificate checked, certify::check_certificate(call));
       CHAKRA_TRY(keep_going());
       return deliver(checked, control);
     }
-    CHAKRA_ASSIGN(const std::vector<std::string> jobs, job::files_of_fleet({original, shared}));
+    CHAKRA_ASSIGN(const std::vector<std::string> jobs, fleet::files_of_fleet({original, shared}));
     inputs.insert(inputs.end(), jobs.begin(), jobs.end());
-    CHAKRA_TRY(keep_apart(inputs, job::certificate_files(call.output), control,
-                          [] { return job::answer_of(job::CertifiedJob()); }));
-    CHAKRA_ASSIGN(const job::CertifiedJob made, job::certify_job(call));
+    CHAKRA_TRY(keep_apart(inputs, certify::certificate_files(call.output), control,
+                          [] { return answer_of(certify::CertifiedJob()); }));
+    CHAKRA_ASSIGN(const certify::CertifiedJob made, certify::certify_job(call));
     CHAKRA_TRY(keep_going());
-    CHAKRA_ASSIGN(job::Outputs files, job::certificate_of(made, call.output));
+    CHAKRA_ASSIGN(job::Outputs files, certify::certificate_of(made, call.output));
     return deliver(made, control, std::move(files));
   });
 }
 
 Result<Answer> select(const std::vector<std::string>& paths, const SelectOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
-    job::SelectOptions call;
+    share::SelectOptions call;
     call.paths = paths;
     CHAKRA_TRY(take(options, call));
-    CHAKRA_ASSIGN(const std::vector<std::string> inputs, job::files_of_fleet(paths));
-    CHAKRA_TRY(keep_apart(inputs, {options.svg}, control, [] { return job::answer_of(job::SelectedJobs()); }));
-    CHAKRA_ASSIGN(const job::SelectedJobs made, job::select_jobs(call));
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs, fleet::files_of_fleet(paths));
+    CHAKRA_TRY(keep_apart(inputs, {options.svg}, control, [] { return answer_of(share::SelectedJobs()); }));
+    CHAKRA_ASSIGN(const share::SelectedJobs made, share::select_jobs(call));
     CHAKRA_TRY(keep_going());
     job::Outputs files;
-    if (!options.svg.empty()) CHAKRA_TRY(job::add_text(files, options.svg, view::to_scatter(job::picture_of(made))));
+    if (!options.svg.empty()) CHAKRA_TRY(job::add_text(files, options.svg, view::to_scatter(picture_of(made))));
     return deliver(made, control, std::move(files));
   });
 }
 
 Result<Answer> sweep(const std::string& file, const SweepOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
-    job::SweepOptions call;
+    sweep::SweepOptions call;
     call.file = file;
     CHAKRA_TRY(take(options, call));
-    CHAKRA_ASSIGN(const std::vector<std::string> inputs, job::files_of_sweep(file));
-    const std::string journal = call.output.empty() ? "" : job::journal_of(call.output, call.shard);
-    CHAKRA_TRY(keep_apart(inputs, {journal, options.svg}, control, [] { return job::answer_of(job::Sweep()); }));
-    CHAKRA_ASSIGN(const job::Sweep made, job::run_sweep(call));
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs, sweep::files_of_sweep(file));
+    const std::string journal = call.output.empty() ? "" : sweep::journal_of(call.output, call.shard);
+    CHAKRA_TRY(keep_apart(inputs, {journal, options.svg}, control, [] { return answer_of(sweep::Sweep()); }));
+    CHAKRA_ASSIGN(const sweep::Sweep made, sweep::run_sweep(call));
     CHAKRA_TRY(keep_going());
     answer::Answer answer = answer_of(made);
     job::Outputs files;
-    if (!options.svg.empty()) CHAKRA_TRY(job::add_text(files, options.svg, view::to_scatter(job::picture_of(made))));
+    if (!options.svg.empty()) CHAKRA_TRY(job::add_text(files, options.svg, view::to_scatter(picture_of(made))));
     CHAKRA_TRY(commit(answer, control, std::move(files)));
-    return AnswerMaker::make(std::move(answer), job::sweep_text(made), {}, made.names);
+    return AnswerMaker::make(std::move(answer), sweep::sweep_text(made), {}, made.names);
   });
 }
 
 Result<Answer> fleet_link(const std::vector<std::string>& paths, const FleetLinkOptions& options, Control control) {
-  return run_fleet<job::FleetLinkOptions>(paths, options, control, job::fleet_link);
+  return run_fleet<fleet::FleetLinkOptions>(paths, options, control, fleet::fleet_link);
 }
 Result<Answer> fleet_analyze(const std::vector<std::string>& paths, const FleetAnalyzeOptions& options,
                              Control control) {
-  return run_fleet<job::FleetAnalyzeOptions>(paths, options, control, job::fleet_analyze);
+  return run_fleet<fleet::FleetAnalyzeOptions>(paths, options, control, fleet::fleet_analyze);
 }
 Result<Answer> fleet_merge(const FleetMergeOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
-    CHAKRA_TRY(keep_apart({}, {}, control, [] { return job::answer_of(job::FleetReport()); }));
-    return answer(options, control, job::FleetMergeOptions(), job::fleet_merge);
+    CHAKRA_TRY(keep_apart({}, {}, control, [] { return answer_of(fleet::FleetReport()); }));
+    return answer(options, control, fleet::FleetMergeOptions(), fleet::fleet_merge);
   });
 }
 
@@ -233,11 +234,11 @@ Result<Answer> doctor(const std::string& path, const DoctorOptions& options, Con
     CHAKRA_TRY(options::check_call(call));
     CHAKRA_TRY(keep_apart({path}, {}, control));
     if (call.repair) {
-      CHAKRA_ASSIGN(const job::RepairedContainer repaired, job::repair_container(path));
+      CHAKRA_ASSIGN(const convert::RepairedContainer repaired, convert::repair_container(path));
       return deliver(repaired, control);
     }
     if (call.secrets) {
-      CHAKRA_ASSIGN(const job::FoundSecrets found, job::find_secrets(path));
+      CHAKRA_ASSIGN(const share::FoundSecrets found, share::find_secrets(path));
       return deliver(found, control);
     }
     if (path.empty())
@@ -252,10 +253,10 @@ Result<Answer> doctor(const std::string& path, const DoctorOptions& options, Con
 
 Result<Answer> generate(const CasesOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
-    job::CaseOptions call;
+    generate::CaseOptions call;
     CHAKRA_TRY(take(options, call));
-    CHAKRA_TRY(job::write_cases(call));
-    answer::Answer answer = job::answer_of(call);
+    CHAKRA_TRY(generate::write_cases(call));
+    answer::Answer answer = answer_of(call);
     CHAKRA_TRY(commit(answer, control));
     return AnswerMaker::make(std::move(answer),
                              fmt::format("{}: {} cases of {} ranks\n", call.output, gen::cases().size(), call.ranks));
@@ -265,8 +266,8 @@ Result<Answer> generate(const CasesOptions& options, Control control) {
 Result<Answer> generate(const BlueprintOptions& options, Control control) {
   return watched(control, [&]() -> Result<Answer> {
     CHAKRA_TRY(keep_apart({}, {options.output}, control));
-    return answer(options, control, job::NetworkOptions{},
-                  [](const auto& call) { return job::generate_network(call); });
+    return answer(options, control, generate::NetworkOptions{},
+                  [](const auto& call) { return generate::generate_network(call); });
   });
 }
 
@@ -292,9 +293,9 @@ Result<Answer> calibrate(const CalibrateNetworkOptions& options, Control control
 namespace {
 
 Result<result::Table> table_of(std::string_view kind) {
-  if (kind.empty()) return job::list_rows("kind", job::kKinds);
-  if (const job::KindRow* const row = find_row(job::kKinds, kind)) return row->table();
-  return fail(Code::usage, "cli.usage", fmt::format("no kind {}; known: {}", quote(kind), names_of(job::kKinds)));
+  if (kind.empty()) return list::list_rows("kind", list::kKinds);
+  if (const list::KindRow* const row = find_row(list::kKinds, kind)) return row->table();
+  return fail(Code::usage, "cli.usage", fmt::format("no kind {}; known: {}", quote(kind), names_of(list::kKinds)));
 }
 
 }  // namespace

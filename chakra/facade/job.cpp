@@ -179,24 +179,24 @@ Result<Answer> Job::analyze(const AnalyzeOptions& options, Control control) cons
 
 Result<Answer> Job::query(const std::string& sql, const QueryOptions& options, Control control) const {
   return watched(control, [&]() -> Result<Answer> {
-    job::QueryOptions call{.path = data_->name(), .sql = sql};
+    query::QueryOptions call{.path = data_->name(), .sql = sql};
     CHAKRA_TRY(take(options, call));
     CHAKRA_ASSIGN(const std::vector<std::string> inputs,
                   data_->inputs({options.network, options.system, options.memory}));
-    CHAKRA_TRY(keep_apart(inputs, {}, control, [] { return job::answer_of(job::QueriedJob()); }));
+    CHAKRA_TRY(keep_apart(inputs, {}, control, [] { return answer_of(query::QueriedJob()); }));
     CHAKRA_ASSIGN(call.loaded, data_->for_call());
-    CHAKRA_ASSIGN(const job::QueriedJob made, job::query_job(call, control.stop));
+    CHAKRA_ASSIGN(const query::QueriedJob made, query::query_job(call, control.stop));
     CHAKRA_TRY(keep_going());
     answer::Answer answer = answer_of(made);
     CHAKRA_TRY(commit(answer, control));
-    std::string text = job::query_text(answer);
+    std::string text = query::query_text(answer);
     return AnswerMaker::make(std::move(answer), std::move(text), {}, made.keys);
   });
 }
 
 Result<Answer> Job::report(const std::string& path, const ReportOptions& options, Control control) const {
   return watched(control, [&]() -> Result<Answer> {
-    job::ReportOptions call;
+    report::ReportOptions call;
     call.path = data_->name();
     call.output = path;
     CHAKRA_ASSIGN(std::vector<std::string> inputs, data_->inputs({options.network, options.against_network,
@@ -208,7 +208,7 @@ Result<Answer> Job::report(const std::string& path, const ReportOptions& options
     CHAKRA_TRY(keep_apart(inputs, {path, options.xlsx}, control));
     CHAKRA_TRY(take(options, call));
     CHAKRA_ASSIGN(call.loaded, data_->for_call());
-    CHAKRA_ASSIGN(const job::ReportedJob made, job::report_job(call, control.stop));
+    CHAKRA_ASSIGN(const report::ReportedJob made, report::report_job(call, control.stop));
     job::Outputs files;
     CHAKRA_TRY(job::add_text(files, path, made.page.html));
     if (!options.xlsx.empty()) CHAKRA_TRY(job::add_text(files, options.xlsx, made.workbook.bytes));
@@ -250,32 +250,32 @@ Result<Answer> Job::diff(const Job& other, const DiffOptions& options, Control c
 namespace {
 
 /// The schedule of flows instead of a run.
-Result<Answer> run_flows(const job::ReplayOptions& call, const Control& control, const JobData& data) {
+Result<Answer> run_flows(const run::ReplayOptions& call, const Control& control, const JobData& data) {
   if (!control.json.empty())
     return fail(Code::usage, "cli.usage", "--json has no result with --flows: the job does not run");
   CHAKRA_ASSIGN(const std::vector<std::string> inputs,
                 data.inputs({call.groups, call.flows.network, call.flows.collectives}));
   CHAKRA_TRY(keep_apart(inputs, {call.flows.file}, control));
-  CHAKRA_ASSIGN(const replay::FlowSchedule schedule, job::job_flows(call));
-  CHAKRA_TRY(job::write_flows(schedule, call.flows.file));
-  return AnswerMaker::make(job::answer_of(schedule), job::flows_line(schedule, call.flows.file));
+  CHAKRA_ASSIGN(const replay::FlowSchedule schedule, run::job_flows(call));
+  CHAKRA_TRY(run::write_flows(schedule, call.flows.file));
+  return AnswerMaker::make(run::answer_of(schedule), run::flows_line(schedule, call.flows.file));
 }
 
 }  // namespace
 
 Result<Answer> Job::run(const RunOptions& options, Control control) const {
   return watched(control, [&]() -> Result<Answer> {
-    job::ReplayOptions call;
+    run::ReplayOptions call;
     CHAKRA_ASSIGN(call.path, data_->on_disk());
     CHAKRA_TRY(take(options, call));
     if (!call.flows.file.empty()) return run_flows(call, control, *data_);
     call.outputs.tables = {control.csv, control.arrow};
     call.outputs.json = control.json;
-    CHAKRA_ASSIGN(const job::ReplayOutputs outputs, job::replay_outputs(call));
-    CHAKRA_ASSIGN(const job::ReplayedJob made, job::replay_job(call));
+    CHAKRA_ASSIGN(const run::ReplayOutputs outputs, run::replay_outputs(call));
+    CHAKRA_ASSIGN(const run::ReplayedJob made, run::replay_job(call));
     CHAKRA_TRY(keep_going());
     answer::Answer answer = answer_of(made);
-    CHAKRA_ASSIGN(job::Outputs files, job::made_outputs(made, answer, outputs));
+    CHAKRA_ASSIGN(job::Outputs files, run::made_outputs(made, answer, outputs));
     control.csv.clear();  // are among the files
     control.arrow.clear();
     control.json = outputs.json;

@@ -1,4 +1,4 @@
-// Jobs and answers of the facade against the calls of room job, on a job that a program builds.
+// Jobs and answers of the facade against the calls below it, on a job that a program builds.
 #include <gtest/gtest.h>
 
 #include <thread>

@@ -36,7 +36,7 @@ Result<Job> open(const std::string& path, OpenOptions options) {
 
 Result<Job> link(const std::vector<std::string>& recordings, const LinkOptions& options, Control control) {
   return watched(control, [&]() -> Result<Job> {
-    job::LinkJobOptions call;
+    linking::LinkJobOptions call;
     call.inputs = recordings;
     CHAKRA_TRY(take(options, call));
     std::optional<job::Folder> folder;
@@ -45,7 +45,7 @@ Result<Job> link(const std::vector<std::string>& recordings, const LinkOptions& 
       call.output = call.inputs.empty() || call.of_folders() ? folder->path() : folder->path() + "/trace.et";
     }
     CHAKRA_TRY(keep_apart(call.inputs, {call.output}, control));
-    CHAKRA_ASSIGN(job::LinkedJob linked, job::link_job(call));
+    CHAKRA_ASSIGN(linking::LinkedJob linked, linking::link_job(call));
     CHAKRA_TRY(keep_going());
     job::Outputs traces;
     for (size_t r = 0; r < linked.files.size(); ++r) {
@@ -83,22 +83,22 @@ Result<Job> generated(const Asked& options, const Control& control, auto generat
 }  // namespace
 
 Result<Job> generate(const StepOptions& options, Control control) {
-  return generated<job::GenerateStepOptions>(
-      options, control, [](const auto& o, Findings& findings) { return job::generate_step(o, findings); });
+  return generated<generate::GenerateStepOptions>(
+      options, control, [](const auto& o, Findings& findings) { return generate::generate_step(o, findings); });
 }
 
 Result<Job> generate(const ServeOptions& options, Control control) {
-  return generated<job::GenerateServeOptions>(
-      options, control, [](const auto& o, Findings& findings) { return job::generate_serve(o, findings); });
+  return generated<generate::GenerateServeOptions>(
+      options, control, [](const auto& o, Findings& findings) { return generate::generate_serve(o, findings); });
 }
 
 Result<Job> import_workload(const std::string& file, const ImportOptions& options, Control control) {
   return watched(control, [&]() -> Result<Job> {
-    job::ImportOptions call;
+    convert::ImportOptions call;
     call.input = file;
     CHAKRA_TRY(take(options, call));
     call.report = control.json;
-    CHAKRA_ASSIGN(job::ImportedJob imported, job::import_job(call));
+    CHAKRA_ASSIGN(convert::ImportedJob imported, convert::import_job(call));
     CHAKRA_TRY(keep_going());
     answer::Answer answer = answer_of(imported);
     CHAKRA_TRY(commit(answer, control, std::move(imported.files)));

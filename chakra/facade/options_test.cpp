@@ -135,8 +135,8 @@ TEST(PublicOptions, OutOfRangeAreRefusedByEveryVerb) {
   expect_all_refused<RunOptions>([&](const auto& o) { return tag_of(job.run(o)); });
   expect_all_refused<DiffOptions>([&](const auto& o) { return tag_of(job.diff(job, o)); });
   expect_all_refused<LinkOptions>([&](const auto& o) { return tag_of(chakra::v1::link({"x"}, o)); });
-  expect_all_refused<StepOptions>([&](const auto& o) { return tag_of(generate(o)); });
-  expect_all_refused<ServeOptions>([&](const auto& o) { return tag_of(generate(o)); });
+  expect_all_refused<StepOptions>([&](const auto& o) { return tag_of(chakra::v1::generate(o)); });
+  expect_all_refused<ServeOptions>([&](const auto& o) { return tag_of(chakra::v1::generate(o)); });
 }
 
 }  // namespace

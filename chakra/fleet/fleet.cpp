@@ -3,218 +3,202 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
+
+#include "chakra/fleet/jobs.h"
+#include "chakra/fleet/tasks.h"
+#include "chakra/job/parts.h"
+#include "chakra/seal/seal.h"
 
 namespace chakra::fleet {
+
+using options::Options;
+using options::required;
+using options::whole_number;
+
+// `fleet.other` (2): the output has a fleet of other jobs or options
+// `fleet.failed` (error): jobs without a result
+// `fleet.open` (warning): tasks that are not finished
+// `fleet.left_out` (note): paths that are no recordings
+// `fleet.twice` (note): other paths of the same jobs are left out
+// `fleet.journal.damaged` (warning): lines of journals that are not outcomes
+
 namespace {
 
-constexpr std::string_view kEnding = ".jsonl", kStem = "outcomes";
+constexpr std::array<std::string_view, 2> kAnalyzeOptions{"--only", "--launched"};
 
-/// FNV-1a.
-uint64_t hash_of(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  return hash;
+std::string text_of_analyze(FleetAnalyzeOptions o) {
+  return "analyze\n" + job::text_of_all(job::named_rows(rows_of(o.analyze), kAnalyzeOptions));
 }
 
-bool is_journal(std::string_view name, std::string_view stem) {
-  if (!name.starts_with(stem) || !name.ends_with(kEnding) || name.size() < stem.size() + kEnding.size()) return false;
-  name = name.substr(stem.size(), name.size() - stem.size() - kEnding.size());
-  if (name.empty()) return true;
-  const size_t of = name.find("-of-");
-  return name[0] == '.' && of != std::string_view::npos &&
-         parse_shard(fmt::format("{}/{}", name.substr(1, of - 1), name.substr(of + 4))).has_value();
+std::string key_of_arguments(const FleetVerb& verb) {
+  std::string all = verb.text;
+  std::vector<std::string> paths;
+  for (const std::string& path : verb.options.paths) paths.push_back(identity_of(path));
+  std::sort(paths.begin(), paths.end());
+  for (const std::string& path : paths) all += path + '\n';
+  return seal::digest_of(all);
+}
+
+/// Take the work list of the folder, or make one.
+Result<WorkList> take_work(const FleetVerb& verb, const std::string& path) {
+  const std::string key = key_of_arguments(verb);
+  if (is_file(path) && !verb.options.plan) {
+    CHAKRA_ASSIGN(WorkList work, read_work(path));
+    if (work.verb == verb.name && work.key == key) return work;
+    return fail(Code::usage, "fleet.other",
+                "the output belongs to a fleet of other jobs or options; use another output, or --plan for a new work "
+                "list",
+                {path});
+  }
+  CHAKRA_ASSIGN(WorkList work, verb.find_work());
+  work.key = key;
+  CHAKRA_TRY(write_work(work, path));
+  return work;
+}
+
+FleetReport report_of(const WorkList& work, const TasksOf& tasks_of, const Journals& journals,
+                      const std::string& output) {
+  FleetReport report{work.verb, output, states_of(work, tasks_of, journals), {}};
+  const auto find = [&](const char* tag, Severity severity, std::string text) {
+    report.findings.push_back({tag, severity, -1, -1, std::move(text)});
+  };
+  if (!work.left_out.empty())
+    find("fleet.left_out", Severity::note,
+         fmt::format("{} left out, such as {}: no recording", show_count(std::ssize(work.left_out), "path"),
+                     quote(work.left_out[0], 200)));
+  if (work.twice > 0)
+    find("fleet.twice", Severity::note,
+         fmt::format("{} left out: other paths of the same jobs", show_count(work.twice, "path")));
+  if (journals.damaged() > 0)
+    find("fleet.journal.damaged", Severity::warning,
+         fmt::format("the journals have {} without an outcome", show_count(journals.damaged(), "line")));
+  int64_t open = 0;
+  for (const FleetJobState& job : report.jobs)
+    if (job.state == FleetState::open) open += job.tasks - job.tasks_done;
+  if (open > 0)
+    find("fleet.open", Severity::warning,
+         fmt::format("{} of {} not finished; run the same call again", show_count(open, "task"),
+                     show_count(report.count(FleetState::open), "job")));
+  if (const int64_t failed = report.count(FleetState::failed); failed > 0)
+    find("fleet.failed", Severity::error,
+         fmt::format("{} of {} failed", show_count(failed), show_count(std::ssize(report.jobs), "job")));
+  return report;
+}
+
+Result<TaskDone> analyze_one(const FleetAnalyzeOptions& o, const FleetJob& job) {
+  job::AnalyzeOptions call = o.analyze;
+  call.path = job.path;
+  CHAKRA_ASSIGN(const job::AnalyzedJob analyzed, job::analyze_job(call));
+  const answer::Answer answer = answer_of(analyzed);
+  job::Outputs outputs;
+  CHAKRA_TRY(job::add_answer(outputs, FleetPaths(o.fleet.output).answer(job), answer));
+  CHAKRA_TRY(outputs.commit());
+  TaskDone done;
+  auto& values = done.values;
+  values["ranks"] = fmt::format("{}", analyzed.ranks);
+  values["warnings"] = fmt::format("{}", warnings_in(analyzed.findings));
+  if (const answer::Table* const diagnosis = answer.table("diagnosis"); diagnosis && diagnosis->rows > 0) {
+    values["diagnosis"] = diagnosis->column("kind")->text(0);
+    values["place"] = diagnosis->column("place")->text(0);
+    values["cost_ps"] = fmt::format("{}", diagnosis->column("cost_ps")->whole(0));
+    values["share"] = fmt::format("{}", diagnosis->column("share")->real(0));
+  }
+  return done;
 }
 
 }  // namespace
 
-bool Shard::has(std::string_view name, uint64_t number) const {
-  const auto parts = static_cast<uint64_t>(count);
-  return (hash_of(name) % parts + number % parts) % parts == static_cast<uint64_t>(index - 1);
+Options fleet_rows(FleetOptions& o, const char* paths_help) {
+  return {
+      required({"paths", &o.paths, paths_help, "PATH..."}),
+      required({"-o,--output",
+                &o.output,
+                "Folder for the results, which all processes share",
+                "DIR",
+                {},
+                "A later call with the same arguments continues the work."}),
+      shard_option(o.shard),
+      {"--wait", &o.wait_s, "Seconds to wait for tasks of other shards without progress", "S",
+       whole_number(0, 1'000'000), "Without waiting, a call ends when all other tasks of its shard are finished."},
+      {"--memory",
+       options::bytes_form(o.memory),
+       "Memory for tasks that run together (default: 80 % of the free memory)",
+       "BYTES",
+       {},
+       "The estimates are rules of thumb: the unpacked bytes of the input files, times 4 for analyses."},
+      {"--plan",
+       &o.plan,
+       "Write the work list only",
+       {},
+       {},
+       "The work list names the jobs, and the ranks of large ones. A new work list takes new and changed files; "
+       "finished tasks of unchanged jobs stay finished."},
+      {"--again",
+       &o.again,
+       "Run failed tasks again",
+       {},
+       {},
+       "Without this option, a later call runs tasks again that could not read or write a file, and no other failed "
+       "tasks."}};
 }
 
-Result<Shard> parse_shard(std::string_view text) {
-  const size_t slash = std::min(text.find('/'), text.size());
-  Shard shard;
-  if (slash == text.size() || !parse_decimal(text.substr(0, slash), shard.index) ||
-      !parse_decimal(text.substr(slash + 1), shard.count) || shard.index < 1 || shard.index > shard.count ||
-      shard.count > kMostShards)
-    return fail(Code::usage, "cli.usage",
-                fmt::format("{} is not a shard I/N, with I from 1 to N and N up to {}", quote(text), kMostShards));
-  return shard;
+int64_t warnings_in(const Findings& findings) {
+  return std::count_if(findings.begin(), findings.end(),
+                       [](const Finding& finding) { return finding.severity >= Severity::warning; });
 }
 
-options::Option shard_option(Shard& shard) {
-  const auto show = [&shard] { return shard.is_all() ? "" : fmt::format("{}/{}", shard.index, shard.count); };
-  const auto set = [&shard](const std::string& text) -> Result<void> {
-    CHAKRA_ASSIGN(shard, parse_shard(text));
-    return {};
-  };
-  return {"--shard",
-          options::Form{show, set},
-          "Do part I of N of the work; the other parts run elsewhere",
-          "I/N",
-          {},
-          "All parts share the output folder. Without this option, a call does all the work that is left."};
+Options rows_of(FleetAnalyzeOptions& o) {
+  Options rows = fleet_rows(o.fleet, "Jobs, and folders of jobs");
+  options::add(rows, job::named_rows(rows_of(o.analyze), kAnalyzeOptions));
+  return rows;
+}
+Options rows_of(FleetMergeOptions& o) { return {required({"-o,--output", &o.output, "Folder of a fleet", "DIR"})}; }
+
+int64_t FleetReport::count(FleetState state) const {
+  return std::count_if(jobs.begin(), jobs.end(), [&](const FleetJobState& job) { return job.state == state; });
 }
 
-std::string journal_name(std::string_view stem, const Shard& shard) {
-  return shard.is_all() ? fmt::format("{}{}", stem, kEnding)
-                        : fmt::format("{}.{}-of-{}{}", stem, shard.index, shard.count, kEnding);
+std::vector<FleetTask> analyze_tasks(const FleetJob& job, size_t index) {
+  return {{index, 0, 0, job.key, multiply_bytes(job.bytes, 4)}};
 }
 
-Result<std::vector<std::string>> journals_in(const std::string& folder, std::string_view stem,
-                                             const std::optional<Shard>& own) {
-  std::vector<std::string> paths;
-  if (!is_directory(folder)) return paths;
-  CHAKRA_ASSIGN(const std::vector<std::string> names, list_folder(folder));
-  for (const std::string& name : names)
-    if (is_journal(name, stem) && !(own && name == journal_name(stem, *own)))
-      paths.push_back((std::filesystem::path(folder) / name).string());
-  return paths;
+Result<FleetReport> run_fleet(const FleetVerb& verb) {
+  const FleetOptions& o = verb.options;
+  const FleetPaths paths(o.output);
+  CHAKRA_TRY(make_directories(paths.state()));
+  CHAKRA_ASSIGN(const WorkList work, take_work(verb, paths.work_list()));
+  CHAKRA_ASSIGN(Journals journals, o.plan ? Journals::look(paths.state()) : Journals::open(paths.state(), o.shard));
+  if (!o.plan) CHAKRA_TRY(run_tasks(work, verb.tasks_of, verb.run, o, journals));
+  return report_of(work, verb.tasks_of, journals, o.output);
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1)
-    lines.push_back(text.substr(begin, end - begin));
-  return lines;
-}
-
-void append_key(std::string& to, std::string_view key) {
-  if (to.back() != '{') to += ',';
-  append_json_string(to, key);
-  to += ':';
-}
-
-void append_member(std::string& to, std::string_view key, std::string_view text) {
-  append_key(to, key);
-  append_json_string(to, text);
-}
-
-const std::string* text_at(const Spec& spec, std::string_view key) {
-  const Spec* const field = spec.find(key);
-  return field && field->kind == Spec::Kind::scalar ? &field->scalar : nullptr;
-}
-
-std::string line_of(const Outcome& outcome) {
-  std::string line = "{";
-  append_member(line, "key", outcome.key);
-  append_member(line, "state", kStates[static_cast<size_t>(outcome.state)]);
-  if (!outcome.tag.empty()) {
-    append_member(line, "tag", outcome.tag);
-    append_member(line, "text", outcome.text);
-  }
-  if (outcome.wall_us > 0) line += fmt::format(",\"wall_us\":{}", outcome.wall_us);
-  if (!outcome.values.empty()) {
-    line += ",\"values\":{";
-    for (const auto& [key, value] : outcome.values) append_member(line, key, value);
-    line += '}';
-  }
-  return line + '}';
-}
-
-std::optional<Outcome> parse_line(std::string_view line) {
-  const Result<Spec> spec = parse_spec(line, "");
-  if (!spec || spec->kind != Spec::Kind::map) return std::nullopt;
-  const std::string *const key = text_at(*spec, "key"), *const state = text_at(*spec, "state");
-  const auto* const known = state ? std::find(kStates.begin(), kStates.end(), *state) : kStates.end();
-  if (!key || known == kStates.end()) return std::nullopt;
-  Outcome outcome{*key, static_cast<State>(known - kStates.begin())};
-  if (const std::string* const tag = text_at(*spec, "tag")) outcome.tag = *tag;
-  if (const std::string* const text = text_at(*spec, "text")) outcome.text = *text;
-  if (const Spec* const time = spec->find("wall_us")) outcome.wall_us = time->integer().value_or(0);
-  if (const Spec* const values = spec->find("values"))
-    for (const SpecField& field : values->fields) outcome.values[field.key] = field.value.scalar;
-  return outcome;
-}
-
-void Journals::take(const Outcome& outcome, Entries& entries) {
-  Entry& entry = entries[outcome.key];
-  if (outcome.state == State::begun) {
-    ++entry.attempts;
-    return;
-  }
-  entry.attempts = 0;
-  if (!entry.last || entry.last->state != State::done) entry.last = outcome;
-}
-
-void Journals::take(std::string_view line, Entries& entries, int64_t& damaged) {
-  if (const std::optional<Outcome> outcome = parse_line(line)) take(*outcome, entries);
-  else ++damaged;
-}
-
-Result<Journals> Journals::open(const std::string& folder, const Shard& shard) {
-  CHAKRA_TRY(make_directories(folder));
-  Journals journals;
-  journals.folder_ = folder;
-  journals.own_shard_ = shard;
-  std::string lines;
-  const std::string path = (std::filesystem::path(folder) / journal_name(kStem, shard)).string();
-  CHAKRA_ASSIGN(journals.file_, AppendFile::open(path, lines));
-  for (const std::string_view line : lines_of(lines)) take(line, journals.own_, journals.own_damaged_);
-  CHAKRA_TRY(journals.refresh());
-  return journals;
-}
-
-Result<Journals> Journals::look(const std::string& folder) {
-  Journals journals;
-  journals.folder_ = folder;
-  CHAKRA_TRY(journals.refresh());
-  return journals;
-}
-
-Result<void> Journals::add(const Outcome& outcome) {
-  CHAKRA_ASSERT(file_.has_value());
-  const std::lock_guard lock(*mutex_);
-  CHAKRA_TRY(file_->add(line_of(outcome)));
-  take(outcome, own_);
-  return {};
-}
-
-Result<bool> Journals::refresh() {
-  CHAKRA_ASSIGN(const std::vector<std::string> paths, journals_in(folder_, kStem, own_shard_));
-  Entries entries;
-  int64_t damaged = 0;
-  size_t count = 0;
-  for (const std::string& path : paths) {
-    CHAKRA_ASSIGN(const std::string text, read_file(path));
-    for (const std::string_view line : lines_of(text)) {
-      take(line, entries, damaged);
-      ++count;
+Result<FleetReport> fleet_analyze(const FleetAnalyzeOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
+  const auto find_work = [&]() -> Result<WorkList> {
+    WorkList work{.verb = "analyze", .key = {}, .jobs = {}, .left_out = {}};
+    CHAKRA_ASSIGN(const Fleet fleet, fleet_of(o.fleet.paths));
+    for (const std::string& path : fleet.jobs) {
+      FleetJob& job = work.jobs.emplace_back();
+      job.path = absolute_path(path);
+      const auto files = job::job_files(job.path);
+      const std::vector<std::string> all = files ? *files : std::vector<std::string>{job.path};
+      for (const std::string& file : all) job.bytes = add_bytes(job.bytes, file_size(file));
+      job.key = key_of_files(text_of_analyze(o), all);
     }
-  }
-  const std::lock_guard lock(*mutex_);
-  others_ = std::move(entries);
-  others_damaged_ = damaged;
-  return std::exchange(other_lines_, count) != count;
+    work.twice = static_cast<int64_t>(fleet.twice);
+    name_jobs(work);
+    return work;
+  };
+  return run_fleet({"analyze", o.fleet, text_of_analyze(o), analyze_tasks, find_work,
+                    [&](const FleetJob& job, const FleetTask&) { return analyze_one(o, job); }});
 }
 
-Result<void> Journals::sync() {
-  const std::lock_guard lock(*mutex_);
-  return file_ ? file_->sync() : Result<void>();
-}
-
-std::optional<Outcome> Journals::find(const std::string& key) const {
-  const std::lock_guard lock(*mutex_);
-  std::optional<Outcome> found;
-  for (const Entries* const entries : {&own_, &others_})
-    if (const auto at = entries->find(key); at != entries->end() && at->second.last)
-      if (!found || found->state != State::done) found = at->second.last;
-  return found;
-}
-
-int64_t Journals::attempts(const std::string& key) const {
-  const std::lock_guard lock(*mutex_);
-  int64_t attempts = 0;
-  for (const Entries* const entries : {&own_, &others_})
-    if (const auto at = entries->find(key); at != entries->end()) attempts += at->second.attempts;
-  return attempts;
-}
-
-int64_t Journals::damaged() const {
-  const std::lock_guard lock(*mutex_);
-  return own_damaged_ + others_damaged_;
+Result<FleetReport> fleet_merge(const FleetMergeOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
+  const FleetPaths paths(o.output);
+  CHAKRA_ASSIGN(const WorkList work, read_work(paths.work_list()));
+  CHAKRA_ASSIGN(const Journals journals, Journals::look(paths.state()));
+  return report_of(work, work.verb == "link" ? link_tasks : analyze_tasks, journals, o.output);
 }
 
 }  // namespace chakra::fleet

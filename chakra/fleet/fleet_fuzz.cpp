@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "chakra/fleet/fleet.h"
+#include "chakra/fleet/journals.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view line(reinterpret_cast<const char*>(data), size);

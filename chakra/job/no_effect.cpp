@@ -306,20 +306,6 @@ Findings groups_without_effect(const match::GroupTable& groups, const std::vecto
   return {why.partly ? partial_effect("--groups", why.text) : no_effect("--groups", why.text)};
 }
 
-Findings link_options_without_effect(const link::LinkOptions& options, const link::LinkingReport& report) {
-  Findings findings;
-  const auto none = [&](const char* option, const char* why) { findings.push_back(no_effect(option, why)); };
-  const auto used = [](const link::LinkingReport::Constants& c) { return c.used_launch || c.used_graph || c.used_gap; };
-  if (options.iteration && report.iteration < 0) none("--iteration", "only one iteration can be linked");
-  if (options.steps && report.cut == 0) none("--steps", "all records are in these steps");
-  if (options.fit_steps && std::none_of(report.constants.begin(), report.constants.end(), used))
-    none("--fit-steps", "no device operation needs a launch latency or a dispatch gap");
-  if (options.salvage && std::none_of(report.findings.begin(), report.findings.end(),
-                                      [](const Finding& f) { return f.tag == "pytorch.salvaged"; }))
-    none("--salvage", "no record is damaged");
-  return findings;
-}
-
 Findings options_without_effect(const SimulateOptions& asked, const JobFacts& job, const sim::SimReport& report) {
   Findings findings;
   const auto add = [&](const std::string& option, const Why& why) {

@@ -44,7 +44,5 @@ Findings options_without_effect(const SimulateOptions& asked, const JobFacts& jo
 
 /// Return a finding if --groups of another command has no effect.
 Findings groups_without_effect(const match::GroupTable& groups, const std::vector<trace::Trace>& traces);
-/// Return a finding for each option without effect of 'chakra link', for one rank.
-Findings link_options_without_effect(const link::LinkOptions& options, const link::LinkingReport& report);
 
 }  // namespace chakra::job

@@ -15,6 +15,16 @@ Option expand_option(std::string& text) {
           "N[:RANK]", {},    "RANK defaults to the lowest rank that has a trace."};
 }
 
+Option launched_option(analyze::LaunchScope& scope) {
+  return {"--launched",
+          choice(scope, analyze::kLaunchScopes),
+          "Device operations to include, by the time of their launch",
+          "SCOPE",
+          {},
+          "all: launched at any time. steps: launched before the last ProfilerStep ends. before-last-step: launched "
+          "before the last ProfilerStep begins."};
+}
+
 Option max_error_option(std::optional<double>& percent) {
   return {"--max-error",
           &percent,

@@ -1,4 +1,4 @@
-// Options that several calls share. Inside job.
+// Options that several calls share.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chakra/analyze/analyze.h"
 #include "chakra/job/simulate.h"
 #include "chakra/options/options.h"
 
@@ -40,6 +41,7 @@ Option job_option(std::string& path);
 Option groups_option(std::string& file);
 Option ranks_option(std::string& text);
 Option expand_option(std::string& text);
+Option launched_option(analyze::LaunchScope& scope);
 Option max_error_option(std::optional<double>& percent);
 /// Return the rows with these names ("--steps").
 Options named_rows(Options rows, std::span<const std::string_view> names);

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "chakra/query/column.h"
-#include "chakra/query/query.h"
+#include "chakra/query/tables.h"
 
 namespace chakra::query {
 namespace {

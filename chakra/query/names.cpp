@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "chakra/query/query.h"
+#include "chakra/query/tables.h"
 
 namespace chakra::query {
 

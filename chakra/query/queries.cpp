@@ -1,7 +1,7 @@
 // Ready queries. Times are picoseconds and sizes bytes, by the endings _ps and bytes of their columns.
 #include <array>
 
-#include "chakra/query/query.h"
+#include "chakra/query/tables.h"
 
 namespace chakra::query {
 namespace {

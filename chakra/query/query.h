@@ -1,72 +1,54 @@
-// Tables of a job for SQL: traces, matched communication, timelines and answers as virtual tables, which room sqlite
-// queries in place. Ready queries for frequent questions.
+// `chakra query` as a call: SQL over the tables of a job.
 #pragma once
 
-#include <functional>
+#include <atomic>
+#include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "chakra/answer/answer.h"
 #include "chakra/base/base.h"
-#include "chakra/result/result.h"
-#include "chakra/sqlite/sqlite.h"
-#include "chakra/trace/trace.h"
+#include "chakra/job/job.h"
+#include "chakra/job/parts.h"
+#include "chakra/options/options.h"
+#include "chakra/query/tables.h"  // IWYU pragma: export
 
 namespace chakra::query {
 
-struct Tables {
-  std::vector<sqlite::Table> all;
-  /// Findings of tables that were used, such as mismatches of collectives.
-  std::shared_ptr<Findings> findings = std::make_shared<Findings>();
+struct QueryOptions {
+  std::string path = {};                ///< the job: a prefix, a folder, a container, or one trace
+  std::string sql = {};                 ///< one SELECT; empty: a ready query
+  std::string named = {};               ///< name of a row in query::kQueries
+  std::vector<std::string> param = {};  ///< name=value
+  double limit_seconds = 60;            ///< wall time for the rows
+  int64_t limit_memory = 1024;          ///< MiB
+  job::SimulateOptions simulate = {};   ///< with a network: tables of a simulation; `path` is that above
+  job::LoadedPtr loaded = {};           ///< read instead of `path`
+};
+options::Options rows_of(QueryOptions& options);
+
+struct QueriedJob {
+  std::string path;  ///< the job, as given
+  std::string sql;   ///< the statement
+  /// Names of the columns: each answer of this result refers to them.
+  std::shared_ptr<const std::vector<std::string>> keys = std::make_shared<const std::vector<std::string>>();
+  std::vector<std::vector<sqlite::QueryValue>> values;  ///< by column
+  Findings findings;                                    ///< of the tables that the query used
 };
 
-/// Append findings, without duplicates: several tables can be of one answer.
-void add_findings(Findings& to, const Findings& more);
+/// Run a query. The tables are those of query::add_job(), `timeline`, and the tables of answers: as analyze_<key> those
+/// of analyze_job(), and as sim_<key> those of simulate_job(). Analyses and the simulation run if the query needs them.
+/// Errors: cli.usage for neither or both of `sql` and `named`, and for tables of a simulation without a network; those
+/// of sqlite::select; errors of reading, of the analyses and of the simulation.
+Result<QueriedJob> query_job(const QueryOptions& options, const std::atomic<bool>* stop = nullptr);
+/// Return all tables of a job, without rows.
+Tables tables_of_queries();
 
-/// Return the traces of the job, which must outlive the tables: called once, at the first use of a table.
-using MakeTraces = std::function<Result<const trace::TraceSet*>()>;
-/// Add the tables of traces (ranks, nodes, edges) and of their matched communication (groups, members, collectives,
-/// collective_nodes, messages). Times count from the earliest Trace::base_ns of a rank with measured starts. A table is
-/// filled at its first use.
-void add_job(Tables& to, MakeTraces make);
-
-/// Make a timeline: called once, at the first use of its table.
-using MakeTimeline = std::function<Result<std::shared_ptr<const result::Timeline>>()>;
-/// Add a table with a row for each slice of a timeline.
-void add_timeline(Tables& to, std::string name, std::string meaning, MakeTimeline make);
-
-/// Make the answer that has a table: called once, at the first use of the table. `key`: of answer::Table.
-using MakeAnswer = std::function<Result<answer::Answer>(std::string_view key)>;
-/// Add each table of an answer under the name "<prefix>_<key>", with `_` for dots. `schema`: an answer with all tables.
-/// A table that the made answer lacks has no rows. The findings of the made answer become findings of the tables.
-void add_answer(Tables& to, std::string_view prefix, const answer::Answer& schema, const MakeAnswer& make);
-
-/// Add the table "<prefix>_values", with a row for each value of an answer that is not in a table.
-void add_values(Tables& to, std::string_view prefix, const MakeAnswer& make);
-
-/// Add the table `columns`, which describes each column of all tables. Call this last.
-void add_columns(Tables& to);
-
-/// A parameter of a ready query. The text is read as a number if it is one.
-struct ParameterRow {
-  std::string_view name, value, meaning;
-};
-/// A query for a frequent question.
-struct QueryRow {
-  std::string_view name;
-  std::string_view description;  ///< the answer, with units
-  std::string_view sql;
-  std::span<const ParameterRow> parameters = {};
-};
-extern const std::span<const QueryRow> kQueries;
-
-/// Read "name=value": the value is a whole number, a number, or else a text. Errors: query.parameter.
-Result<sqlite::Parameter> parse_parameter(std::string_view text);
-
-/// Return names for columns of a result: unique, not empty, without dots, since keys with dots are objects in JSON.
-std::vector<std::string> keys_of(const std::vector<std::string>& names);
+/// Return the answer: the rows as table `rows`. A column is of whole numbers, of numbers, or of texts if all values
+/// are, else of any values. Requires that `job.keys` lives as long as the answer. Cost: O(cells).
+answer::Answer answer_of(const QueriedJob& job);
+/// Return the text of the answer of a query: the first rows, and the findings.
+std::string query_text(const answer::Answer& answer);
 
 }  // namespace chakra::query

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "chakra/query/query.h"
+#include "chakra/query/tables.h"
 
 namespace {
 

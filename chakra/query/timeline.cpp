@@ -1,6 +1,6 @@
 // The slices of a timeline.
 #include "chakra/query/column.h"
-#include "chakra/query/query.h"
+#include "chakra/query/tables.h"
 
 namespace chakra::query {
 namespace {

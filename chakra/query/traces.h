@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "chakra/match/match.h"
-#include "chakra/query/query.h"
+#include "chakra/query/tables.h"
 
 namespace chakra::query {
 

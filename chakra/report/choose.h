@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "chakra/answer/answer.h"
-#include "chakra/report/report.h"
+#include "chakra/report/page.h"
 
 namespace chakra::report {
 

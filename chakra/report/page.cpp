@@ -7,8 +7,8 @@
 
 #include "chakra/base/base.h"
 #include "chakra/report/choose.h"
+#include "chakra/report/page.h"
 #include "chakra/report/page.inc"  // kBeforeData, kAfterData: made of page.css and page.js by cmake/page.cmake
-#include "chakra/report/report.h"
 #include "chakra/report/slices.h"
 
 namespace chakra::report {

@@ -1,66 +1,66 @@
-// A report about a job: one HTML page that holds answers as data, with tables and figures.
+// `chakra report` as a call: one HTML page about a job, or about two.
 #pragma once
 
-#include <cstddef>
+#include <atomic>
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "chakra/analyze/analyze.h"
 #include "chakra/answer/answer.h"
-#include "chakra/result/result.h"
+#include "chakra/base/base.h"
+#include "chakra/job/job.h"
+#include "chakra/job/parts.h"
+#include "chakra/options/options.h"
+#include "chakra/report/page.h"
+#include "chakra/report/parts.h"
+#include "chakra/view/view.h"
 
 namespace chakra::report {
 
-/// Limits of a page, so that the page of a large job stays below 5 MB.
-inline constexpr size_t kMostRanks = 64;  ///< ranks in tables with a row per rank
-inline constexpr size_t kStragglers = 8;  ///< first rows of the table `stragglers`, whose ranks are added
-inline constexpr size_t kMostRows = 600;  ///< rows of a table
-inline constexpr size_t kMostText = 300;  ///< bytes of a text
+struct ReportOptions {
+  std::string path;    ///< the job: a prefix, a folder, a container, one trace, or a ranks.json
+  std::string output;  ///< the file, which the caller writes
+  std::string groups;  ///< a file
+  analyze::LaunchScope scope = {};
+  std::string against;            ///< another job; empty: none
+  job::SimulateOptions simulate;  ///< with a network: simulate; `path` and `groups` are those above
+  std::string against_network;    ///< simulate also on this network, the other job if there is one
+  bool timeline = false;          ///< the page has all operations
+  std::string xlsx;               ///< a file that the caller writes: fill ReportedJob::workbook
+  job::LoadedPtr loaded = {};     ///< read instead of `path`
+};
+options::Options rows_of(ReportOptions& options);
 
-/// An answer about a job, and the command that prints the answer; "": no such command.
-struct Part {
-  const answer::Answer* answer = nullptr;  ///< not null
-  std::string command = {};
+/// A job of the page: the job itself, or the other one.
+struct ReportedSide {
+  std::string name;
+  int64_t ranks = 0;
+  std::vector<std::pair<answer::Answer, std::string>> answers;  ///< each with the command that prints the answer
+  std::optional<Predicted> predicted;
+  std::optional<result::Timeline> timeline;
 };
 
-struct Subject {
-  std::string name;   ///< of the job, as given
-  int64_t ranks = 0;  ///< of the job
-  std::vector<Part> parts = {};
-  const result::Timeline* timeline = nullptr;  ///< null: none
+struct ReportedJob {
+  std::string path;    ///< the job, as given
+  std::string output;  ///< the file
+  int64_t ranks = 0;
+  std::vector<ReportedSide> sides;      ///< one or two
+  std::vector<PathChange> differences;  ///< of two simulations
+  Findings comparison;                  ///< about both simulations together
+  std::optional<job::JobsDiff> diff;    ///< of two jobs, unless one is by classes
+  Page page;
+  Workbook workbook;  ///< with `xlsx`
+  Findings findings;
 };
 
-struct Page {
-  std::string html;
-  int64_t tables = 0;        ///< with rows
-  int64_t rows = 0;          ///< in the page
-  int64_t rows_omitted = 0;  ///< that are in the answers, and neither in the page nor equal to a row in the page
-  int64_t texts_cut = 0;     ///< longer than kMostText
-  int64_t slices = 0;        ///< of the timelines
-  int64_t ranks = 0;         ///< of all subjects, that are in the page or equal to a rank in the page
-};
-
-/// Return the page. `comparison`: answers about all subjects together. The page needs no network, and the content
-/// security policy of the page allows only the script of the page. Texts of the answers are data: no text becomes
-/// markup. For more than kMostRanks ranks, a row of a table of a simulation stands for all ranks with equal values. If
-/// these are still more than kMostRanks, the page has kMostRanks of them: ordered by the length of the critical path or
-/// by the finish, at equal steps from the shortest to the longest. The worst stragglers are added. Rows that the table
-/// `diagnosis` names as evidence, and their ranks, are always in the page. Errors: job.report.lanes, base.file.write.
-/// Cost: O(cells), and O(n log n) for n slices.
-Result<Page> page_of(std::span<const Subject> subjects, std::span<const Part> comparison = {});
-
-struct Workbook {
-  std::string bytes;  ///< XLSX; empty: none
-  int64_t sheets = 0;
-  int64_t rows = 0;              ///< of all tables
-  int64_t numbers_as_texts = 0;  ///< whole numbers with more than 15 digits, which Excel would round
-  int64_t texts_cut = 0;         ///< longer than a cell of Excel can hold
-};
-
-/// Return a workbook with all rows of all tables, a sheet each, and sheets for the contents, the columns, the values
-/// and the findings. A table with more rows than a sheet can have continues on further sheets. Texts are never
-/// formulas. Errors: base.zip.large. Cost: O(cells), and memory for the text of a sheet.
-Result<Workbook> workbook_of(std::span<const Subject> subjects, std::span<const Part> comparison = {});
+/// Read a job once, and make the page. With a network: simulate the job. Else: analyze and check the job. With another
+/// job or another network: do the same with these, and compare. Errors: as for simulate_job(), analyze_job(),
+/// check_job() and diff_jobs(). Cost: that of these calls, and memory for the job and the page.
+Result<ReportedJob> report_job(const ReportOptions& options, const std::atomic<bool>* stop = nullptr);
+answer::Answer answer_of(const ReportedJob& job);
+view::Text text_of(const ReportedJob& job);
 
 }  // namespace chakra::report

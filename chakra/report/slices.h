@@ -4,7 +4,7 @@
 #include <string>
 
 #include "chakra/base/base.h"
-#include "chakra/report/report.h"
+#include "chakra/report/page.h"
 #include "chakra/result/result.h"
 
 namespace chakra::report {

@@ -10,7 +10,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/base/zip.h"
-#include "chakra/report/report.h"
+#include "chakra/report/page.h"
 
 namespace chakra::report {
 namespace {

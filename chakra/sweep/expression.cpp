@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "chakra/sweep/sweep.h"
+#include "chakra/sweep/space.h"
 
 namespace chakra::sweep {
 

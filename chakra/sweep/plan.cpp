@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "chakra/sweep/sweep.h"
+#include "chakra/sweep/space.h"
 
 namespace chakra::sweep {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "chakra/base/progress.h"
-#include "chakra/sweep/sweep.h"
+#include "chakra/sweep/space.h"
 
 namespace chakra::sweep {
 

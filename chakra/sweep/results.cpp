@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "chakra/sweep/sweep.h"
+#include "chakra/sweep/space.h"
 
 namespace chakra::sweep {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "chakra/sweep/sweep.h"
+#include "chakra/sweep/space.h"
 
 namespace {
 

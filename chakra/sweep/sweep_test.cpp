@@ -3,371 +3,282 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cmath>
+#include <fstream>
 #include <set>
 
+#include "chakra/base/progress.h"
 #include "chakra/base/testing/testing.h"
+#include "chakra/generate/generate.h"
+#include "chakra/job/job.h"
+#include "chakra/job/parts.h"
+#include "chakra/sweep/parts.h"
+#include "chakra/view/view.h"
 
 namespace chakra::sweep {
 namespace {
 
-using options::choice;
-using options::one_of;
-using options::whole_number;
+using testing::must_read;
 using testing::tag_of;
+using testing::TemporaryFolder;
 
-/// Sections with the options that the tests need.
-struct Asked {
-  int64_t tp = 1, pp = 1, dp = 1, layers = 1;
-  std::string device, network, other_device, output;
-  std::vector<int64_t> contexts;
-  bool fp8 = false;
-  std::string job;
+constexpr const char* kNetwork = "topology: [ Ring ]\nnpus_count: [ {} ]\nbandwidth: [ {} ]\nlatency: [ 500 ]\n";
 
-  std::vector<Section> sections() {
-    options::Option list{"--contexts", &contexts, "Lengths", "N,...", whole_number(1, 1 << 20)};
-    list.delimiter = ',';
-    return {{"generate",
-             {{"--tp", &tp, "Ranks", "N", whole_number(1, 64)},
-              {"--pp", &pp, "Ranks", "N", whole_number(1, 64)},
-              {"--dp", &dp, "Ranks", "N", whole_number(1, 1024)},
-              {"--micro-batches", &layers, "Number", "N", whole_number(1, 64)},
-              std::move(list),
-              {"--fp8", &fp8, "8 bits"},
-              {"--device", &device, "Device", "NAME"},
-              {"-o,--output", &output, "Folder", "DIR"}},
-             {"output"}},
-            {"job", {{"path", &job, "Job", "PATH"}}, {}, true},
-            {"simulate", {{"--network", &network, "Network", "FILE"}, {"--device", &other_device, "Device", "NAME"}}}};
+class Sweeps : public ::testing::Test {
+ protected:
+  TemporaryFolder folder_;
+  std::string ring_ = folder_.write("ring.yml", fmt::format(fmt::runtime(kNetwork), 4, 50));
+  std::string slow_ = folder_.write("slow.yml", fmt::format(fmt::runtime(kNetwork), 4, 10));
+
+  /// The text with $ as the folder.
+  SweepOptions options(std::string text, const std::string& output = "out", const fleet::Shard& shard = {}) const {
+    for (size_t at = 0; (at = text.find('$', at)) != std::string::npos;) text.replace(at, 1, folder_.path());
+    return {folder_.write("s.yml", text), folder_.path(output), shard, ""};
+  }
+  Sweep swept(const std::string& text, const std::string& output = "out", const fleet::Shard& shard = {}) const {
+    Result<Sweep> made = run_sweep(options(text, output, shard));
+    EXPECT_TRUE(made) << made.error().message();
+    return made ? std::move(*made) : Sweep();
+  }
+  std::string message(const std::string& text) const {
+    const Result<Sweep> made = run_sweep(options(text));
+    return made ? "accepted" : made.error().message();
+  }
+  size_t lines(const std::string& output = "out") const {
+    const std::string text = must_read(journal_of(folder_.path(output), {}));
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
   }
 };
 
-Result<Plan> plan_of(std::string_view text) {
-  CHAKRA_ASSIGN(const Spec spec, parse_spec(text, "s.yml"));
-  Asked asked;
-  std::vector<Section> sections = asked.sections();
-  constexpr std::array<std::string_view, 2> kTaken{"point", "makespan_ps"};
-  return read_plan(spec, sections, kTaken);
-}
+constexpr const char* kSmall = R"(
+generate: {preset: tiny, layers: [1, 2], tp: [1, 2], pp: 1, virtual-stages: 1, dp: [1, 2]}
+simulate: {network: [$/ring.yml, $/slow.yml]}
+)";
 
-std::string message_of(std::string_view text) {
-  const Result<Plan> plan = plan_of(text);
-  return plan ? "accepted" : plan.error().message();
-}
-
-/// The points as texts of their settings: "1 8,2 4".
-std::string shown(const Plan& plan, const std::vector<uint64_t>& points) {
-  std::string all;
-  for (const uint64_t point : points) {
-    const std::vector<size_t> choices = choices_of(plan, point);
-    std::vector<std::string> values(plan.parameters.size());
-    for (size_t d = 0; d < choices.size(); ++d)
-      for (size_t i = 0; i < plan.dimensions[d].parameters.size(); ++i) {
-        const Setting& setting = plan.dimensions[d].choices[choices[d]][i];
-        values[plan.dimensions[d].parameters[i]] = setting ? text_of(setting) : "-";
-      }
-    all += all.empty() ? "" : ",";
-    for (size_t i = 0; i < values.size(); ++i) all += (i > 0 ? " " : "") + values[i];
-  }
-  return all;
-}
-std::string points_of(std::string_view text, Findings* findings = nullptr) {
-  const Result<Plan> plan = plan_of(text);
-  if (!plan) return plan.error().message();
-  Findings ignored;
-  const auto points = select_points(*plan, findings ? *findings : ignored);
-  return points ? shown(*plan, *points) : points.error().message();
-}
-
-// ---- expressions -----------------------------------------------------------------------------------------------
-
-/// The result with a = 6, b = 4, c = 0.5, name = 'H100', none = null, yes = true.
-std::string result_of(std::string_view text) {
-  const std::array<std::string_view, 6> names{"a", "b", "c", "name", "none", "yes"};
-  const std::array<Value, 6> values{6.0, 4.0, 0.5, std::string("H100"), Value(), true};
-  std::vector<const Value*> of;
-  for (const Value& value : values) of.push_back(&value);
-  const auto made = Expression::parse(text,
-                                      [&](std::string_view name) -> Result<size_t> {
-                                        for (size_t i = 0; i < names.size(); ++i)
-                                          if (names[i] == name) return i;
-                                        return fail(Code::bad_input, "x", "unknown name");
-                                      },
-                                      {"s.yml", -1, 3});
-  if (!made) return made.error().tag + ": " + made.error().text;
-  const auto result = made->evaluate(of);
-  if (!result) return result.error().tag + ": " + result.error().text;
-  if (const auto* number = std::get_if<double>(&*result)) return fmt::format("{}", *number);
-  if (const auto* truth = std::get_if<bool>(&*result)) return *truth ? "true" : "false";
-  if (const auto* word = std::get_if<std::string>(&*result)) return *word;
-  return "null";
-}
-
-TEST(Expression, FollowsTheRulesOfPython) {
-  for (const auto& [text, result] :
-       std::initializer_list<std::pair<const char*, const char*>>{{"1 + 2 * 3", "7"},
-                                                                  {"(1 + 2) * 3", "9"},
-                                                                  {"10 - 3 - 2", "5"},
-                                                                  {"64 / a / b", "2.6666666666666665"},
-                                                                  {"7 // 2", "3"},
-                                                                  {"-7 // 2", "-4"},
-                                                                  {"7 % -4", "-1"},
-                                                                  {"-7 % 4", "1"},
-                                                                  {"1 // 0.1", "9"},
-                                                                  {"--a", "6"},
-                                                                  {"-a * 2", "-12"},
-                                                                  {"min(a, b, 5)", "4"},
-                                                                  {"max(c)", "0.5"},
-                                                                  {"1 < b <= 4", "true"},
-                                                                  {"1 < b < 4", "false"},
-                                                                  {"a == 6 and not b == 5", "true"},
-                                                                  {"not a == 6 or b == 4", "true"},
-                                                                  {"false and 1 / 0 == 1", "false"},
-                                                                  {"yes or 1 / 0 == 1", "true"},
-                                                                  {"name == 'H100'", "true"},
-                                                                  {"name != \"A100\"", "true"},
-                                                                  {"none == null", "true"},
-                                                                  {"none == 4 or name == null", "false"},
-                                                                  {"a % 4 == 2", "true"},
-                                                                  {"2e3", "2000"}})
-    EXPECT_EQ(result_of(text), result) << text;
-}
-
-TEST(Expression, RejectsTextsWithTheColumn) {
-  for (const auto& [text, part] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"", "column 1: a value is missing"},
-           {"a ** 2", "column 4: expected a number, a text or a name"},
-           {"a = 2", "column 3: unexpected text"},
-           {"(a == 2", "column 8: ')' is missing"},
-           {"a == d", "column 6: unknown name"},
-           {"min 3", "column 5: '(' is missing"},
-           {"name == 'x", "column 9: the text has no end"},
-           {"1.2.3 < a", "column 1: not a decimal number"},
-           {"0x10 < a", "column 1: not a decimal number"},
-           {"nan < a", "column 1: unknown name"},
-           {"9007199254740993 > a", "column 1: a number of 2^53 or more"},
-           {"a == 1 b", "column 8: unexpected text"}}) {
-    const std::string result = result_of(text);
-    EXPECT_TRUE(result.starts_with("sweep.constraint.syntax: ") && result.find(part) != std::string::npos)
-        << text << " gave " << result;
-  }
-  EXPECT_TRUE(result_of(std::string(99, '(') + "1" + std::string(99, ')')) == "1");
-  for (const std::string& deep : {std::string(101, '(') + "1" + std::string(101, ')'), std::string(101, '-') + "1"})
-    EXPECT_NE(result_of(deep).find("nested too deeply"), std::string::npos);
-  EXPECT_NE(result_of("a" + std::string(2000, ' ')).find("2000 are allowed"), std::string::npos);
-}
-
-TEST(Expression, HasNoWrongNumber) {
-  for (const auto& [text, part] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"a / 0 == 1", "column 3: division by zero"},
-           {"a // (b - 4)", "column 3: division by zero"},
-           {"a % 0", "column 3: division by zero"},
-           {"9007199254740991 + 1", "column 18: the number is too large"},
-           {"1e15 * 1e15", "the number is too large"},
-           {"a == name", "column 3: a number is compared with a text"},
-           {"yes == 1", "true or false is compared with a number"},
-           {"a < name", "needs numbers, not a text"},
-           {"none + 1", "needs numbers, not null"},
-           {"a and yes", "needs a condition, not a number"},
-           {"yes and a", "needs a condition, not a number"},
-           {"not a", "needs a condition, not a number"},
-           {"max(yes)", "needs numbers, not true or false"}}) {
-    const std::string result = result_of(text);
-    EXPECT_TRUE(result.starts_with("sweep.constraint.value: ") && result.find(part) != std::string::npos)
-        << text << " gave " << result;
+TEST_F(Sweeps, HaveTheNumbersOfSingleCalls) {
+  const Sweep sweep = swept(kSmall);
+  ASSERT_EQ(sweep.points.size(), 16U);
+  const answer::Answer answer = answer_of(sweep);
+  const answer::Table& points = *answer.table("points");
+  for (size_t p = 0; p < 16; ++p) {
+    generate::GenerateStepOptions step;
+    step.preset = "tiny";
+    for (const char* key : {"layers", "tp", "dp"})
+      ASSERT_TRUE(options::set(step, key, fmt::format("{}", points.column(key)->whole(p))));
+    for (const char* key : {"pp", "virtual-stages"}) ASSERT_TRUE(options::set(step, key, "1"));
+    Findings findings;
+    auto made = generate::generate_step(step, findings);
+    ASSERT_TRUE(made) << made.error().message();
+    const answer::Answer generated = answer_of(*made);
+    job::SimulateOptions simulate;
+    simulate.path = "job";
+    simulate.network = points.column("network")->text(p);
+    simulate.loaded = std::make_shared<const job::Loaded>(job::Loaded{std::move(made->job)});
+    const auto result = job::simulate_job(simulate);
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_EQ(points.column("makespan_ps")->whole(p), result->report.makespan_ps);
+    EXPECT_EQ(answer::Cell(points.column("tokens_per_s")->real(p)),
+              answer_of(*result).value("throughput.tokens_per_s")->cell);
+    EXPECT_EQ(answer::Cell(points.column("memory_bytes")->whole(p)), generated.value("memory_per_rank.sum")->cell);
+    int64_t exposed = 0;
+    for (const sim::RankReport& rank : result->report.ranks) exposed += rank.exposed_comm_ps;
+    const auto ranks = std::ssize(result->report.ranks);
+    EXPECT_NEAR(static_cast<double>(points.column("exposed_comm_ps")->whole(p)),
+                static_cast<double>(exposed) / static_cast<double>(ranks), 0.5);
+    EXPECT_EQ(points.column("ranks")->whole(p), ranks);
   }
 }
 
-// ---- the file --------------------------------------------------------------------------------------------------
-
-TEST(Plan, HasAllCombinationsInTheOrderOfTheFile) {
-  EXPECT_EQ(points_of("generate: {tp: [1, 2], pp: 3, dp: [4, 5]}"), "1 3 4,1 3 5,2 3 4,2 3 5");
-  EXPECT_EQ(points_of("generate: {contexts: [[1, 2], 3, ~], fp8: [true, false]}"),
-            "1,2 true,1,2 false,3 true,3 false,- true,- false");
-  EXPECT_EQ(points_of("job: [a, b]\nsimulate: {network: n.yml}"), "a n.yml,b n.yml");
-  EXPECT_EQ(points_of("generate: {tp: [1, 2]}\npoints: [{pp: 1, dp: 8}, {pp: 8, dp: ~}]"), "1 1 8,1 8 -,2 1 8,2 8 -");
+TEST_F(Sweeps, DoEqualWorkOnce) {
+  // tp 2 and micro-batches 4 are the preset's own, "auto" is the default model of contention
+  const Sweep sweep = swept(R"(
+generate: {preset: tiny, tp: [2, ~], pp: 1, virtual-stages: 1, dp: 2}
+simulate: {network: $/ring.yml, congestion: [auto, ~, closed], no-fold: [false, ~]}
+)");
+  EXPECT_EQ(sweep.points.size(), 12U);
+  EXPECT_EQ(sweep.outcomes.size(), 2U);
+  for (const Outcome& outcome : sweep.outcomes) EXPECT_EQ(outcome.tag, "") << outcome.text;
+  EXPECT_EQ(lines(), 2U);
+  const Sweep lists = swept(
+      "generate: {preset: tiny, tp: 1, pp: 1, virtual-stages: 1, dp: 2}\nsimulate:\n  network: $/ring.yml\n"
+      "  delay: [['a=1us,b=2us'], ['a=1us', 'b=2us']]\n",
+      "lists");
+  EXPECT_EQ(lists.outcomes.size(), 2U);  // one text with a comma is not two texts
 }
 
-TEST(Plan, NamesParameters) {
-  const auto plan = plan_of("generate: {device: [A, B], micro-batches: 2}\nsimulate: {device: C}\njob: x");
-  ASSERT_TRUE(plan) << plan.error().message();
-  std::string names;
-  for (const Parameter& parameter : plan->parameters) names += parameter.name + " ";
-  EXPECT_EQ(names, "generate.device micro_batches simulate.device job ");
-  EXPECT_EQ(points_of("generate: {device: [A, B], micro-batches: [1, 2]}\nsimulate: {device: C}\n"
-                      "constraints: generate.device == 'B' and generate.micro_batches == 2 and simulate.device == 'C'"),
-            "B 2 C");
+TEST_F(Sweeps, ResumeAndRepeatNothing) {
+  const Sweep whole = swept(kSmall);
+  EXPECT_EQ(whole.resumed, 0);
+  EXPECT_EQ(lines(), 16U);
+  std::string text = must_read(journal_of(folder_.path("out"), {}));
+  // a killed run: five whole lines, one damaged line, and a part of one more
+  size_t at = 0;
+  for (int i = 0; i < 5; ++i) at = text.find('\n', at) + 1;
+  std::ofstream(journal_of(folder_.path("out"), {})) << text.substr(0, at) << "{\"key\": \"x\"}\n"
+                                                     << text.substr(at, 40);
+  const Sweep resumed = swept(kSmall);
+  EXPECT_EQ(resumed.resumed, 5);
+  EXPECT_EQ(lines(), 17U);
+  ASSERT_FALSE(resumed.findings.empty());
+  EXPECT_EQ(resumed.findings.front().tag, "sweep.journal.damaged");
+  for (size_t p = 0; p < 16; ++p) EXPECT_EQ(whole.outcome(p).values, resumed.outcome(p).values) << p;
+  EXPECT_EQ(swept(kSmall).resumed, 16);
+  folder_.write("ring.yml", fmt::format(fmt::runtime(kNetwork), 4, 60));
+  EXPECT_EQ(swept(kSmall).resumed, 8);  // those with the other network
+  EXPECT_EQ(swept(kSmall).resumed, 16);
 }
 
-TEST(Plan, RejectsFilesWithTheLine) {
+TEST_F(Sweeps, OfShardsAreTakenTogether) {
+  const Sweep whole = swept(kSmall, "whole");
+  for (int64_t shard = 1; shard <= 3; ++shard) {
+    const Sweep part = swept(kSmall, "parts", {shard, 3});
+    EXPECT_TRUE(part.points.size() == 5 || part.points.size() == 6) << part.points.size();
+    EXPECT_EQ(part.resumed, 0);
+  }
+  const Sweep together = swept(kSmall, "parts");
+  EXPECT_EQ(together.resumed, 16);
+  EXPECT_EQ(lines("parts"), 0U);  // nothing was left
+  for (size_t p = 0; p < 16; ++p) EXPECT_EQ(whole.outcome(p).values, together.outcome(p).values) << p;
+}
+
+TEST_F(Sweeps, TakeInputsOfInputsIntoAccount) {
+  folder_.write("rules", "allreduce: ring");
+  const std::string text =
+      "generate: {preset: tiny, tp: 1, pp: 1, virtual-stages: 1, dp: 2}\nsimulate: {network: $/ring.yml, collectives: "
+      "$/rules}";
+  EXPECT_EQ(swept(text).resumed, 0);
+  EXPECT_EQ(swept(text).resumed, 1);
+  folder_.write("rules", "allreduce: tree");
+  EXPECT_EQ(swept(text).resumed, 0);
+  const auto files = files_of_setting({"simulate", "collectives", "", 1}, "allreduce: " + ring_ + ";x");
+  EXPECT_EQ(files, std::vector<std::string>{ring_});  // a program that a rule names
+}
+
+TEST_F(Sweeps, HaveFailuresAsRows) {
+  const Sweep sweep = swept(R"(
+generate: {preset: tiny, tp: [1, 3], pp: 1, virtual-stages: 1, dp: [2, 8], device-memory-gib: [~, 0.00001]}
+simulate: {network: [$/ring.yml, $/none.yml]}
+)");
+  std::map<std::string, int> tags;
+  for (size_t p = 0; p < sweep.points.size(); ++p) ++tags[sweep.outcome(p).tag];
+  EXPECT_EQ(tags[""], 1);
+  EXPECT_EQ(tags["sweep.memory"], 4);
+  EXPECT_EQ(tags["base.file.open"], 1 + 1);
+  EXPECT_EQ(sweep.points.size(), 16U);
+  EXPECT_EQ(lines(), 16U - 2);  // a file that cannot be read may be there later
+  const answer::Answer answer = answer_of(sweep);
+  EXPECT_EQ(answer.value("failed")->cell, answer::Cell(int64_t{15}));
+  int64_t failed = 0;
+  const answer::Table& failures = *answer.table("failures");
+  for (size_t r = 0; r < failures.rows; ++r) failed += failures.column("points")->whole(r);
+  EXPECT_EQ(failed, 15);
+  folder_.write("none.yml", fmt::format(fmt::runtime(kNetwork), 4, 50));
+  int64_t opened = 0;
+  const Sweep again = swept(
+      "generate: {preset: tiny, tp: [1, 3], pp: 1, virtual-stages: 1, dp: [2, 8], device-memory-gib: [~, 0.00001]}\n"
+      "simulate: {network: [$/ring.yml, $/none.yml]}");
+  for (size_t p = 0; p < again.points.size(); ++p) opened += !again.outcome(p).failed();
+  EXPECT_EQ(opened, 2);
+  EXPECT_EQ(swept("generate: {preset: tiny, device-memory-gib: 0.00001}\nrequire_fit: false").outcomes[0].tag, "");
+}
+
+TEST_F(Sweeps, ChangeJobsThatExist) {
+  generate::GenerateStepOptions step;
+  step.preset = "tiny";
+  step.files.output = folder_.path("job");
+  for (const char* key : {"tp", "dp"}) ASSERT_TRUE(options::set(step, key, "2"));
+  for (const char* key : {"pp", "virtual-stages"}) ASSERT_TRUE(options::set(step, key, "1"));
+  Findings findings;
+  ASSERT_TRUE(generate::generate_step(step, findings));
+  const Sweep sweep = swept(R"(
+job: $/job
+what_if: {from-network: $/ring.yml, scale: [compute=0.5, compute=2, [compute=2, all_reduce=0.5]]}
+objective: change_ps
+)");
+  ASSERT_EQ(sweep.outcomes.size(), 3U);
+  for (size_t p = 0; p < 3; ++p) {
+    EXPECT_EQ(sweep.outcome(p).tag, "") << sweep.outcome(p).text;
+    const auto of = [&](const char* name) { return std::get<int64_t>(metric_of(sweep.outcome(p).values, name)); };
+    EXPECT_EQ(of("change_ps"), of("makespan_ps") - of("before_ps"));
+    EXPECT_EQ(of("change_ps") < 0, p == 0);
+  }
+  // a changed trace of the job makes new keys
+  EXPECT_EQ(swept("job: $/job\nsimulate: {network: $/ring.yml}").resumed, 0);
+  EXPECT_EQ(swept("job: $/job\nsimulate: {network: $/ring.yml}").resumed, 1);
+  ASSERT_TRUE(options::set(step, "layers", "3"));
+  ASSERT_TRUE(generate::generate_step(step, findings));
+  EXPECT_EQ(swept("job: $/job\nsimulate: {network: $/ring.yml}").resumed, 0);
+}
+
+TEST_F(Sweeps, DependOnTheFileAlone) {
+  std::set<std::string> texts;
+  for (const int64_t number : {1, 2, 5}) {
+    job::use_cores(number);
+    const Sweep sweep =
+        swept(std::string(kSmall) + "objectives: [makespan_ps, memory_bytes]", fmt::format("out{}", number));
+    texts.insert(answer::to_json_text(answer_of(sweep)) + sweep_text(sweep) + view::to_scatter(picture_of(sweep)));
+  }
+  job::use_cores(0);
+  EXPECT_EQ(texts.size(), 1U);
+}
+
+TEST_F(Sweeps, StopWithoutAResult) {
+  int asked = 0;
+  const auto stop_at_once = [](void* user, double) { return ++*static_cast<int*>(user) < 2; };
+  {
+    const Watched watched(stop_at_once, &asked);
+    std::string text = kSmall;
+    text.replace(text.find("[1, 2]"), 6, "[20, 21, 22, 23, 24]");
+    EXPECT_EQ(tag_of(run_sweep(options(text))), "job.interrupted");
+  }
+  EXPECT_LT(lines(), 40U);
+}
+
+TEST_F(Sweeps, RejectFiles) {
   for (const auto& [text, part] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"[1, 2]", "s.yml:1: the file of a sweep is a map"},
-           {"a: 1", "unknown key 'a'; known: generate"},
-           {"generate: {tp: 1}\nobjektive: x", "s.yml:2: unknown key 'objektive'; did you mean objective?"},
-           {"generate:\n  tpp: 1", "s.yml:2: generate has no option 'tpp'; did you mean tp?"},
-           {"generate:\n  tp: [1,\n    65]", "s.yml:3: --tp: '65' is not a decimal whole number from 1 to 64"},
-           {"generate: {tp: nan}", "'nan' is not a decimal whole number"},
-           {"generate: {tp: []}", "tp: the list is empty"},
-           {"generate: {tp: [1, 2, 1]}", "tp: the value '1' is given twice"},
-           {"generate: {tp: [[1, 2]]}", "tp: expected a value"},
-           {"generate: {contexts: [[1, [2]]]}", "expected a text"},
-           {"generate: {tp: {min: 1}}", "tp: expected a value"},
+           {"simulate: {network: x}", "give exactly one of generate, serve and job"},
+           {"generate: {}\nserve: {}", "give exactly one of generate, serve and job"},
+           {"generate: {}\nsimulate: {network: x}\nwhat_if: {}", "give either simulate or what_if"},
+           {"job: x", "a job needs simulate or what_if"},
+           {"generate: {}\nsimulate: {}", "simulate needs the option 'network'"},
            {"generate: {output: x}", "a sweep has no option 'output' of generate"},
-           {"generate: [tp]", "generate: expected a map of options"},
-           {"generate: {micro-batches: 1, micro_batches: 2}", "option 'micro-batches' of generate is given twice"},
-           {"generate: {}\npoints: 3", "points: expected a list of maps"},
-           {"generate: {}\npoints: []", "points: expected a list of maps"},
-           {"generate: {}\npoints: [{tp: 1}, {pp: 1}]", "points: this point lacks 'tp'"},
-           {"generate: {}\npoints: [{tp: 1}, {tp: 2, pp: 1}]", "points: this point has options"},
-           {"generate: {tp: 1}\npoints: [{tp: 1}]", "option 'tp' of generate is given twice"},
-           {"generate: {}\nsimulate: {}\npoints: [{device: A}]", "'device' is ambiguous: write generate.device"},
-           {"generate: {}\npoints: [{simulate.device: A}]", "no section of the file has an option 'simulate.device'"},
-           {"generate: {tp: 1}\nconstraints: tq == 1", "gives no option 'tq'; did you mean tp?"},
-           {"generate: {tp: 1}\nconstraints: {a: b}", "s.yml:2: expected a text or a list of texts"},
-           {"generate: {tp: 1}\nsample: 0", "'sample' is 0, below 1"},
-           {"generate: {tp: 1}\nsample: 1000000", "above 100000"},
-           {"generate: {tp: 1}\nseed: 1", "seed is for a random sample"},
-           {"generate: {tp: 1}\nobjective: a\nobjectives: [b]", "give either objective or objectives"},
-           {"generate: {tp: 1}\nrequire_fit: perhaps", "expected true or false"}})
-    EXPECT_NE(message_of(text).find(part), std::string::npos) << text << " gave " << message_of(text);
+           {"job: x\nsimulate: {network: x, timeline: y}", "a sweep has no option 'timeline' of simulate"},
+           {"generate: {preset: tinyy}", "did you mean tiny?"},
+           {"generate: {}\nobjective: makespan", "unknown objective 'makespan'; did you mean makespan_ps?"},
+           {"generate: {}\nobjective: fits", "unknown objective 'fits'"},
+           {"generate: {}\nobjectives: [mfu, mfu]", "objective mfu is given twice"}})
+    EXPECT_NE(message(text).find(part), std::string::npos) << text << " gave " << message(text);
+  SweepOptions with_figure = options("generate: {}");
+  with_figure.svg = folder_.path("x.svg");
+  EXPECT_EQ(tag_of(run_sweep(with_figure)), "cli.usage");
 }
 
-// ---- points ----------------------------------------------------------------------------------------------------
-
-TEST(Points, SatisfyAllConstraints) {
-  Findings findings;
-  EXPECT_EQ(points_of("generate: {tp: [1, 2, 4], pp: [1, 2, 4], dp: [1, 2, 4, 8]}\n"
-                      "constraints: [tp * pp <= 4, dp == 8 / (tp * pp), tp < 64]",
-                      &findings),
-            "1 1 8,1 2 4,1 4 2,2 1 4,2 2 2,4 1 2");
-  ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].tag, "sweep.constraint.no_effect");
-  EXPECT_NE(findings[0].text.find("tp < 64"), std::string::npos);
-  const std::string error = points_of("generate: {tp: [2, 1]}\nconstraints: 4 / (tp - 1) == 4");
-  EXPECT_NE(error.find("division by zero (with tp = 1)"), std::string::npos) << error;
-  EXPECT_NE(points_of("generate: {tp: 2}\nconstraints: tp + 1").find("the result is a number"), std::string::npos);
-  EXPECT_NE(points_of("generate: {tp: 2}\nconstraints: tp > 2").find("[sweep.none]"), std::string::npos);
-}
-
-std::string large_plan(size_t dimension, std::string_view more) {
-  std::string text = "generate: {";
-  for (const char* key : {"tp", "pp", "micro-batches"}) {
-    text += fmt::format("{}{}: [", text.back() == '{' ? "" : ", ", key);
-    for (size_t i = 1; i <= std::min<size_t>(dimension, 64); ++i) text += fmt::format("{}{}", i > 1 ? ", " : "", i);
-    text += "]";
+TEST(Journals, ReadWhatTheyWrite) {
+  Outcome outcome;
+  for (size_t m = 0; m < kMetrics.size(); ++m) {
+    if (kMetrics[m].type == answer::Type::whole) outcome.values[m] = INT64_MAX - static_cast<int64_t>(m);
+    else if (kMetrics[m].type == answer::Type::real) outcome.values[m] = 1.0 / 3 * std::pow(10, static_cast<double>(m));
+    else if (m % 2 == 0) outcome.values[m] = std::string("a \"quoted\"\nline \xc3\xa4 \x01");
   }
-  text += ", dp: [";
-  for (size_t i = 1; i <= dimension; ++i) text += fmt::format("{}{}", i > 1 ? ", " : "", i);
-  return text + "]}\n" + std::string(more);
-}
-
-TEST(Points, AreBounded) {
-  EXPECT_NE(points_of(large_plan(64, "")).find("16,777,216 combinations; 10,000,000 are allowed"), std::string::npos);
-  EXPECT_NE(points_of(large_plan(50, "")).find("more than 100,000 points"), std::string::npos);
-  std::string text = "generate: {}\npoints:\n";
-  for (int i = 0; i < 70; ++i) text += fmt::format("- {{tp: {}}}\n", i % 60 + 1);
-  EXPECT_EQ(tag_of(plan_of(text)), "");  // equal choices of a list are points, too
-  Plan plan;
-  for (int i = 0; i < 64; ++i) plan.dimensions.push_back({{}, {{}, {}}});
-  EXPECT_EQ(plan.size(), std::nullopt);
-  Findings findings;
-  EXPECT_EQ(tag_of(select_points(plan, findings)), "sweep.large");
-}
-
-TEST(Plan, HasALimitOfConstraints) {
-  std::string text = "generate: {tp: 1}\nconstraints: [tp == 1";
-  for (size_t i = 1; i < kMostConstraints; ++i) text += ", tp == 1";
-  EXPECT_EQ(message_of(text + "]"), "accepted");
-  EXPECT_NE(message_of(text + ", tp == 1]").find("1001 constraints; 1000 are allowed"), std::string::npos);
-}
-
-TEST(Points, AreSampledWithoutRepetition) {
-  for (const size_t size : {20UL, 64UL}) {  // listed, drawn
-    const auto plan = plan_of(large_plan(size, "constraints: tp <= pp\nsample: 500\nseed: 7"));
-    ASSERT_TRUE(plan) << plan.error().message();
-    Findings findings;
-    const auto points = select_points(*plan, findings), again = select_points(*plan, findings);
-    ASSERT_TRUE(points && again);
-    EXPECT_EQ(*points, *again);
-    EXPECT_EQ(std::set<uint64_t>(points->begin(), points->end()).size(), 500U);
-    EXPECT_TRUE(std::is_sorted(points->begin(), points->end()));
-    size_t small = 0;
-    for (const uint64_t point : *points) {
-      const std::vector<size_t> choices = choices_of(*plan, point);
-      EXPECT_LE(choices[0], choices[1]);
-      small += choices[3] < size / 2;
-    }
-    EXPECT_NEAR(static_cast<double>(small), 250, 60);  // 5.4 standard deviations
-    const auto other = plan_of(large_plan(size, "constraints: tp <= pp\nsample: 500\nseed: 8"));
-    EXPECT_NE(*points, *select_points(*other, findings));
+  outcome.findings = {{"a.b", Severity::warning, -1, -1, "text\twith \\ all"}};
+  for (const bool failed : {false, true}) {
+    if (failed) outcome.tag = "x.y", outcome.text = "why\nnot";
+    const std::string line = Journal::line_of("k", outcome);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    const auto read = Journal::parse(line);
+    ASSERT_TRUE(read) << line;
+    EXPECT_EQ(read->first, "k");
+    EXPECT_EQ(read->second.values, outcome.values);
+    EXPECT_EQ(read->second.tag, outcome.tag);
+    EXPECT_EQ(read->second.text, outcome.text);
+    ASSERT_EQ(read->second.findings.size(), 1U);
+    EXPECT_EQ(read->second.findings[0].text, outcome.findings[0].text);
+    for (size_t cut = 0; cut < line.size(); ++cut) EXPECT_FALSE(Journal::parse(line.substr(0, cut))) << cut;
   }
-  Findings findings;
-  EXPECT_EQ(points_of("generate: {tp: [1, 2]}\nsample: 9", &findings), "1,2");
-  ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].tag, "sweep.sample.all");
-  EXPECT_NE(points_of(large_plan(64, "constraints: [tp == 1, pp == 1, micro_batches == 1]\nsample: 1000"))
-                .find("[sweep.sample.rare]"),
-            std::string::npos);
-}
-
-TEST(Points, OfASampleAreEquallyLikely) {
-  std::array<int, 10> count{};
-  for (int seed = 0; seed < 2000; ++seed) {
-    const auto plan =
-        plan_of(fmt::format("generate: {{tp: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}}\nsample: 3\nseed: {}", seed));
-    Findings findings;
-    const auto points = select_points(*plan, findings);
-    ASSERT_TRUE(points);
-    for (const uint64_t point : *points) ++count[point];
-  }
-  for (const int times : count) EXPECT_NEAR(times, 600, 103);  // 5 standard deviations
-}
-
-// ---- results ---------------------------------------------------------------------------------------------------
-
-TEST(Front, IsThatOfEveryPairOfPoints) {
-  Prng random(3);
-  for (int trial = 0; trial < 300; ++trial) {
-    const auto objectives = static_cast<size_t>(random.between(1, 4));
-    std::vector<std::vector<double>> points(static_cast<size_t>(random.between(0, 40)));
-    for (auto& point : points)
-      for (size_t i = 0; i < objectives; ++i) point.push_back(static_cast<double>(random.below(8)));
-    const std::vector<bool> front = pareto_front(points);
-    for (size_t p = 0; p < points.size(); ++p) {
-      bool dominated = false;
-      for (const auto& other : points) {
-        bool least = true;
-        for (size_t i = 0; i < objectives; ++i) least &= other[i] <= points[p][i];
-        dominated |= least && other != points[p];
-      }
-      EXPECT_EQ(front[p], !dominated);
-    }
-  }
-}
-
-TEST(Effects, AreMeansBestAndSpreads) {
-  const std::vector<std::optional<double>> results{1, 3, std::nullopt, 10, 14, std::nullopt};
-  const std::vector<size_t> choice{0, 0, 0, 1, 1, 2};
-  const Effects effects = effects_of(results, choice, 3, true);
-  EXPECT_EQ(effects.choices[0].points, 3);
-  EXPECT_EQ(effects.choices[0].failed, 1);
-  EXPECT_EQ(effects.choices[0].mean, 2);
-  EXPECT_EQ(effects.choices[0].best, 1);
-  EXPECT_EQ(effects.choices[0].spread, 1);
-  EXPECT_EQ(effects.choices[1].mean, 12);
-  EXPECT_EQ(effects.choices[1].spread, 2);
-  EXPECT_EQ(effects.choices[2].mean, std::nullopt);
-  EXPECT_EQ(effects.choices[2].failed, 1);
-  // 4 x 25 between the choices, 2 + 8 within with 2 degrees of freedom
-  EXPECT_DOUBLE_EQ(*effects.importance, (100.0 - 10.0 / 2) / 110);
-  EXPECT_EQ(effects_of(results, choice, 3, false).choices[1].best, 14);
-  const std::vector<std::optional<double>> equal{5, 5};
-  EXPECT_EQ(effects_of(equal, std::vector<size_t>{0, 0}, 1, true).importance, std::nullopt);
-  const std::vector<std::optional<double>> single{5, 6};
-  EXPECT_EQ(effects_of(single, std::vector<size_t>{0, 1}, 2, true).importance, std::nullopt);
-  const std::vector<std::optional<double>> noise{1, 2, 3, 1, 2, 3};
-  EXPECT_EQ(effects_of(noise, std::vector<size_t>{0, 0, 0, 1, 1, 1}, 2, true).importance, 0);
+  for (const char* line :
+       {"", "1", "[]", "{\"key\":\"k\"}", "{\"key\":\"k\",\"values\":{\"makespan_ps\":\"x\"},\"findings\":[]}",
+        "{\"key\":\"k\",\"values\":{\"other\":1},\"findings\":[]}",
+        "{\"key\":\"k\",\"values\":{},\"findings\":[{\"tag\":\"a\"}]}"})
+    EXPECT_FALSE(Journal::parse(line)) << line;
 }
 
 }  // namespace

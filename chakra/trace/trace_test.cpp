@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "chakra/trace/share.h"
 #include "chakra/trace/sizes.h"
 
 namespace chakra::trace {

@@ -1,0 +1,53 @@
+// Parts of the text that both kinds of generated jobs share. Inside generate.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "chakra/base/base.h"
+#include "chakra/device/device.h"
+#include "chakra/gen/gen.h"
+#include "chakra/generate/serve.h"
+#include "chakra/generate/step.h"
+
+namespace chakra::generate {
+
+inline constexpr double kGib = 1024.0 * 1024 * 1024;
+inline int64_t whole(double bytes) { return std::llround(bytes); }
+
+/// Add the device to the system, and return the stack (the default stack if `stack` is empty). Errors: as for
+/// device::find_or_load and device::find_or_load_stack.
+Result<device::Stack> use_device_and_stack(const std::string& device, const std::string& stack, device::System& system);
+/// Return the memory in GiB: the option, else the size from the device, else kUsualDeviceGib.
+double memory_of_device(std::optional<double> asked, const device::System& system);
+
+/// Descriptions of the parts of memory of a rank.
+struct MemoryFormulas {
+  std::string parameters, gradients, optimizer, activations, working, allocator;
+};
+MemoryFormulas formulas_of(const StepJob& job);
+/// Return an upper estimate of the memory for tensors of `sum` bytes. Allocators round up and leave gaps (10 %); the
+/// context of the device and communication buffers take 2 GiB.
+double most_bytes(double sum);
+/// Return the class whose ranks need the most memory.
+template <class Classes>
+const auto& fullest(const Classes& classes) {
+  const auto* most = &classes.front();
+  for (const auto& rank : classes)
+    if (rank.memory.sum() > most->memory.sum()) most = &rank;
+  return *most;
+}
+
+/// Options of a step that were not on the command line, without "--": from the model, a preset, or the defaults.
+using TakenValue = std::variant<int64_t, std::string>;
+std::vector<std::pair<std::string, TakenValue>> taken_options(const StepJob& job);
+
+/// Return a finding (sim.option.no_effect) for each option without effect.
+Findings options_without_effect(const StepJobOptions& options, const gen::StepStats& stats);
+Findings options_without_effect(const ServeJobOptions& options, const gen::ServeOptions& serve,
+                                const gen::ServeStats& stats);
+
+}  // namespace chakra::generate

@@ -1,0 +1,479 @@
+#include "chakra/share/obfuscate.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "chakra/base/progress.h"
+#include "chakra/device/device.h"
+#include "chakra/edit/edit.h"
+#include "chakra/fleet/fleet.h"
+#include "chakra/io/io.h"
+#include "chakra/job/parts.h"
+#include "chakra/linking/linking.h"
+#include "chakra/recording/recording.h"
+#include "chakra/seal/seal.h"
+#include "chakra/synth/synth.h"
+#include "chakra/trace/metadata.h"
+
+namespace chakra::share {
+
+using answer::kTextRows;
+
+using answer::column;
+using answer::Unit;
+
+// `job.obfuscate.output` (2): the output folder has files that are not part of the job
+// `job.obfuscate.again` (1): the job is hidden already
+// `job.obfuscate.plain` (1): the job is not hidden
+// `job.obfuscate.names` (1): the names are those of another job
+// `job.obfuscate.edges` (warning): references to absent nodes, repeated ids and other defects are left out
+// `job.obfuscate.linked` (note): the input is a recording, which was linked first
+// `job.obfuscate.width` (warning): the width of the model is unknown, so sizes change by their own cells alone
+// `job.obfuscate.priced` (warning): durations were computed from sizes, so durations still show the sizes
+// `job.obfuscate.work` (warning): the work of nodes without a duration stays, in coarse steps
+// `job.obfuscate.among` (warning): jobs of the fleet that cannot be read are left out
+// `job.obfuscate.tiers` (note): names of storage tiers are hidden, so a file of a system must name the hidden tiers
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kDayNs = 86'400'000'000'000;
+
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+std::string_view public_device(std::string_view name) {
+  const device::DeviceRow* const row = device::find(name);
+  return row ? row->name : std::string_view();
+}
+
+/// The start of the first node with a start; 0 for a rank without times.
+Result<int64_t> start_of(const io::RankFile& file) {
+  CHAKRA_ASSIGN(const io::RecordSourcePtr source, io::open_records(file));
+  std::string_view message;
+  io::NodeRecord node;
+  CHAKRA_ASSIGN(bool more, source->next(message));  // the metadata
+  while (more) {
+    CHAKRA_ASSIGN(more, source->next(message));
+    if (!more) break;
+    CHAKRA_TRY(io::decode(message, node));
+    int64_t start_ns = 0;
+    for (const io::AttrRecord& attr : node.attrs)
+      if (attr.name == "ts_ns") (void)attr.as_integer(start_ns);
+    if (start_ns == 0 && node.start_micros < INT64_MAX / 1000)
+      start_ns = static_cast<int64_t>(node.start_micros) * 1000;
+    if (start_ns != 0) return start_ns;
+  }
+  return 0;
+}
+int64_t start_of(const trace::Trace& trace) {
+  for (const trace::NodeId n : trace.nodes())
+    if (trace.has_start(n)) return trace.base_ns + trace.start_ps[n] / kPsPerNs;
+  return 0;
+}
+
+/// A day before a start of the job: starts of a job lie near together.
+int64_t zero_before(int64_t start_ns) { return std::max<int64_t>(0, start_ns - kDayNs); }
+
+/// The files of a folder that are not part of the job.
+std::vector<std::string> other_files(const std::string& folder, const std::vector<std::string>& files) {
+  if (!is_directory(folder)) return {};
+  const auto names = list_folder(folder);
+  std::vector<std::string> others;
+  std::set<std::string> known;
+  for (const std::string& file : files) known.insert(fs::path(file).filename().string());
+  if (names)
+    for (const std::string& name : *names)
+      if (!known.contains(name)) others.push_back(name);
+  return others;
+}
+
+std::string_view mark_of(const trace::Trace& trace) {
+  const auto mark = trace::metadata(trace, edit::kHiddenMark);
+  return mark ? mark->text().value_or("") : "";
+}
+
+/// Whether kernels have a duration without a measured start: the duration is a price.
+bool has_priced_kernels(const trace::Trace& t) {
+  const StringId kernel = t.strings.find("kernel");
+  for (const trace::NodeId n : t.nodes()) {
+    if (t.has_start(n) || t.dur_ps[n] == 0) continue;
+    for (const trace::Attr& attr : t.attrs_of(n))
+      if (attr.name == kernel) return true;
+  }
+  return false;
+}
+
+/// What level 2 must know about a job before it hides sizes.
+struct FirstLook {
+  edit::FleetJob job;      ///< without sizes
+  bool is_priced = false;  ///< durations of a generated job
+};
+/// `width` 0: as the job shows it.
+Result<FirstLook> look_at(const std::string& path, int64_t width) {
+  FirstLook look{{false, width, {}}};
+  synth::AttributeGuess guess;
+  const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName&) -> Result<void> {
+    if (width == 0) guess.add(t, true);
+    look.job.is_measured |= edit::is_measured(t);
+    look.is_priced |= has_priced_kernels(t);
+    return {};
+  };
+  CHAKRA_TRY(fleet::for_each_part(path, add, {.texts = width == 0}));
+  if (width == 0) look.job.width = guess.finish().width;
+  return look;
+}
+
+/// A job of a fleet, with its sizes. `job`: from look_at().
+Result<edit::FleetJob> with_sizes(const std::string& path, edit::FleetJob job) {
+  const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName& roles) -> Result<void> {
+    edit::add_sizes(t, roles, job);
+    return {};
+  };
+  CHAKRA_TRY(fleet::for_each_part(path, add));
+  return job;
+}
+
+/// What level 2 knows and does.
+struct SizeLevel {
+  edit::SizeHiding hiding;
+  edit::HiddenSizes hidden;
+  bool is_priced = false;  ///< durations of a generated job
+};
+
+class Obfuscation {
+ public:
+  explicit Obfuscation(const ObfuscateOptions& options) : o_(options) {
+    job_.output = o_.output;
+    job_.names_file = names_file_of(o_);
+    job_.revealed = o_.reveal;
+  }
+
+  Result<ObfuscatedJob> run() {
+    CHAKRA_ASSIGN(const seal::Key key, key_of());
+    if (is_directory(o_.output)) {
+      CHAKRA_ASSIGN(before_, list_folder(o_.output));
+    }
+    if (o_.reveal) CHAKRA_TRY(open_names(key));
+    else set_hiding(key);
+    if (o_.level > 1) CHAKRA_TRY(set_grid());
+    CHAKRA_TRY(io::is_class_job(o_.path) ? change_classes() : change_ranks());
+    if (!o_.reveal) CHAKRA_TRY(add_names(key));
+    CHAKRA_TRY(check_folder());
+    if (o_.new_key) CHAKRA_TRY(key.save(o_.key));
+    CHAKRA_TRY(files_.commit());
+    finish();
+    return std::move(job_);
+  }
+
+ private:
+  /// The key, which is written when the job is complete if the key is new.
+  Result<seal::Key> key_of() {
+    if (!o_.new_key) return seal::Key::read(o_.key, job_.findings);
+    std::error_code ignored;
+    if (fs::exists(o_.key, ignored))
+      return fail(Code::usage, "seal.key.exists", "the file exists; a key is never replaced", {o_.key});
+    return seal::Key::make();
+  }
+
+  /// The folder may have the files of an earlier run, which are replaced. Any other file would also be shared.
+  Result<void> check_folder() const {
+    for (const std::string& name : before_)
+      if (!outputs_.contains(name))
+        return fail(Code::usage, "job.obfuscate.output",
+                    fmt::format("the folder has {}, which is not part of the job; take a new folder, so that no other "
+                                "file is shared",
+                                quote(name)),
+                    {o_.output});
+    return {};
+  }
+
+  void set_hiding(const seal::Key& key) {
+    hiding_.is_public_name = recording::is_public_name;
+    hiding_.is_public_word = recording::is_public_word;
+    hiding_.public_device = public_device;
+    hiding_.token = [&key](std::string_view kind, std::string_view text) { return key.token(kind, text); };
+    hiding_.mark = seal::random_mark();
+    hiding_.hides_sizes = o_.level > 1;
+  }
+
+  /// The width of the model, and the grid that hides the width.
+  Result<void> set_grid() {
+    CHAKRA_ASSIGN(FirstLook own, look_at(o_.path, o_.width));
+    sizes_.hiding.width = own.job.width;
+    sizes_.hiding.is_measured = own.job.is_measured;
+    sizes_.is_priced = own.is_priced;
+    if (o_.among.empty()) {
+      sizes_.hiding.grid = edit::shipped_grid();
+      return {};
+    }
+    std::vector<edit::FleetJob> fleet(1);
+    CHAKRA_ASSIGN(fleet[0], with_sizes(o_.path, std::move(own.job)));
+    CHAKRA_ASSIGN(const fleet::Fleet jobs, fleet::fleet_of(o_.among));
+    size_t unread = 0;
+    for (const std::string& path : jobs.jobs) {
+      if (fleet::identity_of(path) == fleet::identity_of(o_.path)) continue;
+      auto look = look_at(path, 0);
+      auto job = look ? with_sizes(path, std::move(look->job)) : Failure(look.error());
+      CHAKRA_TRY(keep_going());
+      if (job) fleet.push_back(std::move(*job));
+      else ++unread;
+    }
+    if (unread > 0)
+      job_.findings.push_back({"job.obfuscate.among", Severity::warning, -1, -1,
+                               fmt::format("{} of {} jobs of the fleet could not be read", unread, jobs.jobs.size())});
+    CHAKRA_ASSIGN(sizes_.hiding.grid, edit::grid_of(fleet));
+    return {};
+  }
+
+  Result<void> open_names(const seal::Key& key) {
+    CHAKRA_ASSIGN(const std::string sealed, read_file(job_.names_file));
+    CHAKRA_ASSIGN(const std::string bytes, key.open(sealed, job_.names_file));
+    CHAKRA_ASSIGN(map_, edit::parse_hidden_map(bytes, job_.names_file));
+    job_.texts = static_cast<int64_t>(map_.texts.size());
+    return {};
+  }
+
+  Result<void> check_mark(const trace::Trace& trace) const {
+    const std::string_view mark = mark_of(trace);
+    if (!o_.reveal && !mark.empty())
+      return fail(Code::bad_input, "job.obfuscate.again",
+                  fmt::format("rank {} is hidden already; --reveal restores the names", trace.rank), {o_.path});
+    if (o_.reveal && mark.empty())
+      return fail(Code::bad_input, "job.obfuscate.plain", fmt::format("rank {} is not hidden", trace.rank), {o_.path});
+    if (o_.reveal && mark != map_.mark)
+      return fail(Code::bad_input, "job.obfuscate.names",
+                  fmt::format("the names are not those of rank {}: the marks differ", trace.rank), {job_.names_file});
+    return {};
+  }
+
+  Result<void> change_classes() {
+    CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(o_.path, {.texts = true}));
+    for (const trace::Trace& cls : job.classes) {
+      CHAKRA_TRY(check_mark(cls));
+      if (hiding_.zero_ns == 0) hiding_.zero_ns = zero_before(start_of(cls));
+    }
+    CHAKRA_ASSIGN(const trace::ClassJob changed,
+                  o_.reveal       ? edit::reveal(job, map_.texts)
+                  : o_.level == 1 ? edit::hide(job, hiding_, hidden_)
+                                  : edit::hide(edit::hide_sizes(job, sizes_.hiding, sizes_.hidden), hiding_, hidden_));
+    job_.ranks = static_cast<int64_t>(job.ranks.size());
+    for (const trace::ClassJob::Rank& rank : job.ranks) job_.nodes += job.classes[rank.cls].size();
+    CHAKRA_ASSIGN(const std::vector<std::string> paths, io::write_class_job(changed, o_.output, files_));
+    CHAKRA_ASSIGN(const std::vector<std::string> inputs, job::job_files(o_.path));
+    for (const std::string& path : paths) outputs_.insert(fs::path(path).filename().string());
+    job_.other_files = other_files(inputs[0], paths);
+    return {};
+  }
+
+  Result<void> change_ranks() {
+    CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(o_.path));
+    for (size_t i = 0; i < files.size() && !o_.reveal && hiding_.zero_ns == 0; ++i) {
+      CHAKRA_ASSIGN(const int64_t start_ns, start_of(files[i]));
+      hiding_.zero_ns = zero_before(start_ns);
+    }
+    std::vector<std::optional<AtomicFile>> written(files.size());
+    CHAKRA_TRY(job::each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
+      CHAKRA_ASSIGN(const trace::Trace before, io::read_rank(files[i], {.texts = true}));
+      CHAKRA_TRY(check_mark(before));
+      edit::Hidden hidden;
+      edit::HiddenSizes sizes;
+      CHAKRA_ASSIGN(const trace::Trace after,
+                    o_.reveal       ? edit::reveal(before, map_.texts)
+                    : o_.level == 1 ? edit::hide(before, hiding_, hidden)
+                                    : edit::hide(edit::hide_sizes(before, {}, sizes_.hiding, sizes), hiding_, hidden));
+      const std::string name = fmt::format("trace.{}.et", after.rank);
+      CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create((fs::path(o_.output) / name).string()));
+      CHAKRA_TRY(io::write_et(after, file));
+      CHAKRA_TRY(file.close());
+      written[i] = std::move(file);
+      const std::lock_guard lock(mutex_);
+      outputs_.insert(name);
+      job_.nodes += after.size();
+      sizes_.hidden.add(std::move(sizes));
+      return hidden_.add(std::move(hidden));
+    }));
+    for (std::optional<AtomicFile>& file : written) CHAKRA_TRY(files_.add(std::move(*file)));
+    job_.ranks = static_cast<int64_t>(files.size());
+    std::vector<std::string> paths;
+    for (const io::RankFile& file : files) paths.push_back(file.path);
+    job_.other_files = other_files(o_.path, paths);
+    return {};
+  }
+
+  Result<void> add_names(const seal::Key& key) {
+    job_.texts = static_cast<int64_t>(hidden_.texts.size());
+    CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create(job_.names_file));
+    CHAKRA_TRY(file.write(key.seal(edit::to_bytes({hiding_.mark, std::move(hidden_.texts)}))));
+    return files_.add(std::move(file));
+  }
+
+  void finish_sizes() {
+    ObfuscatedJob::Sizes& sizes = job_.sizes.emplace();
+    if (sizes_.hiding.width > 0) {
+      sizes.width = sizes_.hiding.width;
+      const edit::Cell& cell = edit::cell_of(sizes_.hiding.grid.widths, static_cast<double>(sizes_.hiding.width));
+      sizes.width_low = cell.low, sizes.width_high = cell.high, sizes.width_shown = cell.shown;
+    }
+    sizes.shown = static_cast<int64_t>(sizes_.hidden.shown.size());
+    sizes.changed = sizes_.hidden.sizes, sizes.removed = sizes_.hidden.works;
+    if (sizes_.hidden.bytes_before > 0) sizes.bytes = sizes_.hidden.bytes_after / sizes_.hidden.bytes_before;
+    const auto warn = [&](const char* tag, std::string text) {
+      job_.findings.push_back({tag, Severity::warning, -1, -1, std::move(text)});
+    };
+    if (sizes_.hiding.width == 0)
+      warn("job.obfuscate.width",
+           "the job does not show the width of its model; if you know the width, pass --width, since sizes that change "
+           "by their own cells alone can show the width together");
+    if (sizes_.is_priced)
+      warn("job.obfuscate.priced",
+           "durations of this generated job were computed from its sizes, and durations stay: a reader can compute the "
+           "sizes from the durations. Level 2 protects measured jobs");
+    if (sizes_.hidden.kept_works > 0)
+      warn("job.obfuscate.work",
+           fmt::format(
+               "{} computations have no duration, so their operations and bytes stay, in steps of half an octave",
+               sizes_.hidden.kept_works));
+  }
+
+  void finish() {
+    if (o_.level > 1) finish_sizes();
+    job_.level = o_.level;
+    job_.hidden_nodes = hidden_.names;
+    job_.words = hidden_.words;
+    for (const auto& [name, count] : hidden_.dropped) job_.dropped.push_back({name, count});
+    if (hidden_.edges > 0)
+      job_.findings.push_back({"job.obfuscate.edges", Severity::warning, -1, -1,
+                               fmt::format("{} references to absent nodes and other defects of the files were left "
+                                           "out; 'chakra check' lists the defects",
+                                           hidden_.edges)});
+    if (hidden_.has_tiers)
+      job_.findings.push_back({"job.obfuscate.tiers", Severity::note, -1, -1,
+                               "names of storage tiers are hidden; a simulation with a file of a system must use the "
+                               "hidden names ('chakra info')"});
+  }
+
+  const ObfuscateOptions& o_;
+  ObfuscatedJob job_;
+  edit::Hiding hiding_;
+  edit::Hidden hidden_;
+  edit::HiddenMap map_;
+  SizeLevel sizes_;
+  FilesTogether<AtomicFile> files_;
+  std::vector<std::string> before_;  ///< names in the folder before this run
+  std::set<std::string> outputs_;    ///< names in the folder that this run writes
+  std::mutex mutex_;
+};
+
+/// Link with default options, in a private folder, and hide the traces.
+Result<ObfuscatedJob> obfuscate_recording(ObfuscateOptions o) {
+  CHAKRA_ASSIGN(const job::Folder folder, job::Folder::make());
+  linking::LinkJobOptions link;
+  link.inputs = {o.path};
+  link.output = link.of_folders() ? folder.path() : folder.path() + "/trace.0.et";
+  CHAKRA_ASSIGN(linking::LinkedJob linked, linking::link_job(link));
+  CHAKRA_TRY(linked.commit());
+  o.path = folder.path();
+  CHAKRA_ASSIGN(ObfuscatedJob job, Obfuscation(o).run());
+  job.findings.push_back({"job.obfuscate.linked", Severity::note, -1, -1,
+                          fmt::format("the recordings were linked first, with the default options of 'chakra link': {} "
+                                      "rank{}",
+                                      linked.ranks.size(), linked.ranks.size() == 1 ? "" : "s")});
+  for (const Findings& findings : {linked.findings, linked.mismatches})
+    job.findings.insert(job.findings.end(), findings.begin(), findings.end());
+  return job;
+}
+
+}  // namespace
+
+std::string names_file_of(const ObfuscateOptions& o) {
+  if (!o.names.empty()) return o.names;
+  return without_slash(o.reveal ? o.path : o.output) + ".names";
+}
+
+Result<ObfuscatedJob> obfuscate_job(const ObfuscateOptions& o) {
+  CHAKRA_TRY(options::check_call(o));
+  if (o.reveal && o.level > 1)
+    return fail(Code::usage, "cli.usage",
+                "--reveal restores names alone: sizes do not come back, so --level has no effect");
+  if (o.level == 1 && (!o.among.empty() || o.width > 0))
+    return fail(Code::usage, "cli.usage", "--among and --width have no effect without --level 2");
+  const std::string folder = resolve_links(without_slash(o.output)) + "/";
+  for (const std::string& secret : {o.key, names_file_of(o)})
+    if (resolve_links(secret).starts_with(folder))
+      return fail(Code::usage, "cli.usage",
+                  fmt::format("{} would lie in the folder that is shared", quote(secret, 200)));
+  const bool recorded = !o.reveal && linking::is_recording(o.path);
+  std::vector<std::string> inputs{o.path};
+  if (!recorded) {
+    CHAKRA_ASSIGN(inputs, job::job_files(o.path));
+  }
+  inputs.push_back(o.key);
+  if (o.reveal) inputs.push_back(names_file_of(o));
+  CHAKRA_ASSIGN(const std::vector<std::string> fleet, fleet::files_of_fleet(o.among));
+  inputs.insert(inputs.end(), fleet.begin(), fleet.end());
+  CHAKRA_TRY(job::keep_apart(inputs, {o.reveal ? std::string() : names_file_of(o)}));
+  return recorded ? obfuscate_recording(o) : Obfuscation(o).run();
+}
+
+// ---- as an answer ----------------------------------------------------------------------------------------------
+
+answer::Answer answer_of(const ObfuscatedJob& job) {
+  constexpr std::array kWhole{
+      column<&ObfuscatedJob::output>("output", Unit::none, "the folder"),
+      column<&ObfuscatedJob::names_file>("names_file", Unit::none, "the sealed file of the names"),
+      column<&ObfuscatedJob::ranks>("ranks", Unit::count, "ranks of the job"),
+      column<&ObfuscatedJob::nodes>("nodes", Unit::count, "nodes of all ranks"),
+      column<&ObfuscatedJob::revealed>("revealed", Unit::none, "names were restored"),
+      column<&ObfuscatedJob::texts>("texts", Unit::count, "different names that were hidden or restored"),
+      column<&ObfuscatedJob::hidden_nodes>("hidden_nodes", Unit::count,
+                                           "nodes with a hidden name; of a job by classes, nodes of the classes"),
+      column<&ObfuscatedJob::level>("level", Unit::count, "what is hidden: 1 names and ids, 2 also sizes"),
+      column<&ObfuscatedJob::words>("words", Unit::count, "words of shapes, types and values that became \"?\"")};
+  constexpr std::array kDropped{column<&ObfuscatedJob::Dropped::name>("attribute", Unit::none, "name of the attribute"),
+                                column<&ObfuscatedJob::Dropped::count>("count", Unit::count, "how many were removed")};
+  answer::Builder to("obfuscate");
+  constexpr std::array kSizes{
+      column<&ObfuscatedJob::Sizes::width>("width", Unit::count, "width of the model, if known; a secret"),
+      column<&ObfuscatedJob::Sizes::width_low>("width_low", Unit::count, "least width of the cell"),
+      column<&ObfuscatedJob::Sizes::width_high>("width_high", Unit::count, "largest width of the cell"),
+      column<&ObfuscatedJob::Sizes::width_shown>("width_shown", Unit::count, "width that the copy shows"),
+      column<&ObfuscatedJob::Sizes::shown>("shown", Unit::count, "different sizes of communications in the copy"),
+      column<&ObfuscatedJob::Sizes::changed>("changed", Unit::count, "sizes that are those of cells now"),
+      column<&ObfuscatedJob::Sizes::removed>("removed", Unit::count, "computations whose operations were removed"),
+      column<&ObfuscatedJob::Sizes::bytes>("bytes_ratio", Unit::share,
+                                           "communicated bytes of the copy over the job's")};
+  to.values("", &job, kWhole);
+  to.values("sizes.", job.sizes ? &*job.sizes : nullptr, kSizes);
+  to.table("dropped", "attributes that were removed, by name", job.dropped, kDropped);
+  to.table("other_files", "files of the folder that are not part of the job, and were not copied", job.other_files,
+           kTextRows);
+  return std::move(to).finish(job.findings);
+}
+
+view::Text text_of(const ObfuscatedJob&) {
+  static constexpr std::array<view::ShowColumn, 2> kDropped{
+      {{.key = "attribute", .heading = "removed attribute"}, {.key = "count", .heading = "count"}}};
+  static constexpr std::array<view::Show, 7> kText{{
+      {.line = "{output}: {ranks} rank[{?ranks=1}|s], {nodes} nodes; [{?revealed}{texts} names restored|{texts} names "
+               "hidden, {words} words replaced]"},
+      {.line = "  names: {names_file}"},
+      {.line = "  sizes: {sizes.shown} different ones of communications, {sizes.bytes_ratio} of the bytes"},
+      {.line = "  width: {sizes.width}, shown as {sizes.width_shown}, which stands for {sizes.width_low} to "
+               "{sizes.width_high}"},
+      {.table = "dropped", .first = 12, .columns = kDropped},
+      {.line = "  not copied: {}", .table = "other_files", .first = 12},
+      {.findings = true},
+  }};
+  return {kText};
+}
+
+}  // namespace chakra::share
