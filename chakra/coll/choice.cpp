@@ -221,7 +221,7 @@ class Trial {
     crowd_.push_back(0);
     if (bounds_.least(row, op, place) > least_) return;
     Plan plan = row.plan(op, place);
-    const auto priced = price(plan, place, kMostTransfers);
+    const auto priced = price(plan, place, kMostTransfers, static_cast<double>(least_) * close_);
     if (!priced) return;
     candidates_.back().predicted_ps = priced->together_ps;
     candidates_.back().sampled = priced->sampled;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -365,8 +366,11 @@ struct PricedPlan {
 /// counts as `spread`): a transfer ends when the busiest link of its route has carried all. `most` limits the
 /// number of priced transfers, beyond which the result is nullopt; but exchanges among all members and shifts
 /// round all members are priced for any number, by the busiest link or by a sample of the shifts. Cost: O(rounds)
-/// if all members are equivalent in a network of dimensions, else O(different transfers x links of the routes).
-std::optional<PricedPlan> price(const Plan& plan, const Place& place, uint64_t most);
+/// if all members are equivalent in a network of dimensions, else O(different transfers x links of the routes), and
+/// O(rounds x p) if the members differ and their costs repeat every p members. If that is large, and a part of the
+/// work shows that all together take longer than `longest` ps, the result is also nullopt.
+std::optional<PricedPlan> price(const Plan& plan, const Place& place, uint64_t most,
+                                double longest = std::numeric_limits<double>::infinity());
 PricedPlan price(const Plan& plan, const Place& place);
 
 /// Compute when each member has finished the plan, without contention by other collectives. ready[i]: when
@@ -386,8 +390,8 @@ struct Candidate {
   const AlgorithmRow* algorithm = nullptr;
   bool near = false;     ///< in the order of near_order(), or
   bool by_grid = false;  ///< in the order of grid_order()
-  /// When all members have finished if all begin at 0; nullopt if the prediction would
-  /// have cost too much, or if the bytes alone take longer than another candidate.
+  /// When all members have finished if all begin at 0; nullopt if the prediction would have
+  /// cost too much, or if the bytes or some members alone take longer than another candidate.
   std::optional<Picoseconds> predicted_ps;
   bool sampled = false;  ///< the prediction rests on a sample of the transfers
 };

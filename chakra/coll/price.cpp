@@ -1,5 +1,6 @@
 // What each transfer of a plan costs at its place: by the fabric's form alone where that says it, else by the links.
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
 #include <cmath>
@@ -85,9 +86,59 @@ double end_together(const PricedPlan& priced) {
   return *std::max_element(done.begin(), done.end());
 }
 
+/// Limits of a prediction.
+struct Most {
+  uint64_t transfers = 0;  ///< looked at one by one
+  double ps = 0;           ///< of all members together
+};
+
+/// Whether an exchange of this size is priced as a whole.
+bool is_large_exchange(const Targets& targets, uint32_t members, const Most& most) {
+  return uint64_t{members} * targets.shifts > std::min(most.transfers, kSample) && targets.shifts + 1 == targets.extent;
+}
+
+/// Whether more transfers would be looked at than may be; false where a sample may be enough.
+bool are_too_many(const Plan& plan, const net::Fabric& fabric, const Most& most) {
+  uint64_t transfers = 0;
+  absl::flat_hash_set<Targets> seen;
+  std::optional<Targets> before;
+  for (const Round& round : plan.rounds) {
+    transfers += round.list.size();
+    if (round.list.empty() && round.shift != 0) {
+      const Targets targets(plan, round);
+      if (before && *before == targets) continue;
+      before.emplace(targets);
+      if (!seen.insert(targets).second) continue;
+      if (!is_large_exchange(targets, plan.members, most)) transfers += uint64_t{plan.members} * targets.shifts;
+      else if (!fabric.spreads_exchanges()) return false;
+    }
+    if (transfers > most.transfers) return true;
+  }
+  return false;
+}
+
+/// From some of the members; one of those that see all others in the same places.
+double longest_latency(const Targets& targets, const Place& place) {
+  double latency = 0;
+  std::vector<int64_t> row;
+  std::vector<std::vector<int64_t>> seen;
+  for (uint32_t s = 0; s < kSenders; ++s) {
+    const auto from = static_cast<uint32_t>(uint64_t{s} * place.members() / kSenders);
+    row.assign(1, place.ranks[from]);
+    for (uint32_t q = 0; q < targets.shifts; ++q) row.push_back(place.ranks[targets.of(from, q)]);
+    std::vector<int64_t> places = place.fabric->placement(row);
+    std::sort(places.begin() + 1, places.end());
+    if (std::find(seen.begin(), seen.end(), places) != seen.end()) continue;
+    seen.push_back(std::move(places));
+    for (size_t i = 1; i < row.size(); ++i)
+      latency = later(latency, static_cast<double>(place.fabric->path(row[0], row[i]).latency_ps));
+  }
+  return latency;
+}
+
 class Pricing {
  public:
-  Pricing(const Plan& plan, const Place& place, uint64_t most)
+  Pricing(const Plan& plan, const Place& place, const Most& most)
       : plan_(plan), place_(place), symmetry_(place), fares_(place), most_(most) {}
 
   std::optional<PricedPlan> run() {
@@ -98,6 +149,7 @@ class Pricing {
     if (plan_.members < 2) return std::move(priced_);
     every_ = follows_form() ? 0 : 1;
     if (every_ > 0) thin_out();
+    if (every_ > 0 && !priced_.sampled && are_too_many(plan_, *place_.fabric, most_)) return std::nullopt;
     price_steps();
     for (size_t k = 0; k < plan_.rounds.size(); ++k) {
       const Round& round = plan_.rounds[k];
@@ -107,11 +159,10 @@ class Pricing {
       } else if (round.list.empty() && round.shift != 0) {
         price_shift(k);
       }
-      if (too_many_ || (fares_.transfers() > most_ && !priced_.sampled)) return std::nullopt;
+      if (too_many_ || (fares_.transfers() > most_.transfers && !priced_.sampled)) return std::nullopt;
     }
     flush();
-    run_together();
-    return std::move(priced_);
+    return run_together() ? std::optional(std::move(priced_)) : std::nullopt;
   }
 
  private:
@@ -149,10 +200,10 @@ class Pricing {
     every_ = every_of(shifts);
     priced_.sampled = true;
   }
-  uint64_t one_by_one() const { return std::min(most_, kMostOneByOne); }
+  uint64_t one_by_one() const { return std::min(most_.transfers, kMostOneByOne); }
   /// One of this many shifts is looked at.
   uint32_t every_of(uint64_t shifts) const {
-    const uint64_t looked_at = std::max<uint64_t>(1, std::min(most_, kSample) / plan_.members);
+    const uint64_t looked_at = std::max<uint64_t>(1, std::min(most_.transfers, kSample) / plan_.members);
     return static_cast<uint32_t>((shifts + looked_at - 1) / looked_at);
   }
   /// The shift, of `every` from begin on, that stands for them: at random, so that no regular order of places is met.
@@ -239,9 +290,9 @@ class Pricing {
   Known look_at_links(const Targets& targets) {
     Known known;
     const uint32_t n = plan_.members;
-    if (size_t{n} * targets.shifts > std::min(most_, kSample) && targets.shifts + 1 == targets.extent)
+    if (is_large_exchange(targets, n, most_))
       if (auto exchange = look_at_exchange(targets)) return *std::move(exchange);
-    if (size_t{n} * targets.shifts > most_) {
+    if (size_t{n} * targets.shifts > most_.transfers) {
       too_many_ = true;
       return known;
     }
@@ -274,14 +325,7 @@ class Pricing {
     Known known;
     known.uniform = true;
     known.first = static_cast<uint32_t>(alike_.size());
-    double latency = 0;
-    for (uint32_t s = 0; s < kSenders; ++s) {
-      const auto from = static_cast<uint32_t>(uint64_t{s} * n / kSenders);
-      for (uint32_t q = 0; q < targets.shifts; ++q)
-        latency = later(
-            latency,
-            static_cast<double>(place_.fabric->path(place_.ranks[from], place_.ranks[targets.of(from, q)]).latency_ps));
-    }
+    const double latency = longest_latency(targets, place_);
     double ps_per_byte = 0;
     if (const auto by_form =
             targets.block() == n && plan_.lanes == 1 ? symmetry_.exchange_ps_per_byte() : std::nullopt) {
@@ -302,15 +346,16 @@ class Pricing {
     const uint32_t n = plan_.members;
     std::vector<double> bytes(place_.fabric->trunk_count(), 0);
     double scale = 1;
-    std::vector<int64_t> row;
-    bool by_routes = true;
-    for (uint32_t m = 0; m < n && by_routes; ++m) {
-      if (m / targets.stride % targets.extent != 0) continue;
-      row.assign(1, place_.ranks[m]);
-      for (uint32_t q = 0; q < targets.shifts; ++q) row.push_back(place_.ranks[targets.of(m, q)]);
-      by_routes = place_.fabric->add_exchange(row, bytes);
-    }
-    if (!by_routes) {
+    if (place_.fabric->spreads_exchanges()) {
+      std::vector<int64_t> rows;
+      rows.reserve(n);
+      for (uint32_t m = 0; m < n; ++m) {
+        if (m / targets.stride % targets.extent != 0) continue;
+        rows.push_back(place_.ranks[m]);
+        for (uint32_t q = 0; q < targets.shifts; ++q) rows.push_back(place_.ranks[targets.of(m, q)]);
+      }
+      place_.fabric->add_exchanges(rows, targets.extent, bytes);
+    } else {
       const bool long_ways = place_.fabric->routing.kind == net::Routing::valiant;
       if (!long_ways && uint64_t{n} * targets.shifts <= one_by_one() / 2) return {};
       const uint32_t every = every_of(targets.shifts);
@@ -351,7 +396,7 @@ class Pricing {
   }
 
   /// All begin at 0: when they end, and what the busiest link takes beyond that.
-  void run_together() {
+  bool run_together() {
     priced_.alike = true;
     for (size_t k = 0; k < plan_.rounds.size(); ++k)
       if (!priced_.rounds[k].uniform && (plan_.rounds[k].shift != 0 || !plan_.rounds[k].list.empty()))
@@ -360,7 +405,9 @@ class Pricing {
     if (priced_.alike) {
       end = end_together(priced_);
     } else {
-      priced_.ends_ps = ends_together(priced_);
+      auto ends = ends_together(priced_, most_.ps);
+      if (!ends) return false;
+      priced_.ends_ps = *std::move(ends);
       end = std::round(*std::max_element(priced_.ends_ps.begin(), priced_.ends_ps.end()));
     }
     // Sums in another order differ in their last bits.
@@ -369,13 +416,14 @@ class Pricing {
     constexpr double kLongest = 2.0 * static_cast<double>(kLongestPs);
     const double all = end + priced_.extra_ps;
     priced_.together_ps = all < kLongest ? std::llround(all) : 2 * kLongestPs;
+    return true;
   }
 
   const Plan& plan_;
   const Place& place_;
   Symmetry symmetry_;
   Fares fares_;
-  uint64_t most_;
+  Most most_;
   bool too_many_ = false;
   uint32_t every_ = 1;  ///< shifts, of which one is looked at; 0: none, for the form says what they cost
   PricedPlan priced_;
@@ -386,10 +434,10 @@ class Pricing {
 
 }  // namespace
 
-std::optional<PricedPlan> price(const Plan& plan, const Place& place, uint64_t most) {
+std::optional<PricedPlan> price(const Plan& plan, const Place& place, uint64_t most, double longest) {
   CHAKRA_ASSERT(plan.members == place.members());
   assert_whole(plan);
-  return Pricing(plan, place, most).run();
+  return Pricing(plan, place, {most, longest}).run();
 }
 
 PricedPlan price(const Plan& plan, const Place& place) {

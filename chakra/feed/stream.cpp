@@ -37,29 +37,38 @@ struct StreamFeeder::State {
   std::optional<Error> error;
 
   Ids ids;
-  Window window{options};
+  Window window{options, ids};
   Spill spill;
-  std::deque<uint64_t> woken;  ///< lists on disk whose id is done
+  std::deque<uint64_t> woken;      ///< lists on disk whose id is done
+  std::vector<uint32_t> settling;  ///< slots that done() looks at
   uint64_t running = 0, waiting_on_disk = 0;
   FeedStats stats;  ///< but for the window's peak
 
+  struct Missing {
+    std::optional<uint64_t> id;
+    bool only = false;  ///< all others are done
+  };
   /// A dependency that is not done, one that has not even been read before others; none if all are done.
-  Result<std::optional<uint64_t>> missing(const StreamedNode& node) const {
-    std::optional<uint64_t> found;
+  Result<Missing> missing(const StreamedNode& node) const {
+    Missing found;
+    size_t count = 0;
+    bool unread = false;
     for (const uint64_t dep : node.deps) {
       const Ids::Is state = ids.state(dep);
-      if (state == Ids::Is::unknown) {
-        if (ended) return dangling(node.id, dep);
-        return std::optional(dep);
-      }
-      if (state == Ids::Is::seen) found = dep;
+      if (state == Ids::Is::done) continue;
+      if (state == Ids::Is::unknown && ended) return dangling(node.id, dep);
+      ++count;
+      if (unread) continue;
+      unread = state == Ids::Is::unknown;
+      found.id = dep;
     }
+    found.only = count == 1;
     return found;
   }
   /// Whether a node of the window is ready.
   Result<void> settle(uint32_t slot) {
-    CHAKRA_ASSIGN(const std::optional<uint64_t> dep, missing(window[slot].node));
-    if (dep) window.watch(slot, *dep);
+    CHAKRA_ASSIGN(const Missing dep, missing(window[slot].node));
+    if (dep.id) window.watch(slot, *dep.id, dep.only);
     else window.make_ready(slot);
     return {};
   }
@@ -77,7 +86,7 @@ struct StreamFeeder::State {
   Result<void> end() {
     ended = true;
     std::optional<std::pair<uint64_t, uint64_t>> first;  // waited for, who waits
-    window.each_watched([&](uint64_t id, uint32_t slot) {
+    ids.each_watched([&](uint64_t id, uint32_t slot) {
       if (!ids.seen(id) && (!first || id < first->first)) first = {id, window[slot].node.id};
     });
     std::optional<std::pair<uint64_t, uint64_t>> on_disk;  // waited for, place
@@ -106,10 +115,10 @@ struct StreamFeeder::State {
     CHAKRA_ASSIGN(const uint64_t next, spill.read(place, node));
     if (next != 0) woken.front() = next;
     else woken.pop_front();
-    CHAKRA_ASSIGN(const std::optional<uint64_t> dep, missing(node));
-    if (dep) {
-      CHAKRA_TRY(spill.set_next(place, ids.waiting(*dep)));
-      ids.set_waiting(*dep, place);
+    CHAKRA_ASSIGN(const Missing dep, missing(node));
+    if (dep.id) {
+      CHAKRA_TRY(spill.set_next(place, ids.waiting(*dep.id)));
+      ids.set_waiting(*dep.id, place);
     } else {
       --waiting_on_disk;
       window.make_ready(window.add(std::move(node), stats.read));
@@ -179,8 +188,10 @@ struct StreamFeeder::State {
     --running;
     ids.finish(id);
     ++stats.done;
-    for (const uint32_t w : window.stop_watching(id))
-      if (auto settled = settle(w); !settled) return keep(settled.error());
+    window.stop_watching(id, settling);
+    for (const uint32_t w : settling)
+      if (window[w].only) window.make_ready(w);
+      else if (auto settled = settle(w); !settled) return keep(settled.error());
     if (const uint64_t place = ids.waiting(id)) {
       ids.set_waiting(id, 0);
       woken.push_back(place);

@@ -48,8 +48,8 @@ struct FeedStats {
   uint64_t window_peak = 0;  ///< largest size of the window, in bytes
 };
 
-/// Memory: the budget, plus 0.5 to 4 bytes per node read so far with dense ids (up to
-/// 60 with scattered ids), plus 8 per node with dependents on disk.
+/// Memory: the budget, plus about 1.5 bytes per node read so far with dense ids (up to
+/// 100 with scattered ids), plus 8 per node with dependents on disk.
 /// Cost: O(1) per node and edge, O(log window) per node for the policy; a node on disk
 /// is read at most once per dependency. Ids may be sparse, unsorted or duplicate.
 class StreamFeeder {

@@ -6,8 +6,8 @@ namespace chakra::feed {
 namespace {
 
 uint64_t bytes_of(const trace::StreamedNode& node) {
-  constexpr uint64_t kMaps = 64;  // its shares in the maps and the heap
-  return sizeof(Slot) + kMaps + node.message.capacity() + node.deps.capacity() * sizeof(uint64_t);
+  constexpr uint64_t kShares = 72;  // in the ids, the maps and the heap
+  return sizeof(Slot) + kShares + node.message.capacity() + node.deps.capacity() * sizeof(uint64_t);
 }
 
 }  // namespace
@@ -38,30 +38,27 @@ void Window::release(uint32_t slot) {
   Slot& s = slots_[slot];
   bytes_ -= s.bytes;
   if (index_) index_->erase(s.node.id);
-  if (s.is == Slot::Is::running) running_.erase(s.node.id);
+  if (s.is == Slot::Is::running) stop_running(slot);
   s.node = {};
   s.is = Slot::Is::free;
   free_.push_back(slot);
 }
 
-void Window::watch(uint32_t slot, uint64_t id) {
+void Window::watch(uint32_t slot, uint64_t id, bool only) {
   Slot& s = slots_[slot];
   s.is = Slot::Is::waiting;
+  s.only = only;
   s.watched = id;
-  const auto [first, added] = watchers_.try_emplace(id, slot);
-  s.next = added ? kNoSlot : std::exchange(first->second, slot);
+  static_assert(Ids::kNoWatcher == kNoSlot);
+  s.next = ids_.watch(id, slot);
   ++waiting_;
 }
 
-std::vector<uint32_t> Window::stop_watching(uint64_t id) {
-  const auto first = watchers_.find(id);
-  if (first == watchers_.end()) return {};
-  std::vector<uint32_t> woken;
-  for (uint32_t w = first->second; w != kNoSlot; w = slots_[w].next) woken.push_back(w);
-  watchers_.erase(first);
+void Window::stop_watching(uint64_t id, std::vector<uint32_t>& woken) {
+  woken.clear();
+  for (uint32_t w = ids_.stop_watching(id); w != kNoSlot; w = slots_[w].next) woken.push_back(w);
   waiting_ -= woken.size();
-  sort_by_arrival(woken);
-  return woken;
+  if (woken.size() > 1) sort_by_arrival(woken);
 }
 
 void Window::make_ready(uint32_t slot) {
@@ -84,8 +81,13 @@ uint32_t Window::take() {
   const uint32_t slot = heap_.back().slot;
   heap_.pop_back();
   slots_[slot].is = Slot::Is::running;
-  running_[slots_[slot].node.id] = slot;
-  return slot;
+  if (running_.last != kNoSlot) running_.others[slots_[running_.last].node.id] = running_.last;
+  return running_.last = slot;
+}
+
+void Window::stop_running(uint32_t slot) {
+  if (slot == running_.last) running_.last = kNoSlot;
+  else running_.others.erase(slots_[slot].node.id);
 }
 
 const Window::SlotById& Window::index() const {

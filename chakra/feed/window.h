@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "chakra/feed/ids.h"
 #include "chakra/feed/stream.h"
 
 namespace chakra::feed {
@@ -17,13 +18,14 @@ namespace chakra::feed {
 /// A place in the window.
 struct Slot {
   enum class Is : uint8_t { free, waiting, ready, running } is = Is::free;
-  trace::StreamedNode node;
+  bool only = false;           ///< waiting: all other dependencies are done
+  uint32_t next = UINT32_MAX;  ///< waiting: next slot that waits for the same id
   int64_t key = 0;             ///< the lowest goes first
   uint64_t order = 0;          ///< among equal keys
   uint64_t arrived = 0;        ///< number of nodes read before
   uint64_t watched = 0;        ///< waiting: an unfinished dependency
-  uint32_t next = UINT32_MAX;  ///< waiting: next slot that waits for the same id
   uint64_t bytes = 0;
+  trace::StreamedNode node;
 };
 
 /// Slots with stable addresses, in blocks so large that the list of blocks stays in the processor's cache.
@@ -48,8 +50,8 @@ class Window {
  public:
   static constexpr uint32_t kNoSlot = UINT32_MAX;
 
-  /// The options must outlive this object.
-  explicit Window(const FeedOptions& options) : options_(options) {}
+  /// The options and the ids, which list the watchers, must outlive this object.
+  Window(const FeedOptions& options, Ids& ids) : options_(options), ids_(ids) {}
 
   const Slot& operator[](uint32_t slot) const { return slots_[slot]; }
   uint64_t bytes() const { return bytes_; }
@@ -58,21 +60,24 @@ class Window {
   bool has_ready() const { return !heap_.empty(); }
   /// The slot of a node of the window. Cost: O(window) in the first call, which makes the index that later calls use.
   uint32_t find(uint64_t id) const { return slot_in(index(), id); }
-  uint32_t find_running(uint64_t id) const { return slot_in(running_, id); }
+  uint32_t find_running(uint64_t id) const {
+    return running_.last != kNoSlot && slots_[running_.last].node.id == id ? running_.last
+                                                                           : slot_in(running_.others, id);
+  }
 
   /// Add a node. `arrived`: number of nodes read before. Must be followed by watch() or make_ready().
   uint32_t add(trace::StreamedNode&& node, uint64_t arrived);
   void release(uint32_t slot);
 
-  /// Make the node wait for `id`.
-  void watch(uint32_t slot, uint64_t id);
-  /// Remove and return the slots that watch `id`, in the order of their arrival.
-  std::vector<uint32_t> stop_watching(uint64_t id);
+  /// Make the node wait for `id`. `only`: all its other dependencies are done.
+  void watch(uint32_t slot, uint64_t id, bool only);
+  /// Remove the slots that watch `id`, and list them in the order of their arrival.
+  void stop_watching(uint64_t id, std::vector<uint32_t>& woken);
   void make_ready(uint32_t slot);
   /// Make a running node ready again, in its old place.
   void put_back(uint32_t slot) {
     slots_[slot].is = Slot::Is::ready;
-    running_.erase(slots_[slot].node.id);
+    stop_running(slot);
     push_ready(slot);
   }
   /// Run the first node in the order of the policy. Requires has_ready().
@@ -82,17 +87,17 @@ class Window {
   std::vector<uint32_t> all_waiting() const;
   /// Clear all watchers. Requires that no node waits.
   void forget_watchers() {
-    watchers_.clear();
+    ids_.forget_watchers();
     waiting_ = 0;
-  }
-  /// Call use(id, slot) for each watched id, with one of its watchers, in any order.
-  template <class Use>
-  void each_watched(const Use& use) const {
-    for (const auto& [id, slot] : watchers_) use(id, slot);
   }
 
  private:
   using SlotById = absl::flat_hash_map<uint64_t, uint32_t>;
+  /// Most users finish the node that they took last.
+  struct Running {
+    uint32_t last = kNoSlot;
+    SlotById others;
+  };
   struct Entry {
     int64_t key;
     uint64_t order;
@@ -108,14 +113,15 @@ class Window {
   }
   const SlotById& index() const;
   void push_ready(uint32_t slot);
+  void stop_running(uint32_t slot);
   void rank();
   void sort_by_arrival(std::vector<uint32_t>& slots) const;
 
   const FeedOptions& options_;
+  Ids& ids_;
   Slots slots_;
   std::vector<uint32_t> free_;
-  SlotById running_;
-  SlotById watchers_;                      ///< id -> first slot that waits for it
+  Running running_;
   std::vector<Entry> heap_;                ///< ready nodes
   mutable std::optional<SlotById> index_;  ///< all nodes, for find() and rank() alone
   uint64_t bytes_ = 0, peak_ = 0, waiting_ = 0;

@@ -50,7 +50,8 @@ void build_dragonfly(ShapeNumbers numbers, ShapeBuilder& out) {
   }
   const auto each = static_cast<uint32_t>(n.ranks), routers = static_cast<uint32_t>(n.routers);
   out.graph.turns = Turns({each, static_cast<uint32_t>(n.groups)},
-                          {{0, {1, each * routers}}, {static_cast<uint32_t>(ranks), {0, routers}}});
+                          {{0, {1, each * routers}}, {static_cast<uint32_t>(ranks), {0, routers}}},
+                          1);  // ranks of a router may change places in any way
   // Minimal routes pass one cable between groups: two over a third group are never shorter.
   out.graph.metric = Metric::groups;
   for (int64_t rank = 0; rank < ranks; ++rank)

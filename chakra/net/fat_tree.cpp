@@ -68,7 +68,7 @@ void build_fat_tree(ShapeNumbers numbers, ShapeBuilder& out) {
       if (t >= i) stride *= static_cast<uint32_t>(down[t]);
     }
   }
-  out.graph.turns = Turns({down.begin(), down.end()}, std::move(rows));
+  out.graph.turns = Turns({down.begin(), down.end()}, std::move(rows), UINT32_MAX);
 }
 
 }  // namespace chakra::net

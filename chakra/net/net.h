@@ -361,9 +361,12 @@ struct Fabric {
   /// `adaptive`, which depends on concurrent traffic, counts as `spread`; `valiant` gives the expectation
   /// over all intermediates. Cost: O(links of the route) and that of the first path to a rank.
   Picoseconds uses(int64_t from, int64_t to, uint64_t flow, std::vector<Use>& out) const;
-  /// Add, by trunk, the bytes of an exchange in which each rank sends one byte to each other rank, if a graph
-  /// spreads messages over switches; otherwise return false. Cost: O(switches of ranks x (ranks + hops)).
-  bool add_exchange(std::span<const int64_t> ranks, std::vector<double>& bytes) const;
+  /// Add, by trunk, the bytes of exchanges in which each rank sends one byte to each other rank of its row, if
+  /// spreads_exchanges(). `ranks` lists rows of `extent` different ranks, one after the other. Cost: O(rows x switches
+  /// of a row x (extent + hops)); rows that the network's symmetry maps onto each other count once.
+  void add_exchanges(std::span<const int64_t> ranks, size_t extent, std::vector<double>& bytes) const;
+  /// Return whether this is a graph that spreads messages over switches.
+  bool spreads_exchanges() const;
   /// Return the number of kinds of trunks; kinds are 0 .. link_kinds()-1. In networks of dimensions, a dimension's
   /// links are one kind; in a graph, trunks of equal rate, latency and number of links are one kind. O(dimensions).
   uint32_t link_kinds() const;

@@ -48,10 +48,12 @@ void build_rails(ShapeNumbers numbers, ShapeBuilder& out) {
     for (int64_t spine = 0; spine < n.spines; ++spine)
       out.cable(device(ranks + nodes + leaf), device(ranks + nodes + leaves + spine), kSpine);
   const uint32_t rails = device(n.rails), in_pod = device(n.nodes);
-  out.graph.turns = Turns({rails, in_pod, device(n.pods)}, {{0, {1, rails, rails * in_pod}},
-                                                            {device(ranks), {0, 1, in_pod}},
-                                                            {device(ranks + nodes), {1, 0, rails}},
-                                                            {device(ranks + nodes + leaves), {}}});
+  out.graph.turns = Turns({rails, in_pod, device(n.pods)},
+                          {{0, {1, rails, rails * in_pod}},
+                           {device(ranks), {0, 1, in_pod}},
+                           {device(ranks + nodes), {1, 0, rails}},
+                           {device(ranks + nodes + leaves), {}}},
+                          UINT32_MAX);
 }
 
 }  // namespace chakra::net

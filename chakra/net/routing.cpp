@@ -260,10 +260,13 @@ void Fabric::links_of(TrunkId id, std::vector<LinkId>& out) const {
   out.insert(out.end(), trunks.links.begin() + trunks.first[id], trunks.links.begin() + trunks.first[id + size_t{1}]);
 }
 
-bool Fabric::add_exchange(std::span<const int64_t> ranks, std::vector<double>& bytes) const {
-  if (!joins_links(*this) || routing.kind == Routing::valiant || !graph->by_trunk->joined_by_switches()) return false;
-  graph->by_trunk->add_exchange(ranks, bytes);
-  return true;
+bool Fabric::spreads_exchanges() const {
+  return joins_links(*this) && routing.kind != Routing::valiant && graph->by_trunk->joined_by_switches();
+}
+
+void Fabric::add_exchanges(std::span<const int64_t> ranks, size_t extent, std::vector<double>& bytes) const {
+  CHAKRA_ASSERT(spreads_exchanges());
+  graph->by_trunk->add_exchanges(ranks, extent, bytes);
 }
 
 Picoseconds Fabric::uses(int64_t from, int64_t to, uint64_t flow, std::vector<Use>& out) const {

@@ -40,11 +40,10 @@ ShortestPaths::ShortestPaths(int64_t ranks, uint32_t devices, std::vector<Hop> h
       in_, devices, [](const Hop& hop) { return hop.to; }, in_first_);
   joined_by_switches_ = find_whether_switches_join();
   if (turns_.empty()) return;
-  for (uint32_t i = 0; i < out_.size(); ++i) tables_.by_to.push_back({out_[i].to, i});
+  for (uint32_t i = 0; i < out_.size(); ++i) by_to_.push_back({out_[i].to, i});
   for (uint32_t d = 0; d < devices_; ++d)
-    std::sort(
-        tables_.by_to.begin() + out_first_[d], tables_.by_to.begin() + out_first_[d + 1],
-        [](const Tables::End& a, const Tables::End& b) { return std::pair(a.to, a.hop) < std::pair(b.to, b.hop); });
+    std::sort(by_to_.begin() + out_first_[d], by_to_.begin() + out_first_[d + 1],
+              [](const End& a, const End& b) { return std::pair(a.to, a.hop) < std::pair(b.to, b.hop); });
 }
 
 ShortestPaths::~ShortestPaths() {
@@ -117,26 +116,16 @@ ShortestPaths::Turned ShortestPaths::ways_to(uint32_t root, bool through) const 
 }
 
 const Hop& ShortestPaths::turned(const Hop& hop, const Turns::Steps& steps, bool back) const {
-  const uint32_t from = turns_.turned(hop.from, steps, back), to = turns_.turned(hop.to, steps, back);
-  const auto first = tables_.by_to.begin() + out_first_[from], last = tables_.by_to.begin() + out_first_[from + 1];
-  auto at = std::lower_bound(first, last, to, [](const Tables::End& end, uint32_t device) { return end.to < device; });
+  return like(hop, turns_.turned(hop.from, steps, back), turns_.turned(hop.to, steps, back));
+}
+
+const Hop& ShortestPaths::like(const Hop& hop, uint32_t from, uint32_t to) const {
+  const auto first = by_to_.begin() + out_first_[from], last = by_to_.begin() + out_first_[from + 1];
+  auto at = std::lower_bound(first, last, to, [](const End& end, uint32_t device) { return end.to < device; });
   const auto same = [&](const Hop& h) { return h.rate == hop.rate && h.latency_ps == hop.latency_ps; };
   while (at != last && at->to == to && !same(out_[at->hop])) ++at;
   CHAKRA_ASSERT(at != last && at->to == to);
   return out_[at->hop];
-}
-
-const std::vector<uint32_t>& ShortestPaths::one_step(size_t turn) const {
-  std::call_once(tables_.have_steps, [&] {
-    tables_.steps.resize(turns_.count());
-    for (size_t t = 0; t < tables_.steps.size(); ++t) {
-      Turns::Steps step{};
-      step[t] = 1 % turns_.extent(t);
-      for (const Hop& hop : out_)
-        tables_.steps[t].push_back(static_cast<uint32_t>(&turned(hop, step, false) - out_.data()));
-    }
-  });
-  return tables_.steps[turn];
 }
 
 const Hop& ShortestPaths::only_hop(const Turned& ways, uint32_t device) const {

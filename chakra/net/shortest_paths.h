@@ -26,7 +26,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -75,10 +74,11 @@ class ShortestPaths {
   /// by weight, and return the longest latency. Cost: O(hops on shortest paths x devices at one distance).
   Picoseconds uses(int64_t from, int64_t to, std::vector<Use>& out) const;
 
-  /// Add, by trunk, the bytes of an exchange in which each rank sends one byte to each
-  /// other rank. Requires joined_by_switches(). Cost: O(orbits of roots x (ranks + hops) + all hops), where
-  /// orbits are those of the turns that map the ranks onto each other.
-  void add_exchange(std::span<const int64_t> ranks, std::vector<double>& bytes) const;
+  /// Add, by trunk, the bytes of exchanges in which each rank sends one byte to each other rank of its row: `ranks`
+  /// lists rows of `extent` ranks, one after the other. Requires joined_by_switches() and different ranks. Cost:
+  /// O(ranks x turns + orbits of rows x orbits of roots x (extent + hops) + all hops), where orbits are those of the
+  /// turns that map rows onto rows.
+  void add_exchanges(std::span<const int64_t> ranks, size_t extent, std::vector<double>& bytes) const;
 
   /// Return the first pair of ranks that no path joins; {-1, -1} if all are joined. Cost:
   /// O(hops) if all ranks hang on switches that reach each other; else up to O(ranks x hops).
@@ -130,8 +130,9 @@ class ShortestPaths {
   const Hop& only_hop(const Turned& ways, uint32_t device) const;
   /// Return the hop into which the steps turn a hop.
   const Hop& turned(const Hop& hop, const Turns::Steps& steps, bool back) const;
-  /// Return, by hop of out_, the hop that one step of a turn makes of it. The first call costs O(hops log hops).
-  const std::vector<uint32_t>& one_step(size_t turn) const;
+  /// Return the hop of out_ between these devices that has the rate and latency of `hop`. Requires turns.
+  /// Cost: O(log hops of a device).
+  const Hop& like(const Hop& hop, uint32_t from, uint32_t to) const;
   Way step(const Hop& hop, const Way& rest) const;
   /// Find the devices reached from one, or with `back` the devices that reach it; ranks forward only if `through`.
   std::vector<bool> reached(uint32_t device, bool back, bool through) const;
@@ -144,16 +145,10 @@ class ShortestPaths {
   std::vector<Hop> out_, in_;  ///< by first device; by last device; then by trunk
   std::vector<uint32_t> out_first_, in_first_;
   DeviceTurns turns_;
-  /// With turns.
-  struct Tables {
-    struct End {
-      uint32_t to, hop;  ///< last device; into out_
-    };
-    std::vector<End> by_to;  ///< of the hops of each device, by their last device
-    std::once_flag have_steps;
-    std::vector<std::vector<uint32_t>> steps;  ///< of one_step(), by turn
+  struct End {
+    uint32_t to, hop;  ///< last device; into out_
   };
-  mutable Tables tables_;
+  std::vector<End> by_to_;  ///< with turns: of the hops of each device, by their last device
   mutable std::vector<std::atomic<const Ways*>> ways_;          ///< by root
   mutable std::vector<std::atomic<const Ways*>> ways_through_;  ///< the same through ranks
 };

@@ -85,6 +85,18 @@ TEST(Turns, MapEachLinkToAnEqualOne) {
         EXPECT_TRUE(links.contains({graph.turns.turned(link.from, step, false),
                                     graph.turns.turned(link.to, step, false), link.bytes_per_s, link.latency_ps}))
             << text << " turn " << t;
+      // Of a free coordinate, two values may be swapped as well: that and rotations make all permutations.
+      if (!graph.turns.free(t) || graph.turns.extent(t) < 2) continue;
+      const auto swapped = [&](uint32_t device) {
+        if (!graph.turns.moves(t, device)) return device;
+        Turns::Steps to{};
+        to[t] = 1;
+        const uint32_t at = graph.turns.place(device)[t];
+        return at > 1 ? device : graph.turns.turned(device, to, at == 1);
+      };
+      for (const Link& link : graph.links)
+        EXPECT_TRUE(links.contains({swapped(link.from), swapped(link.to), link.bytes_per_s, link.latency_ps}))
+            << text << " turn " << t;
     }
     EXPECT_LT(graph.ways(), static_cast<double>(graph.ranks * static_cast<int64_t>(graph.names.size())));
   }
@@ -121,6 +133,17 @@ TEST(Turns, KeepRoutes) {
   }
 }
 
+/// Compares the loads with those of the network without turns.
+void expect_equal_loads(const Fabric& a, const Fabric& plain, const std::vector<int64_t>& ranks, size_t extent,
+                        const std::string& text) {
+  std::vector<double> loads(a.trunk_count(), 0), by_plain(plain.trunk_count(), 0);
+  ASSERT_EQ(a.spreads_exchanges(), plain.spreads_exchanges());
+  if (!a.spreads_exchanges()) return;
+  a.add_exchanges(ranks, extent, loads);
+  plain.add_exchanges(ranks, extent, by_plain);
+  for (TrunkId t = 0; t < loads.size(); ++t) EXPECT_NEAR(loads[t], by_plain[t], 1e-12 * (1 + by_plain[t])) << text;
+}
+
 TEST(Turns, KeepTheLoadOfExchanges) {
   Prng random(11);
   for (const std::string& text : shapes()) {
@@ -142,10 +165,43 @@ TEST(Turns, KeepTheLoadOfExchanges) {
               members.insert(turns.turned(static_cast<uint32_t>(rank), step, false));
         }
       }
+      if (members.empty()) continue;
       const std::vector<int64_t> ranks(members.begin(), members.end());
-      std::vector<double> loads(a.trunk_count(), 0), plain(b.trunk_count(), 0);
-      ASSERT_EQ(a.add_exchange(ranks, loads), b.add_exchange(ranks, plain));
-      for (TrunkId t = 0; t < loads.size(); ++t) EXPECT_NEAR(loads[t], plain[t], 1e-12 * (1 + plain[t])) << text;
+      expect_equal_loads(a, b, ranks, ranks.size(), text);
+    }
+  }
+}
+
+/// Ranks whose coordinates are some of all, in rows along one turn or two, at times with a hole.
+TEST(Turns, KeepTheLoadOfRowsOfExchanges) {
+  Prng random(13);
+  for (const std::string& text : shapes()) {
+    const Fabric a = must_parse(text), b = without_turns(a);
+    const Turns& turns = a.graph->turns;
+    for (int trial = 0; trial < 60; ++trial) {
+      std::vector<std::vector<char>> taken(turns.count());
+      for (size_t t = 0; t < turns.count(); ++t) {
+        const uint32_t extent = turns.extent(t), apart = 1 + static_cast<uint32_t>(random.below(extent));
+        for (uint32_t c = 0; c < extent; ++c)
+          taken[t].push_back(random.chance(0.3) ? c % apart == 0 : random.chance(0.7));
+      }
+      const uint64_t along = random.below(uint64_t{1} << turns.count());
+      std::map<Turns::Steps, std::vector<int64_t>> rows;
+      for (int64_t rank = 0; rank < a.size(); ++rank) {
+        Turns::Steps place = turns.place(static_cast<uint32_t>(rank));
+        bool in = true;
+        for (size_t t = 0; t < turns.count(); ++t) {
+          in = in && taken[t][place[t]] != 0;
+          if ((along >> t & 1) != 0) place[t] = 0;
+        }
+        if (in) rows[place].push_back(rank);
+      }
+      if (rows.empty()) continue;
+      const size_t extent = rows.begin()->second.size();
+      std::vector<int64_t> ranks;
+      for (const auto& [place, row] : rows)
+        if (row.size() == extent && !random.chance(0.02)) ranks.insert(ranks.end(), row.begin(), row.end());
+      if (!ranks.empty()) expect_equal_loads(a, b, ranks, extent, text);
     }
   }
 }
