@@ -47,6 +47,30 @@ def make(chakra, folder, data):
     return [folder / page for page in pages]
 
 
+def follow(browser):
+    """Jump to the critical path of each timeline, along it, and over a dependency; return problems."""
+    problems = []
+    for canvas in range(browser.run("document.querySelectorAll('canvas.timeline').length")):
+        of = f"document.querySelectorAll('canvas.timeline')[{canvas}]"
+        text = of + ".parentElement.lastElementChild.textContent"
+        browser.wait(f"{of}.dataset.ready !== undefined")
+        browser.run(f"{of}.focus()")
+        shown = [""]
+        for key in "c.f":
+            browser.key(key)
+            if key != "f":
+                browser.wait(f"{text}.includes('Selected') && {text} !== {json.dumps(shown[-1])}")
+                shown.append(browser.run(text))
+        if not all("of the critical path of" in each for each in shown[1:]):
+            problems.append("the keys C and point lead to other places than the critical path")
+        if browser.run(f"!{of}.parentElement.querySelector('input[type=checkbox]').checked"):
+            problems.append("the key F shows no flows")
+        if browser.run(f"{of}.parentElement.querySelectorAll('.links button').length"):
+            browser.run(f"{of}.parentElement.querySelector('.links button').click()")
+            browser.wait(f"{text} !== {json.dumps(shown[-1])}")
+    return problems
+
+
 def use(browser):
     """Search, sort, filter and move; return problems."""
     problems = []
@@ -88,6 +112,7 @@ def look(browser, page, axe, pictures):
                 problems.append(where + f"the page is {wide} px too wide")
             out = browser.run(OUTSIDE)
             problems += [where + f"text outside of the figure '{name}'" for name in out]
+            problems += [where + each for each in follow(browser)]
             if pictures:
                 browser.picture(pictures / f"{page.stem}_{width}_{'dark' if dark else 'light'}.png")
             if axe:

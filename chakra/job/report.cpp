@@ -10,6 +10,7 @@
 #include "chakra/base/progress.h"
 #include "chakra/job/analyze.h"
 #include "chakra/job/check.h"
+#include "chakra/job/report_links.h"
 
 namespace chakra::job {
 
@@ -74,6 +75,10 @@ struct SideOptions {
   LoadedPtr loaded;
 };
 
+Result<match::GroupTable> groups_of(const ReportOptions& o) {
+  return o.groups.empty() ? match::GroupTable() : match::load_groups(o.groups);
+}
+
 /// Analyze and check a job.
 Result<ReportedSide> measure(const ReportOptions& o, const SideOptions& of, Findings& findings) {
   const AnalyzeOptions analyze{
@@ -94,6 +99,9 @@ Result<ReportedSide> measure(const ReportOptions& o, const SideOptions& of, Find
   if (o.timeline) {
     CHAKRA_ASSIGN(const trace::TraceSet traces, read_job(of.path, of.loaded, {.texts = true}));
     CHAKRA_ASSIGN(side.timeline, view::timeline_of(traces, findings));
+    CHAKRA_ASSIGN(const match::GroupTable groups, groups_of(o));
+    side.links = links_of(*side.timeline, traces, groups);
+    CHAKRA_TRY(add_path(*side.timeline, traces, side.links));
   }
   return side;
 }
@@ -149,7 +157,15 @@ Result<ReportedSide> simulate(const ReportOptions& o, const SideOptions& of, con
     side.answers.emplace_back(answer_of(analyzed), command_of("analyze", analyze));
   }
   side.answers.emplace_back(answer_of(*side.predicted), "");
-  if (o.timeline) side.timeline = std::move(result.report.timeline);
+  if (!o.timeline) return side;
+  side.timeline = std::move(result.report.timeline);
+  if (of.loaded->classes()) {
+    side.links = links_of(*side.timeline, *of.loaded->classes());
+  } else if (call.expand.empty()) {  // else ranks are not those of the job
+    CHAKRA_ASSIGN(const match::GroupTable groups, groups_of(o));
+    side.links = links_of(*side.timeline, std::get<trace::TraceSet>(of.loaded->job), groups);
+  }
+  add_path(*side.timeline, result.report.critical_path, side.links);
   return side;
 }
 
@@ -210,7 +226,8 @@ Result<void> check_slices(const ReportedJob& made) {
 Result<void> make_page(const ReportOptions& o, ReportedJob& made) {
   std::vector<report::Subject> subjects;
   for (const ReportedSide& side : made.sides)
-    subjects.push_back({side.name, side.ranks, parts_of(side), side.timeline ? &*side.timeline : nullptr});
+    subjects.push_back({side.name, side.ranks, parts_of(side), side.timeline ? &*side.timeline : nullptr,
+                        side.timeline ? &side.links : nullptr});
   std::vector<answer::Answer> answers;
   std::vector<report::Part> both;
   answers.reserve(2);  // `both` refers to the answers

@@ -535,7 +535,9 @@ function timelineSection() {
     timeline(each.timeline, length, each.label + each.name, (ps) => SHOW.ps(ps), ({ rank, track, depth }) => `rank ${rank}, ${track}` + (depth ? ` (${depth + 1})` : ""))]);
   if (!drawn.length) return undefined;
   return { title: "Timeline", id: "section-timeline", element: el("section", { id: "section-timeline" }, el("h2", {}, "Timeline"), ...drawn.flat(),
-    el("p", { class: "quiet" }, "Select the timeline, then: A and D move, W, S and the wheel zoom, arrows up and down scroll, N goes to the next match, 0 shows all.")) };
+    el("p", { class: "quiet" }, "Select the timeline, then: A and D move, W, S and the wheel zoom, arrows up and down scroll, 0 shows all. N and shift-N go to the next match and the one before. " +
+      "A click or Enter selects an operation and shows its dependencies, messages and collective; [ and ] select the one before and after, Escape none. " +
+      "C jumps to the critical path, the comma and the point move along it, F shows the flows between ranks.")) };
 }
 const sections = [timelineSection()].concat([...COMPARED, ["Other differences", others([both]), () => []]].map((each) => section(...each, [both])),
   [...SECTIONS, ["Other tables", others(data.jobs), () => []]].map((each) => section(...each, data.jobs))).filter(Boolean);
