@@ -1,6 +1,8 @@
 "use strict";
 // Draws slices over time on a canvas: one row of pixels per lane, and a pyramid of each lane for wide views.
 const LANE = 14, MOST_HEIGHT = 560, FACTOR = 4;
+/// Colors of series, in page.css: each pair differs also to a color-blind reader.
+const COLORS = 16;
 
 /// Numbers of seven bits a byte, the lowest first.
 function numbersOf(bytes, count, at, to) {
@@ -80,7 +82,7 @@ function firstAbove(values, limit, from = 0, to = values.length) {
 const NAME_KINDS = new Map();
 function kindOf(name) {
   const plain = name.replace(/\d+/g, "");
-  if (!NAME_KINDS.has(plain)) NAME_KINDS.set(plain, NAME_KINDS.size % 8);
+  if (!NAME_KINDS.has(plain)) NAME_KINDS.set(plain, NAME_KINDS.size % COLORS);
   return NAME_KINDS.get(plain);
 }
 
@@ -108,7 +110,7 @@ function timeline(packed, length_ps, label, show, laneName) {
     const [r, g, b] = getComputedStyle(canvas).getPropertyValue(name).trim().match(/[0-9a-f]{2}/gi).map((two) => parseInt(two, 16));
     return [r, g, b];
   };
-  const readColors = () => { colors = { back: rgb("--back"), text: rgb("--text"), mark: rgb("--link"), names: [...Array(8).keys()].map((i) => rgb("--s" + i)) }; };
+  const readColors = () => { colors = { back: rgb("--back"), text: rgb("--text"), mark: rgb("--link"), names: [...Array(COLORS).keys()].map((i) => rgb("--s" + i)) }; };
   const mixed = (color, share) => {
     const [r, g, b] = color.map((part, i) => Math.round(part * share + colors.back[i] * (1 - share)));
     return (255 << 24 | b << 16 | g << 8 | r) >>> 0;
