@@ -3,54 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
+
+#include "chakra/job/slice_finder.h"
 
 namespace chakra::job {
 namespace {
 
 using report::SliceLinks;
 using result::Timeline;
-
-constexpr uint32_t kNoSlice = UINT32_MAX;
-
-/// The slices of nodes, by rank and id.
-class SliceFinder {
- public:
-  explicit SliceFinder(const Timeline& timeline) {
-    for (uint32_t i = 0; i < timeline.slices.size(); ++i) {
-      const Timeline::Slice& slice = timeline.slices[i];
-      of_[timeline.tracks[slice.track].rank].emplace_back(slice.node, i);
-    }
-    for (auto& [rank, slices] : of_) std::sort(slices.begin(), slices.end());
-  }
-
-  /// kNoSlice: none, or several.
-  uint32_t of(int64_t rank, uint64_t node) const {
-    const auto found = of_.find(rank);
-    if (found == of_.end()) return kNoSlice;
-    const auto& slices = found->second;
-    const auto at = std::lower_bound(slices.begin(), slices.end(), std::pair(node, uint32_t{0}));
-    if (at == slices.end() || at->first != node) return kNoSlice;
-    return std::next(at) != slices.end() && std::next(at)->first == node ? kNoSlice : at->second;
-  }
-  /// The slices of the nodes of a rank, where a node that continues another has the slice of that one.
-  std::vector<uint32_t> of(int64_t rank, const trace::Trace& t) const {
-    std::vector<uint32_t> slices;
-    for (const trace::NodeId shown : trace::shown_nodes(t)) slices.push_back(of(rank, t.id[shown]));
-    return slices;
-  }
-  /// The ranks with slices.
-  std::vector<int64_t> ranks() const {
-    std::vector<int64_t> all;
-    for (const auto& [rank, slices] : of_) all.push_back(rank);
-    return all;
-  }
-
- private:
-  std::map<int64_t, std::vector<std::pair<uint64_t, uint32_t>>> of_;
-};
 
 void add_arrow(uint32_t from, uint32_t to, StringId name, SliceLinks& links) {
   if (from != kNoSlice && to != kNoSlice && from != to) links.arrows.push_back({from, to, name});
@@ -96,14 +58,6 @@ void add_piece(SliceLinks::Piece piece, SliceLinks& links) {
   SliceLinks::Piece* const last = links.path.empty() ? nullptr : &links.path.back();
   if (last && last->slice == piece.slice && last->end_ps == piece.start_ps) last->end_ps = piece.end_ps;
   else links.path.push_back(piece);
-}
-
-/// From the times of a rank to those of the timeline, which begins with the first rank.
-Picoseconds offset_of(const Timeline& timeline, const std::vector<uint32_t>& slices, const analyze::Schedule& schedule,
-                      const std::vector<trace::NodeId>& shown) {
-  for (size_t n = 0; n < slices.size(); ++n)
-    if (slices[n] != kNoSlice) return timeline.slices[slices[n]].start_ps - schedule.start[shown[n]];
-  return 0;
 }
 
 }  // namespace
@@ -163,7 +117,7 @@ Result<void> add_path(const Timeline& timeline, const trace::TraceSet& job, Slic
   if (!longest) return {};
   CHAKRA_ASSIGN(const analyze::CriticalPath path, analyze::critical_path(*longest, of_longest));
   const std::vector<uint32_t> slices = SliceFinder(timeline).of(longest->rank, *longest);
-  const Picoseconds offset = offset_of(timeline, slices, of_longest, trace::shown_nodes(*longest));
+  const Picoseconds offset = offset_of(timeline, slices, of_longest, *longest);
   for (const analyze::CriticalPath::Piece& piece : path.pieces)
     if (piece.bound != analyze::Bound::lag && piece.bound != analyze::Bound::unexplained &&
         piece.bound != analyze::Bound::start)
