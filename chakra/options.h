@@ -24,6 +24,7 @@ enum class Transfers : uint8_t { recorded, simulated };
 enum class Unrecorded : uint8_t { scale, keep };
 enum class Launched : uint8_t { all, steps, before_last_step };
 enum class From : uint8_t { traces, csv };
+enum class Pick : uint8_t { all, classes, outliers };
 enum class Only : uint8_t { all, comm, compute, device };
 enum class Start : uint8_t { recorded, together };
 enum class Method : uint8_t { medoids, facility };
@@ -656,6 +657,8 @@ struct ViewOptions {
   std::optional<int64_t> rank = {};
   /// Only these ranks, for example 0:8 (the first eight) or 0,2,5
   std::string ranks = {};
+  /// Ranks of a timeline: all, one of each class, or outliers
+  Pick pick = Pick::all;
   /// Only nodes of a kind, with dependencies through hidden nodes
   Only only = Only::all;
   /// Only the neighbourhood of the node with this id

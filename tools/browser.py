@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Reports in Chromium: no message of the console, no violation of axe, at three widths in both colour schemes.
 
-Makes reports of a recorded job, a simulated step with diagnoses on 131,072 ranks, a recording of an H100 if there is test data,
-and two jobs, and looks at each. Also searches, sorts, filters, zooms and jumps by keys. --pictures DIR keeps images of all pages."""
+Makes reports of a recorded job, DLRM with 8 ranks and a recording of an H100 if there is test data, a simulated step with
+diagnoses on 131,072 ranks, and two jobs, and looks at each. Reads all cells of all tables back out of the page, searches, sorts,
+filters, zooms, jumps by keys, and follows the critical path. --pictures DIR keeps images of all pages."""
 import argparse
 import json
 import os
 import pathlib
 import subprocess
+import tarfile
 import tempfile
 import time
 
@@ -16,8 +18,29 @@ from devtools import Browser
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WIDTHS = (390, 800, 1280)
 H100 = "kineto/tracelens_h100__Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz"
+DLRM = "pairs/dlrm_v100_8rank"
 NETWORK = "topology: [ Switch, Switch ]\nnpus_count: [ 8, 16384 ]\nbandwidth: [ 419, %d ]\nlatency: [ 500, 2000 ]\n"
 MOST_BYTES = 5_000_000
+# Each cell has its exact value in the title: "meaning: value unit". Return the cells, and those that differ from the data.
+CELLS = """(() => {
+  document.querySelectorAll('button.more').forEach((each) => { if (each.textContent.startsWith('Show all')) each.click(); });
+  const wrong = [];
+  let cells = 0;
+  for (const each of [...data.jobs, both])
+    for (const table of each.tables.values()) {
+      const place = document.getElementById('table-' + each.id + table.key);
+      if (!place) continue;
+      const rows = [...place.querySelectorAll('tbody tr')];
+      if (rows.length !== table.shown) wrong.push([table.key, rows.length, table.shown]);
+      rows.forEach((row, r) => table.columns.forEach((column, c) => {
+        const value = column.cells[r], cell = row.children[c];
+        ++cells;
+        const wanted = (column.meaning || column.key) + (value === null ? '' : ': ' + value + ' ');
+        if (!cell.title.startsWith(wanted) || value !== null && !cell.textContent && value !== '') wrong.push([table.key, column.key, r, cell.title]);
+      }));
+    }
+  return [cells, wrong.length, wrong.slice(0, 3)];
+})()"""
 OUTSIDE = """[...document.querySelectorAll('figure svg[viewBox]')].filter((svg) => [...svg.querySelectorAll('text')].some((text) => {
   const a = text.getBoundingClientRect(), b = svg.getBoundingClientRect();
   return a.left < b.left - 2 || a.right > b.right + 2;
@@ -38,13 +61,47 @@ def make(chakra, folder, data):
     run("report", "big", "--network", "net.yml", "--device", "H100-SXM", "-o", "big.html")
     run("report", "ddp", "--against", "ddp", "--network", "net.yml", "--against-network", "fast.yml", "--timeline", "-o", "two.html")
     pages = ["ddp.html", "big.html", "two.html"]
+    if data and (data / DLRM).exists():
+        for part in ("dlrm_pytorch_et", "dlrm_kineto"):
+            with tarfile.open(data / DLRM / f"{part}.tar.gz") as packed:
+                for member in packed.getmembers():
+                    if member.isfile() and member.name.endswith(".json"):
+                        member.name = os.path.basename(member.name)
+                        packed.extract(member, folder / "dlrm_recorded")
+        run("link", "dlrm_recorded", "-o", "dlrm")
+        run("report", "dlrm", "--timeline", "-o", "dlrm.html")
+        pages.append("dlrm.html")
     if data and (data / H100).exists():
         run("link", data / H100, "-o", "h100.et")
         run("report", "h100.et", "--timeline", "-o", "h100.html")
         pages.append("h100.html")
     else:
-        print("no test data: the recording of an H100 is left out")
+        print("no test data: DLRM and the recording of an H100 are left out")
     return [folder / page for page in pages]
+
+
+def follow(browser):
+    """Jump to the critical path of each timeline, along it, and over a dependency; return problems."""
+    problems = []
+    for canvas in range(browser.run("document.querySelectorAll('canvas.timeline').length")):
+        of = f"document.querySelectorAll('canvas.timeline')[{canvas}]"
+        text = of + ".parentElement.lastElementChild.textContent"
+        browser.wait(f"{of}.dataset.ready !== undefined")
+        browser.run(f"{of}.focus()")
+        shown = [""]
+        for key in "c.f":
+            browser.key(key)
+            if key != "f":
+                browser.wait(f"{text}.includes('Selected') && {text} !== {json.dumps(shown[-1])}")
+                shown.append(browser.run(text))
+        if not all("of the critical path of" in each for each in shown[1:]):
+            problems.append("the keys C and point lead to other places than the critical path")
+        if browser.run(f"!{of}.parentElement.querySelector('input[type=checkbox]').checked"):
+            problems.append("the key F shows no flows")
+        if browser.run(f"{of}.parentElement.querySelectorAll('.links button').length"):
+            browser.run(f"{of}.parentElement.querySelector('.links button').click()")
+            browser.wait(f"{text} !== {json.dumps(shown[-1])}")
+    return problems
 
 
 def use(browser):
@@ -88,6 +145,7 @@ def look(browser, page, axe, pictures):
                 problems.append(where + f"the page is {wide} px too wide")
             out = browser.run(OUTSIDE)
             problems += [where + f"text outside of the figure '{name}'" for name in out]
+            problems += [where + each for each in follow(browser)]
             if pictures:
                 browser.picture(pictures / f"{page.stem}_{width}_{'dark' if dark else 'light'}.png")
             if axe:
@@ -96,6 +154,13 @@ def look(browser, page, axe, pictures):
                                     "[each.id, each.nodes.length, each.nodes[0].html.slice(0, 120)]))")
                 problems += [where + "axe: " + json.dumps(each) for each in found]
             problems += [where + each for each in use(browser)]
+            if not dark and width == WIDTHS[0]:
+                browser.open(page.as_uri())
+                browser.wait("document.querySelectorAll('main section').length > 0")
+                cells, wrong, first = browser.run(CELLS)
+                print(f"{page.name}: {cells} cells of tables")
+                if wrong or not cells:
+                    problems.append(f"{wrong} of {cells} cells of tables are not those of the data: {first}")
             problems += [where + "console: " + each[:200] for each in browser.messages]
             print(f"{page.name}, {where}ready in {ready:.0f} ms", flush=True)
     return problems

@@ -48,7 +48,8 @@ class Stream:
                 self.names[kind][text.iid] = text.name
 
     def rank_of(self, track):
-        return self.tracks[self.tracks[track].parent_uuid].process.pid - 1
+        parent = self.tracks[track].parent_uuid
+        return self.tracks[parent].process.pid - 1 if parent else -1
 
     def play(self, events):
         open_slices = collections.defaultdict(list)
@@ -90,6 +91,7 @@ def of_chrome(path):
     with open(path, encoding="utf-8") as file:
         events = json.load(file, parse_float=Decimal)["traceEvents"]
     tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    links = {e["pid"] for e in events if e["ph"] == "M" and e["name"] == "process_name" and e["args"]["name"] == "links"}
     slices, counters, flows = [], collections.defaultdict(list), collections.defaultdict(dict)
     for event in events:
         if event["ph"] == "X":
@@ -98,7 +100,7 @@ def of_chrome(path):
                            start + picoseconds(event["dur"])])
         elif event["ph"] == "C":
             (unit, value), = event["args"].items()
-            counters[event["pid"], event["name"], unit].append((picoseconds(event["ts"]) // 1000, value))
+            counters[-1 if event["pid"] in links else event["pid"], event["name"], unit].append((picoseconds(event["ts"]) // 1000, value))
         elif event["ph"] in "sf":
             flows[event["id"]][event["ph"]] = (event["pid"], tracks[event["pid"], event["tid"]], picoseconds(event["ts"]))
     return slices, flows, counters

@@ -34,6 +34,9 @@ inline void put_varint(std::string& out, uint64_t value) {
 }
 /// Append the lowest bytes of a number, at most 8, the lowest first.
 void put_fixed(std::string& out, uint64_t value, int bytes);
+constexpr uint64_t zigzag(int64_t value) {
+  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+}
 constexpr int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "chakra/convert/network.h"
 #include "chakra/filetype/filetype.h"
 #include "chakra/foreign/foreign.h"
 #include "chakra/generate/generate.h"

@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 2> kTransfers{"recorded", "simulated"};
 constexpr std::array<std::string_view, 2> kUnrecorded{"scale", "keep"};
 constexpr std::array<std::string_view, 3> kLaunched{"all", "steps", "before-last-step"};
 constexpr std::array<std::string_view, 2> kFrom{"traces", "csv"};
+constexpr std::array<std::string_view, 3> kPick{"all", "classes", "outliers"};
 constexpr std::array<std::string_view, 4> kOnly{"all", "comm", "compute", "device"};
 constexpr std::array<std::string_view, 2> kStart{"recorded", "together"};
 constexpr std::array<std::string_view, 2> kMethod{"medoids", "facility"};
@@ -356,6 +357,7 @@ Options fields_of(ViewOptions& o) {
       {"--from", choice(o.from, kFrom), {}},
       {"--rank", &o.rank, {}},
       {"--ranks", &o.ranks, {}},
+      {"--pick", choice(o.pick, kPick), {}},
       {"--only", choice(o.only, kOnly), {}},
       {"--focus", &o.focus, {}},
       {"--hops", &o.hops, {}},

@@ -138,6 +138,10 @@ Result<Answer> Job::simulate(const SimulateOptions& options, Control control, Mo
     answer::Answer answer = job::answer_of(result, whole(control));
     if (!call.timeline.empty()) {
       view::add_queue_counters(result.report.timeline);
+      job::add_load_counters(result.report.link_loads, result.report.timeline);
+      if (call.expand.empty() && call.loaded && !call.loaded->classes())
+        CHAKRA_TRY(
+            job::add_memory_counters(std::get<trace::TraceSet>(call.loaded->job), false, result.report.timeline));
       CHAKRA_TRY(view::write_timeline(result.report.timeline, call.timeline));
     }
     CHAKRA_TRY(commit(answer, control));

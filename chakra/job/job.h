@@ -3,11 +3,12 @@
 // (JSON).
 #pragma once
 
-#include "chakra/job/analyze.h"    // IWYU pragma: export
-#include "chakra/job/calibrate.h"  // IWYU pragma: export
-#include "chakra/job/check.h"      // IWYU pragma: export
-#include "chakra/job/diff.h"       // IWYU pragma: export
-#include "chakra/job/simulate.h"   // IWYU pragma: export
-#include "chakra/job/summarize.h"  // IWYU pragma: export
-#include "chakra/job/view.h"       // IWYU pragma: export
-#include "chakra/job/what_if.h"    // IWYU pragma: export
+#include "chakra/job/analyze.h"            // IWYU pragma: export
+#include "chakra/job/calibrate.h"          // IWYU pragma: export
+#include "chakra/job/check.h"              // IWYU pragma: export
+#include "chakra/job/diff.h"               // IWYU pragma: export
+#include "chakra/job/simulate.h"           // IWYU pragma: export
+#include "chakra/job/summarize.h"          // IWYU pragma: export
+#include "chakra/job/timeline_counters.h"  // IWYU pragma: export
+#include "chakra/job/view.h"               // IWYU pragma: export
+#include "chakra/job/what_if.h"            // IWYU pragma: export

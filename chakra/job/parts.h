@@ -13,4 +13,5 @@
 #include "chakra/job/ranks.h"           // IWYU pragma: export
 #include "chakra/job/shared_options.h"  // IWYU pragma: export
 #include "chakra/job/simulate_input.h"  // IWYU pragma: export
+#include "chakra/job/slice_finder.h"    // IWYU pragma: export
 #include "chakra/job/text_rows.h"       // IWYU pragma: export

@@ -62,7 +62,7 @@ Result<std::vector<io::RankFile>> ranks_of(const std::string& path, const Loaded
 
 /// `files` are of one job.
 Result<trace::TraceSet> read_files(const std::string& path, const LoadedPtr& loaded,
-                                   const std::vector<io::RankFile>& files) {
+                                   const std::vector<io::RankFile>& files, const io::ReadOptions& how) {
   trace::TraceSet job;
   if (is_class_job(path, loaded)) {
     CHAKRA_ASSIGN(trace::ClassJob classes, read_class_job(path, loaded));
@@ -74,7 +74,7 @@ Result<trace::TraceSet> read_files(const std::string& path, const LoadedPtr& loa
     });
     return io::expand(classes, path);
   }
-  if (!loaded) return io::read_ranks(files, {}, each_in_parallel);
+  if (!loaded) return io::read_ranks(files, how, each_in_parallel);
   for (const io::RankFile& file : files) job.ranks.push_back(*std::get<trace::TraceSet>(loaded->job).find(file.rank));
   return job;
 }
@@ -82,10 +82,11 @@ Result<trace::TraceSet> read_files(const std::string& path, const LoadedPtr& loa
 }  // namespace
 
 Result<trace::TraceSet> read_ranks(const std::string& path, const LoadedPtr& loaded, const std::string& text,
-                                   int64_t first_of, Findings& findings) {
+                                   int64_t first_of, Findings& findings, const io::ReadOptions& how) {
   CHAKRA_ASSIGN(std::vector<io::RankFile> files, ranks_of(path, loaded));
-  if (files.empty() || (text.empty() && first_of < 0)) return read_job(path, loaded);
-  if (text.empty() && (files.back().rank < first_of || files.front().rank >= first_of)) return read_job(path, loaded);
+  if (files.empty() || (text.empty() && first_of < 0)) return read_job(path, loaded, how);
+  if (text.empty() && (files.back().rank < first_of || files.front().rank >= first_of))
+    return read_job(path, loaded, how);
   if (!text.empty()) {
     CHAKRA_ASSIGN(const std::vector<Range> ranges, parse(text));
     CHAKRA_TRY(check_there(text, ranges, files));
@@ -103,7 +104,7 @@ Result<trace::TraceSet> read_ranks(const std::string& path, const LoadedPtr& loa
                      first_of, files.size(), beyond->rank)});
     files.erase(beyond, files.end());
   }
-  return read_files(path, loaded, files);
+  return read_files(path, loaded, files, how);
 }
 
 Result<void> expand_job(const std::string& text, trace::TraceSet& job, match::GroupTable& groups, Findings& findings) {

@@ -15,7 +15,7 @@ namespace chakra::job {
 /// finding; negative: no limit. Errors: cli.usage for invalid text or a rank that the job lacks; as for io::find_ranks,
 /// io::read_job.
 Result<trace::TraceSet> read_ranks(const std::string& path, const LoadedPtr& loaded, const std::string& text,
-                                   int64_t first_of, Findings& findings);
+                                   int64_t first_of, Findings& findings, const io::ReadOptions& how = {});
 
 /// Expand a job to "N" or "N:RANK": N ranks; ranks without a trace are copies of RANK (default: the lowest rank). No
 /// effect if `text` is empty. Errors: cli.usage, edit.expand.*

@@ -134,7 +134,7 @@ Result<void> read_traces(const SimulateOptions& o, sim::SimInput& input, Finding
 
 Result<void> set_options(const SimulateOptions& o, sim::SimInput& input) {
   input.timeline = !o.timeline.empty();
-  input.link_loads = o.link_loads;
+  input.link_loads = o.link_loads || (input.timeline && !o.compat());
   if (o.packet_bytes) input.packets.packet_bytes = static_cast<uint64_t>(*o.packet_bytes);
   input.fold = !o.no_fold && (o.timeline.empty() || input.classes);  // a timeline shows every rank
   if (o.congestion) input.congestion = *o.congestion;

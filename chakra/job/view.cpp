@@ -6,9 +6,11 @@
 
 #include "chakra/analyze/analyze.h"
 #include "chakra/io/io.h"
+#include "chakra/job/analyze.h"
 #include "chakra/job/cores.h"
 #include "chakra/job/paths.h"
 #include "chakra/job/ranks.h"
+#include "chakra/job/timeline_counters.h"
 
 namespace chakra::job {
 namespace {
@@ -53,12 +55,12 @@ Result<ViewedJob> view_csv(const ViewOptions& o) {
   return write_timeline(o, timeline, std::move(findings));
 }
 
-/// The ranks that are asked for, or all.
-Result<trace::TraceSet> read(const ViewOptions& o) {
+/// The ranks that are asked for, or all. `how`: a timeline needs the texts of tensors.
+Result<trace::TraceSet> read(const ViewOptions& o, const io::ReadOptions& how) {
   Findings none;  // all ranks that are named are there
-  if (!o.ranks.empty()) return read_ranks(o.path, {}, o.ranks, -1, none);
+  if (!o.ranks.empty()) return read_ranks(o.path, {}, o.ranks, -1, none, how);
   if (io::is_class_job(o.path) || !o.rank) {
-    CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(o.path, {}, each_in_parallel));
+    CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(o.path, how, each_in_parallel));
     if (o.rank) std::erase_if(job.ranks, [&](const trace::Trace& t) { return t.rank != *o.rank; });
     if (o.rank && job.ranks.empty())
       return fail(Code::usage, "cli.usage", fmt::format("rank {} does not exist", *o.rank), {o.path});
@@ -68,12 +70,59 @@ Result<trace::TraceSet> read(const ViewOptions& o) {
   trace::TraceSet job;
   for (const io::RankFile& file : files) {
     if (file.rank != *o.rank && files.size() > 1) continue;
-    CHAKRA_ASSIGN(trace::Trace t, io::read_rank(file));
+    CHAKRA_ASSIGN(trace::Trace t, io::read_rank(file, how));
     if (t.rank == *o.rank) job.ranks.push_back(std::move(t));
   }
   if (job.ranks.empty())
     return fail(Code::usage, "cli.usage", fmt::format("rank {} does not exist", *o.rank), {o.path});
   return job;
+}
+
+/// One rank of each class: ranks whose traces are equal except for ranks and groups.
+std::vector<int64_t> class_ranks(const trace::TraceSet& job) {
+  const trace::ClassJob classes = trace::by_class(trace::TraceSet(job));
+  std::vector<int64_t> ranks;
+  std::vector<bool> seen(classes.classes.size());
+  for (const trace::ClassJob::Rank& rank : classes.ranks) {
+    if (!seen[rank.cls]) ranks.push_back(rank.rank);
+    seen[rank.cls] = true;
+  }
+  return ranks;
+}
+
+/// The worst stragglers, and the one for which others wait the least. Empty: no rank waits for another.
+std::vector<int64_t> outlier_ranks(const trace::TraceSet& job) {
+  std::vector<int64_t> ranks;
+  for (const analyze::Straggler& each : analyze::job_times(job, match::match(job)).stragglers)
+    ranks.push_back(each.rank);
+  if (ranks.size() > kOutliers) ranks.erase(ranks.begin() + kOutliers - 1, ranks.end() - 1);
+  return ranks;
+}
+
+// `view.pick.none` (2): no rank waits for another in measured collectives, so --pick outliers finds no ranks
+// `view.picked` (note): the timeline shows some ranks of the job, or --pick has found nothing to leave out
+
+constexpr size_t kMostNamed = 16;  ///< ranks in a finding
+
+/// Keep the ranks of `pick`, and report them.
+Result<void> pick_ranks(const ViewOptions& o, trace::TraceSet& job, Findings& findings) {
+  if (o.pick == Pick::all) return {};
+  const std::vector<int64_t> ranks = o.pick == Pick::classes ? class_ranks(job) : outlier_ranks(job);
+  if (ranks.empty())
+    return fail(Code::usage, "view.pick.none",
+                "no rank waits for another in measured collectives, so there are no outliers; choose with --ranks",
+                {o.path});
+  const size_t all = job.ranks.size();
+  std::erase_if(job.ranks, [&](const auto& t) { return std::find(ranks.begin(), ranks.end(), t.rank) == ranks.end(); });
+  std::string shown;
+  for (size_t i = 0; i < std::min(ranks.size(), kMostNamed); ++i)
+    shown += fmt::format("{}{}", i > 0 ? ", " : "", ranks[i]);
+  if (ranks.size() > kMostNamed) shown += ", ...";
+  findings.push_back({"view.picked", Severity::note, -1, -1,
+                      ranks.size() == all
+                          ? fmt::format("--pick {} leaves out no rank of {}", kPicks[static_cast<size_t>(o.pick)], all)
+                          : fmt::format("the timeline shows {} of {} ranks: {}", ranks.size(), all, shown)});
+  return {};
 }
 
 Result<ViewedJob> view_graph(const ViewOptions& o, const trace::TraceSet& job) {
@@ -110,11 +159,16 @@ Result<ViewedJob> view_job(ViewOptions o) {
   }
   CHAKRA_TRY(keep_apart(inputs, {o.output}));
   if (o.from == ViewInput::csv) return view_csv(o);
-  CHAKRA_ASSIGN(const trace::TraceSet job, read(o));
+  if (!timeline && o.pick != Pick::all)
+    return fail(Code::usage, "cli.usage",
+                "--pick chooses ranks of a timeline, and a graph shows one: choose with --rank");
+  CHAKRA_ASSIGN(trace::TraceSet job, read(o, {.texts = timeline}));
   if (!timeline) return view_graph(o, job);
   Findings findings;
+  CHAKRA_TRY(pick_ranks(o, job, findings));
   CHAKRA_ASSIGN(result::Timeline slices, view::timeline_of(job, findings));
   view::add_queue_counters(slices);
+  CHAKRA_TRY(add_memory_counters(job, true, slices));
   CHAKRA_TRY(check_size(o, slices, job.ranks.size()));
   return write_timeline(o, slices, std::move(findings));
 }

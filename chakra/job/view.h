@@ -18,12 +18,19 @@ namespace chakra::job {
 enum class ViewInput : uint8_t { traces, csv };
 inline constexpr std::array<std::string_view, 2> kViewInputs{"traces", "csv"};
 
+/// Ranks that stand for a large job: all, one of each class of equal ranks, or those that others wait for the longest
+/// and the one that others wait for the least.
+enum class Pick : uint8_t { all, classes, outliers };
+inline constexpr std::array<std::string_view, 3> kPicks{"all", "classes", "outliers"};
+inline constexpr size_t kOutliers = 8;
+
 struct ViewOptions {
   std::string path;               ///< the job: a prefix, a folder, a container, one trace, or a ranks.json
   std::string output;             ///< the file
   std::string form;               ///< a name of view::kForms; empty: from the ending of `output`
   std::string ranks;              ///< "FIRST:COUNT": only these
   std::optional<int64_t> rank;    ///< only this rank; a graph shows one rank
+  Pick pick = Pick::all;          ///< of a timeline
   view::GraphOptions graph;       ///< for all forms except timelines
   std::optional<ViewInput> from;  ///< nullopt: from the ending of `path`
   int64_t num_npus = 0;           ///< for a CSV: expected number; 0: as many as in the file

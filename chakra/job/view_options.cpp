@@ -17,6 +17,8 @@ Options file_rows(ViewOptions& o) {
   Option ranks = ranks_option(o.ranks);
   rank.excludes = kCsv;
   ranks.excludes = "--rank, --from csv";
+  Option pick{"--pick", choice(o.pick, kPicks), "Ranks of a timeline: all, one of each class, or outliers", "KIND"};
+  pick.excludes = "--rank, --ranks, --from csv";
   return {required({"path",
                     &o.path,
                     "Traces, or FILE.csv with issue and callback lines of a simulator",
@@ -27,7 +29,8 @@ Options file_rows(ViewOptions& o) {
           {"--to", &o.form, "Output format, if the extension does not select it", "FORM", one_of(names(view::kForms))},
           {"--from", choice(o.from, kViewInputs), "Kind of PATH, if its extension does not show it", "KIND"},
           std::move(rank),
-          std::move(ranks)};
+          std::move(ranks),
+          std::move(pick)};
 }
 
 Options graph_rows(ViewOptions& o) {

@@ -13,8 +13,6 @@
 namespace chakra::pack {
 namespace {
 
-using schema::zigzag;
-
 /// A block's first byte says how it is packed.
 enum class Packed : char { plain, zstd };
 

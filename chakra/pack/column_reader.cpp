@@ -126,7 +126,7 @@ uint64_t ColumnReader::delta(Column& column) {
 uint64_t ColumnReader::replaced(const Column& column, uint64_t value) {
   if (!column.replaced) return value;
   value_.clear();
-  put_varint(value_, schema::zigzag(static_cast<int64_t>(value)));
+  put_varint(value_, zigzag(static_cast<int64_t>(value)));
   const Replacement* const other = column.replaced->find(value_);
   return other ? other->integer : value;
 }

@@ -72,7 +72,7 @@ void renumber(Group& group, const Dictionary& addition, const std::vector<uint32
       uint64_t before = 0, after = 0;
       for (ByteReader in(bytes); !in.done();) {
         const uint64_t entry = now(before += static_cast<uint64_t>(unzigzag(in.varint())));
-        put_varint(to, schema::zigzag(static_cast<int64_t>(entry - std::exchange(after, entry))));
+        put_varint(to, zigzag(static_cast<int64_t>(entry - std::exchange(after, entry))));
       }
     }
     of = std::move(renumbered);
@@ -100,7 +100,7 @@ struct ColumnWriter::Column {
   int64_t previous_group = -1;
 
   void delta(uint64_t value) {
-    put_varint(streams[kMain], schema::zigzag(static_cast<int64_t>(value - std::exchange(last, value))));
+    put_varint(streams[kMain], zigzag(static_cast<int64_t>(value - std::exchange(last, value))));
   }
 };
 
@@ -144,8 +144,7 @@ void ColumnWriter::text(Column& column, std::string_view text) {
     found = known.emplace(dictionary_[entry->id].substr(1), std::move(entry)).first;
   }
   Column::Text& last = *found->second;
-  put_varint(column.streams[kMain],
-             schema::zigzag(static_cast<int64_t>(last.id - std::exchange(column.last_text, last.id))));
+  put_varint(column.streams[kMain], zigzag(static_cast<int64_t>(last.id - std::exchange(column.last_text, last.id))));
   if (kind == EntryKind::text) return;
   if (std::exchange(last.group, group_) != group_) {
     last.numbers = recent_;
@@ -154,7 +153,7 @@ void ColumnWriter::text(Column& column, std::string_view text) {
   }
   for (size_t i = 0; i < numbers_.size(); ++i)
     put_varint(column.streams[kNumbers],
-               schema::zigzag(static_cast<int64_t>(numbers_[i] - std::exchange(last.numbers[i], numbers_[i]))));
+               zigzag(static_cast<int64_t>(numbers_[i] - std::exchange(last.numbers[i], numbers_[i]))));
   if (&column == fixed_.name) recent_ = numbers_;
 }
 
@@ -233,7 +232,7 @@ Result<void> ColumnWriter::add(const NodeRecord& r) {
     put_varint(column.streams[kCounts], list.size());
     uint64_t last = r.id;
     for (const uint64_t id : list)
-      put_varint(column.streams[kMain], schema::zigzag(static_cast<int64_t>(id - std::exchange(last, id))));
+      put_varint(column.streams[kMain], zigzag(static_cast<int64_t>(id - std::exchange(last, id))));
   };
   ids(*fixed_.ctrl, r.ctrl_deps);
   ids(*fixed_.data, r.data_deps);
@@ -254,7 +253,7 @@ Result<void> ColumnWriter::add(const NodeRecord& r) {
   if (!r.unknown.empty()) {
     put_varint(fixed_.unknown->streams[kCounts], r.unknown.size());
     for (const UnknownField& field : r.unknown) {
-      put_varint(fixed_.unknown->streams[kMain], schema::zigzag(field.owner));
+      put_varint(fixed_.unknown->streams[kMain], zigzag(field.owner));
       put_varint(fixed_.unknown->streams[kMain], field.bytes.size());
       fixed_.unknown->streams[kMain] += field.bytes;
     }

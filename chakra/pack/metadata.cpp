@@ -62,7 +62,7 @@ std::optional<std::string> number_differences(std::string_view own, std::string_
       const uint64_t next = left->numbers[a][i] - right->numbers[a][i];
       if (next != difference && run > 0) {
         put_varint(out, std::exchange(run, 0));
-        put_varint(out, schema::zigzag(static_cast<int64_t>(difference)));
+        put_varint(out, zigzag(static_cast<int64_t>(difference)));
       }
       difference = next;
       ++run;
@@ -70,7 +70,7 @@ std::optional<std::string> number_differences(std::string_view own, std::string_
   }
   if (difference != 0) {
     put_varint(out, run);
-    put_varint(out, schema::zigzag(static_cast<int64_t>(difference)));
+    put_varint(out, zigzag(static_cast<int64_t>(difference)));
   }
   if (out.size() > kMostBytes || with_differences(master, out) != own) return std::nullopt;
   return out;

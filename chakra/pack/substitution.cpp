@@ -51,7 +51,7 @@ class ValueReader {
     value.clear();
     last_ += static_cast<uint64_t>(unzigzag(main_.varint()));
     if (!texts_) {
-      put_varint(value, schema::zigzag(static_cast<int64_t>(last_)));
+      put_varint(value, zigzag(static_cast<int64_t>(last_)));
       return true;
     }
     put_varint(value, last_);

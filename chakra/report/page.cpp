@@ -128,7 +128,7 @@ class Writer {
     }
     out_ += "], \"timeline\": ";
     if (subject.timeline) {
-      CHAKRA_ASSIGN(const std::string slices, packed_slices(*subject.timeline, page_));
+      CHAKRA_ASSIGN(const std::string slices, packed_slices(*subject.timeline, subject.links, page_));
       out_ += slices;
     } else {
       out_ += "null";

@@ -24,11 +24,25 @@ struct Part {
   std::string command = {};
 };
 
+/// How slices of a timeline belong together. A slice is its place in Timeline::slices.
+struct SliceLinks {
+  /// A part of the critical path.
+  struct Piece {
+    uint32_t slice = 0;
+    Picoseconds start_ps = 0, end_ps = 0;
+  };
+  std::vector<result::Timeline::Flow> arrows;      ///< dependencies and messages; the name is the kind
+  std::vector<std::vector<uint32_t>> collectives;  ///< the slices of each, of at least two ranks
+  std::vector<Piece> path;                         ///< ascending; times without a slice are left out
+  std::string path_of;                             ///< the subject of the path, such as "rank 3"
+};
+
 struct Subject {
   std::string name;   ///< of the job, as given
   int64_t ranks = 0;  ///< of the job
   std::vector<Part> parts = {};
   const result::Timeline* timeline = nullptr;  ///< null: none
+  const SliceLinks* links = nullptr;           ///< of `timeline`; null: none
 };
 
 struct Page {

@@ -165,7 +165,7 @@ function figure(name, draw, legend = []) {
   }).observe(place);
   return el("figure", {}, el("figcaption", {}, name),
     el("ul", { class: "legend" }, ...legend.map((each, i) => el("li", {},
-      svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, svg("rect", { width: 12, height: 12, class: "s" + i % 8 })),
+      svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, svg("rect", { width: 12, height: 12, class: "s" + i % COLORS })),
       " " + short(each, 40)))), place);
 }
 const tooLarge = (table) => el("p", { class: "quiet" }, `${job.label}${title(table)}: too many rows for a figure; ${command(table)}`);
@@ -189,7 +189,7 @@ function bars(id, name, rows, legend, column) {
       return [label(0, i * high + 11, row.name, Math.floor(left / 7.2)), ...row.parts.map((part) => {
         const wide = part.value / most * room;
         x += wide;
-        return svg("rect", { x: x - wide, y: i * high + 1, width: Math.max(wide, 0), height: high - 3, class: "s" + part.series % 8 },
+        return svg("rect", { x: x - wide, y: i * high + 1, width: Math.max(wide, 0), height: high - 3, class: "s" + part.series % COLORS },
           svg("title", {}, `${row.name}: ${part.text}`));
       })];
     });
@@ -297,10 +297,10 @@ function lines(key, from, value, names) {
     if (!series.has(name)) series.set(name, []);
     series.get(name).push([Number(cell(table, from, r)), Number(cell(table, value, r))]);
   }
-  const drawn = [...series].slice(0, 8);
+  const drawn = [...series].slice(0, COLORS);
   const end = Math.max(...drawn.map(([, points]) => points.at(-1)[0])), most = Math.max(...drawn.flatMap(([, p]) => p.map(([, y]) => y)));
   if (!(end > 0 && most > 0)) return undefined;
-  const rest = series.size > 8 ? ` (the first 8 of ${series.size})` : "";
+  const rest = series.size > COLORS ? ` (the first ${COLORS} of ${series.size})` : "";
   return figure(title(table) + rest, (width) => {
     const high = 180, foot = high - 20;
     const paths = drawn.map(([name, points], i) => svg("path", { class: "over l" + i, d: points.map(([x, y], at) =>
@@ -384,7 +384,7 @@ function roofline(most = 400) {
         ridge < x1 ? label(end, y(peak) - 4, `${roof.types.join(", ")}: ${show(roof.peak, limits.column.peak_flop_s)}`, Math.floor((end - left) / 6.5), "end") : undefined].filter(Boolean);
     });
     const longest = Math.max(...drawn.map((r) => value("with_work_ps", r)));
-    const points = drawn.map((r, i) => svg("circle", { cx: x(xs[i]), cy: y(ys[i]), r: 2.5 + 8 * Math.sqrt(value("with_work_ps", r) / longest), class: "point s" + names.indexOf(cell(table, "types", r)) % 8 },
+    const points = drawn.map((r, i) => svg("circle", { cx: x(xs[i]), cy: y(ys[i]), r: 2.5 + 8 * Math.sqrt(value("with_work_ps", r) / longest), class: "point s" + names.indexOf(cell(table, "types", r)) % COLORS },
       svg("title", {}, `${cell(table, "operator", r)} ${cell(table, "shapes", r)}, rank ${cell(table, "rank", r)}: ` + ["intensity", "flop_s", "limit_flop_s", "of_the_roofline", "with_work_ps"].map((key) =>
         `${heading(table.column[key])} ${show(cell(table, key, r), table.column[key])}`).join(", "))));
     return canvas(width, high, ...grid, ...lines, ...points);
@@ -535,7 +535,9 @@ function timelineSection() {
     timeline(each.timeline, length, each.label + each.name, (ps) => SHOW.ps(ps), ({ rank, track, depth }) => `rank ${rank}, ${track}` + (depth ? ` (${depth + 1})` : ""))]);
   if (!drawn.length) return undefined;
   return { title: "Timeline", id: "section-timeline", element: el("section", { id: "section-timeline" }, el("h2", {}, "Timeline"), ...drawn.flat(),
-    el("p", { class: "quiet" }, "Select the timeline, then: A and D move, W, S and the wheel zoom, arrows up and down scroll, N goes to the next match, 0 shows all.")) };
+    el("p", { class: "quiet" }, "Select the timeline, then: A and D move, W, S and the wheel zoom, arrows up and down scroll, 0 shows all. N and shift-N go to the next match and the one before. " +
+      "A click or Enter selects an operation and shows its dependencies, messages and collective; [ and ] select the one before and after, Escape none. " +
+      "C jumps to the critical path, the comma and the point move along it, F shows the flows between ranks.")) };
 }
 const sections = [timelineSection()].concat([...COMPARED, ["Other differences", others([both]), () => []]].map((each) => section(...each, [both])),
   [...SECTIONS, ["Other tables", others(data.jobs), () => []]].map((each) => section(...each, data.jobs))).filter(Boolean);

@@ -228,6 +228,18 @@ TEST(Page, MovesSlicesThatOverlapToTheNextLane) {
       has(data, "\"names\": [\"op 1000\",\n\"op 9000\",\n\"op 2000\",\n\"op 5000\",\n\"op 4000\",\n\"op 4500\"]"));
 }
 
+TEST(Page, NamesTheKindsOfArrowsAndCountsLinks) {
+  result::Timeline timeline = timeline_of({{0, 5'000, 9'000}, {0, 1'000, 2'000}, {1, 4'000, 5'000}});
+  const StringId data_kind = timeline.strings.intern("<data>"), message = timeline.strings.intern("message");
+  const SliceLinks links{
+      {{0, 1, message}, {1, 0, data_kind}, {1, 2, message}}, {{0, 2}}, {{1, 1'250, 2'000}}, "rank <3>"};
+  const Subject subject{"job", 1, {}, &timeline, &links};
+  const std::string data = data_of(page_of({&subject, 1}).value());
+  EXPECT_TRUE(has(data, R"("arrows": 3, "collectives": 1, "path": 1, "path_of": "rank \u003c3\u003e")"));
+  EXPECT_TRUE(has(data, R"("kinds": ["message", "\u003cdata\u003e"])"));
+  EXPECT_TRUE(has(data, "\"unit_ps\": 250"));  // also of the path
+}
+
 TEST(Page, OfAnEmptyTimelineHasNoLanes) {
   const result::Timeline timeline;
   const Subject subject{"job", 1, {}, &timeline};

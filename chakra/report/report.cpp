@@ -9,6 +9,7 @@
 
 #include "chakra/base/progress.h"
 #include "chakra/job/job.h"
+#include "chakra/report/links.h"
 
 namespace chakra::report {
 
@@ -73,6 +74,10 @@ struct SideOptions {
   job::LoadedPtr loaded;
 };
 
+Result<match::GroupTable> groups_of(const ReportOptions& o) {
+  return o.groups.empty() ? match::GroupTable() : match::load_groups(o.groups);
+}
+
 /// Analyze and check a job.
 Result<ReportedSide> measure(const ReportOptions& o, const SideOptions& of, Findings& findings) {
   const job::AnalyzeOptions analyze{
@@ -93,6 +98,9 @@ Result<ReportedSide> measure(const ReportOptions& o, const SideOptions& of, Find
   if (o.timeline) {
     CHAKRA_ASSIGN(const trace::TraceSet traces, job::read_job(of.path, of.loaded, {.texts = true}));
     CHAKRA_ASSIGN(side.timeline, view::timeline_of(traces, findings));
+    CHAKRA_ASSIGN(const match::GroupTable groups, groups_of(o));
+    side.links = links_of(*side.timeline, traces, groups);
+    CHAKRA_TRY(add_path(*side.timeline, traces, side.links));
   }
   return side;
 }
@@ -148,7 +156,15 @@ Result<ReportedSide> simulate(const ReportOptions& o, const SideOptions& of, con
     side.answers.emplace_back(answer_of(analyzed), command_of("analyze", analyze));
   }
   side.answers.emplace_back(answer_of(*side.predicted), "");
-  if (o.timeline) side.timeline = std::move(result.report.timeline);
+  if (!o.timeline) return side;
+  side.timeline = std::move(result.report.timeline);
+  if (of.loaded->classes()) {
+    side.links = links_of(*side.timeline, *of.loaded->classes());
+  } else if (call.expand.empty()) {  // else ranks are not those of the job
+    CHAKRA_ASSIGN(const match::GroupTable groups, groups_of(o));
+    side.links = links_of(*side.timeline, std::get<trace::TraceSet>(of.loaded->job), groups);
+  }
+  add_path(*side.timeline, result.report.critical_path, side.links);
   return side;
 }
 
@@ -209,7 +225,8 @@ Result<void> check_slices(const ReportedJob& made) {
 Result<void> make_page(const ReportOptions& o, ReportedJob& made) {
   std::vector<Subject> subjects;
   for (const ReportedSide& side : made.sides)
-    subjects.push_back({side.name, side.ranks, parts_of(side), side.timeline ? &*side.timeline : nullptr});
+    subjects.push_back({side.name, side.ranks, parts_of(side), side.timeline ? &*side.timeline : nullptr,
+                        side.timeline ? &side.links : nullptr});
   std::vector<answer::Answer> answers;
   std::vector<Part> both;
   answers.reserve(2);  // `both` refers to the answers

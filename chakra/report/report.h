@@ -41,6 +41,7 @@ struct ReportedSide {
   std::vector<std::pair<answer::Answer, std::string>> answers;  ///< each with the command that prints the answer
   std::optional<Predicted> predicted;
   std::optional<result::Timeline> timeline;
+  SliceLinks links = {};  ///< of the timeline
 };
 
 struct ReportedJob {

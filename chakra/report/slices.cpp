@@ -63,9 +63,84 @@ std::vector<SliceLane> lanes_of(const Timeline& timeline) {
   return lanes;
 }
 
+Result<std::string> encoded(const std::string& bytes) {
+  CHAKRA_ASSIGN(const std::string packed, deflated(bytes));
+  std::string text;
+  absl::Base64Escape({packed.data(), packed.size()}, &text);
+  return text;
+}
+
+/// Numbers that can be less than the one before.
+class Steps {
+ public:
+  explicit Steps(std::string& to) : to_(to) {}
+  void put(int64_t value, int64_t after) { put_varint(to_, zigzag(value - after)); }
+  void put(int64_t value) { put(value, std::exchange(last_, value)); }
+
+ private:
+  std::string& to_;
+  int64_t last_ = 0;
+};
+
+/// The links by places of slices in the lanes, as members of a JSON object. The bytes hold the number of arrows from
+/// each slice, the targets and the kinds of these arrows, the sizes and the members of collectives, and for the pieces
+/// of the path the slices, the gaps after the piece before, and the durations.
+Result<std::string> packed_links(const Timeline& timeline, const std::vector<SliceLane>& lanes, const SliceLinks& links,
+                                 Picoseconds zero, Picoseconds unit) {
+  std::vector<int64_t> places(timeline.slices.size());
+  int64_t count = 0;
+  for (const SliceLane& lane : lanes)
+    for (const uint32_t i : lane.slices) places[i] = count++;
+  struct Arrow {
+    int64_t from, to;
+    size_t kind;
+  };
+  std::vector<Arrow> arrows;
+  std::vector<StringId> kinds;
+  for (const Timeline::Flow& flow : links.arrows) {
+    const auto kind = std::find(kinds.begin(), kinds.end(), flow.name);
+    arrows.push_back({places[flow.from], places[flow.to], static_cast<size_t>(kind - kinds.begin())});
+    if (kind == kinds.end()) kinds.push_back(flow.name);
+  }
+  std::stable_sort(arrows.begin(), arrows.end(),
+                   [](const Arrow& a, const Arrow& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); });
+  std::string counts, targets, arrow_kinds, sizes, members, path, gaps, durations;
+  Steps target(targets), member(members), piece(path);
+  size_t a = 0;
+  for (int64_t place = 0; place < count; ++place) {
+    const size_t first = a;
+    for (; a < arrows.size() && arrows[a].from == place; ++a) {
+      target.put(arrows[a].to, place);
+      put_varint(arrow_kinds, arrows[a].kind);
+    }
+    put_varint(counts, a - first);
+  }
+  for (const std::vector<uint32_t>& each : links.collectives) {
+    put_varint(sizes, each.size());
+    for (const uint32_t i : each) member.put(places[i]);
+  }
+  for (const SliceLinks::Piece& each : links.path) {
+    piece.put(places[each.slice]);
+    put_varint(gaps, static_cast<uint64_t>((each.start_ps - std::exchange(zero, each.end_ps)) / unit));
+    put_varint(durations, static_cast<uint64_t>((each.end_ps - each.start_ps) / unit));
+  }
+  CHAKRA_ASSIGN(const std::string bytes,
+                encoded(counts + targets + arrow_kinds + sizes + members + path + gaps + durations));
+  std::string json = ", \"arrows\": " + std::to_string(arrows.size()) +
+                     ", \"collectives\": " + std::to_string(links.collectives.size()) +
+                     ", \"path\": " + std::to_string(links.path.size()) + ", \"path_of\": ";
+  answer::append_text(json, links.path_of);
+  json += ", \"kinds\": [";
+  for (size_t k = 0; k < kinds.size(); ++k) {
+    if (k > 0) json += ", ";
+    answer::append_text(json, timeline.strings[kinds[k]]);
+  }
+  return json + "], \"links\": \"" + bytes + "\"";
+}
+
 }  // namespace
 
-Result<std::string> packed_slices(const Timeline& timeline, Page& page) {
+Result<std::string> packed_slices(const Timeline& timeline, const SliceLinks* links, Page& page) {
   const std::vector<SliceLane> lanes = lanes_of(timeline);
   if (std::ssize(lanes) > kMostLanes)
     return fail(Code::usage, "job.report.lanes",
@@ -77,6 +152,9 @@ Result<std::string> packed_slices(const Timeline& timeline, Page& page) {
   for (const Timeline::Slice& slice : timeline.slices) length = std::max(length, slice.end_ps - zero);
   for (const Timeline::Slice& slice : timeline.slices)
     unit = std::gcd(unit, std::gcd(slice.start_ps - zero, slice.end_ps - slice.start_ps));
+  if (links)
+    for (const SliceLinks::Piece& piece : links->path)
+      unit = std::gcd(unit, std::gcd(piece.start_ps - zero, piece.end_ps - piece.start_ps));
   unit = std::max<Picoseconds>(unit, 1);
   std::unordered_map<StringId, uint64_t> places;
   std::vector<StringId> names;
@@ -103,10 +181,13 @@ Result<std::string> packed_slices(const Timeline& timeline, Page& page) {
     if (name != names.front()) json += ",\n";
     answer::append_text(json, timeline.strings[name].substr(0, kMostText));
   }
-  CHAKRA_ASSIGN(const std::string packed, deflated(gaps + durations + name_places));
-  std::string encoded;
-  absl::Base64Escape({packed.data(), packed.size()}, &encoded);
-  json += "], \"bytes\": \"" + encoded + "\"}";
+  CHAKRA_ASSIGN(const std::string bytes, encoded(gaps + durations + name_places));
+  json += "], \"bytes\": \"" + bytes + "\"";
+  if (links) {
+    CHAKRA_ASSIGN(const std::string members, packed_links(timeline, lanes, *links, zero, unit));
+    json += members;
+  }
+  json += "}";
   page.slices += std::ssize(timeline.slices);
   return json;
 }

@@ -1,6 +1,8 @@
 "use strict";
 // Draws slices over time on a canvas: one row of pixels per lane, and a pyramid of each lane for wide views.
 const LANE = 14, MOST_HEIGHT = 560, FACTOR = 4;
+/// Colors of series, in page.css: each pair differs also to a color-blind reader.
+const COLORS = 16;
 
 /// Numbers of seven bits a byte, the lowest first.
 function numbersOf(bytes, count, at, to) {
@@ -15,12 +17,17 @@ function numbersOf(bytes, count, at, to) {
   }
   return at;
 }
-/// Begin, end and name of each slice, lane by lane. The bytes hold all gaps, then all durations, then all names.
-async function unpackSlices(packed) {
-  const text = atob(packed.bytes), raw = new Uint8Array(text.length);
+/// The bytes of a text in base 64 that are deflated.
+async function inflated(text) {
+  text = atob(text);
+  const raw = new Uint8Array(text.length);
   for (let i = 0; i < text.length; ++i) raw[i] = text.charCodeAt(i);
   const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+/// Begin, end and name of each slice, lane by lane. The bytes hold all gaps, then all durations, then all names.
+async function unpackSlices(packed) {
+  const bytes = await inflated(packed.bytes);
   const count = packed.lanes.reduce((sum, lane) => sum + lane.slices, 0);
   const start = new Float64Array(count), end = new Float64Array(count), name = new Uint32Array(count);
   const at = numbersOf(bytes, count, numbersOf(bytes, count, 0, start), end);
@@ -75,28 +82,35 @@ function firstAbove(values, limit, from = 0, to = values.length) {
 const NAME_KINDS = new Map();
 function kindOf(name) {
   const plain = name.replace(/\d+/g, "");
-  if (!NAME_KINDS.has(plain)) NAME_KINDS.set(plain, NAME_KINDS.size % 8);
+  if (!NAME_KINDS.has(plain)) NAME_KINDS.set(plain, NAME_KINDS.size % COLORS);
   return NAME_KINDS.get(plain);
 }
 
 /// An element with the timeline of `length_ps`. `show`: time in picoseconds -> text. `laneName`: lane -> text.
 function timeline(packed, length_ps, label, show, laneName) {
   const canvas = el("canvas", { class: "timeline", tabindex: "0", role: "img", "aria-label": label +
-    ": timeline. Keys: A and D move, W and S zoom, arrows up and down scroll, N shows the next match, 0 shows all." });
+    ": timeline. Keys: A and D move, W and S zoom, arrows up and down scroll, N shows the next match, 0 shows all, Enter selects an operation, " +
+    "left and right bracket select the one before and after, C jumps to the critical path, comma and point move on it, F shows flows." });
   const words = el("input", { type: "search", placeholder: "search names", "aria-label": "Search the timeline of " + label });
   const matches = el("span", { class: "quiet", role: "status" });
   const about = el("p", { class: "quiet about", role: "status" }, "Loading");
-  const place = el("div", {}, words, " ", matches, canvas, about);
-  const lanes = packed.lanes, state = { from: 0, to: 1, first: 0, found: null, picked: -1 };
+  const jump = (text, by, title) => {
+    const made = el("button", { type: "button", class: "more", title }, text);
+    made.addEventListener("click", () => slices && next(by));
+    return made;
+  };
+  const tools = el("div", { class: "tools" }, words, " ", jump("\u25c0 match", -1, "Previous match"), " ", jump("match \u25b6", 1, "Next match"), " ", matches);
+  const place = el("div", {}, tools, canvas, about);
+  const lanes = packed.lanes, state = { from: 0, to: 1, first: 0, found: null, matches: 0, match: -1, picked: -1 };
   const all = Math.max(length_ps / packed.unit_ps, 1);
-  let slices, pyramids, colors, queued = false, left = 0;
+  let slices, pyramids, colors, links, queued = false, left = 0;
   const kinds = Uint8Array.from(packed.names, kindOf);
 
   const rgb = (name) => {
     const [r, g, b] = getComputedStyle(canvas).getPropertyValue(name).trim().match(/[0-9a-f]{2}/gi).map((two) => parseInt(two, 16));
     return [r, g, b];
   };
-  const readColors = () => { colors = { back: rgb("--back"), text: rgb("--text"), names: [...Array(8).keys()].map((i) => rgb("--s" + i)) }; };
+  const readColors = () => { colors = { back: rgb("--back"), text: rgb("--text"), mark: rgb("--link"), names: [...Array(COLORS).keys()].map((i) => rgb("--s" + i)) }; };
   const mixed = (color, share) => {
     const [r, g, b] = color.map((part, i) => Math.round(part * share + colors.back[i] * (1 - share)));
     return (255 << 24 | b << 16 | g << 8 | r) >>> 0;
@@ -142,7 +156,22 @@ function timeline(packed, length_ps, label, show, laneName) {
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = `rgb(${colors.text})`;
     for (let i = 0; i < count; ++i) context.fillText(laneName(lanes[state.first + i]), 0, (i + 1) * LANE - 3, left - 6);
+    if (links) drawLinks(context, width, count);
     canvas.dataset.frame = (performance.now() - begin).toFixed(2);
+  }
+  function drawLinks(context, width, count) {
+    const scale = (width - left) / (state.to - state.from), css = (color) => `rgb(${color})`;
+    context.save();
+    context.beginPath();
+    context.rect(left, 0, width - left, count * LANE);
+    context.clip();
+    links.draw(context, {
+      x: (time) => left + Math.min(Math.max((time - state.from) * scale, -50), width + 50),
+      y: (i) => (numberOf(i) - state.first + .5) * LANE,
+      view: { from: state.from, to: state.to, first: state.first, last: state.first + count },
+      colors: { back: css(colors.back), front: css(colors.text), mark: css(colors.mark) },
+    });
+    context.restore();
   }
   const rows = document.createElement("canvas");
   const redraw = () => { if (!queued) queued = true, requestAnimationFrame(draw); };
@@ -158,42 +187,62 @@ function timeline(packed, length_ps, label, show, laneName) {
     view(center - at * wide * factor, center + (1 - at) * wide * factor);
   };
   const scroll = (by) => { state.first = Math.min(Math.max(state.first + by, 0), lanes.length - visible()); redraw(); };
+  const ends = new Float64Array(lanes.length);  // of lanes: the place after the last slice
+  const numberOf = (i) => firstAbove(ends, i);
+  const textOf = (i) => `${packed.names[slices.name[i]]}: ${laneName(lanes[numberOf(i)])}, from ${show(slices.start[i] * packed.unit_ps)}, ` +
+    `takes ${show((slices.end[i] - slices.start[i]) * packed.unit_ps)}`;
   function tell(i) {
-    const lane = lanes.find((each) => i < each.to);
     state.picked = i;
-    about.textContent = `${packed.names[slices.name[i]]}: ${laneName(lane)}, from ${show(slices.start[i] * packed.unit_ps)}, ` +
-      `takes ${show((slices.end[i] - slices.start[i]) * packed.unit_ps)}`;
-    return lane;
+    about.textContent = textOf(i);
   }
   function search() {
     const text = words.value.toLowerCase();
     state.found = text ? Uint8Array.from(packed.names, (name) => name.toLowerCase().includes(text) ? 1 : 0) : null;
     let count = 0;
     if (state.found) for (const name of slices.name) count += state.found[name];
+    [state.matches, state.match] = [count, -1];
     matches.textContent = state.found ? `${count} of ${slices.name.length} slices` : "";
     state.picked = -1;
     pyramids = lanes.map((lane) => pyramidOf(slices, lane, state.found));
     redraw();
   }
-  function next() {
+  /// Go to the next match, or with -1 to the one before.
+  function next(by = 1) {
     if (!state.found) return;
-    const count = slices.name.length;
+    const count = slices.name.length, first = state.match >= 0 ? state.match : by > 0 ? -1 : 0;
     for (let n = 1; n <= count; ++n) {
-      const i = (state.picked + n) % count;
+      const i = (first + by * n + count * 2) % count;
       if (!state.found[slices.name[i]]) continue;
-      const at = lanes.indexOf(tell(i)), wide = Math.max((slices.end[i] - slices.start[i]) * 20, (state.to - state.from) / 50);
-      if (at < state.first || at >= state.first + visible()) state.first = Math.max(0, Math.min(at, lanes.length - visible()));
-      view((slices.start[i] + slices.end[i] - wide) / 2, (slices.start[i] + slices.end[i] + wide) / 2);
-      return;
+      state.match = i;
+      let number = 0;
+      for (let each = 0; each <= i; ++each) number += state.found[slices.name[each]];
+      matches.textContent = `match ${number} of ${state.matches}`;
+      return links ? void links.select(i) : goTo(i);
     }
+  }
+  /// Show a slice, or a part of it, and if there is one, another beside it.
+  function goTo(i, beside = -1, part = [slices.start[i], slices.end[i]]) {
+    const at = numberOf(i), { start, end } = slices;
+    if (at < state.first || at >= state.first + visible()) state.first = Math.max(0, Math.min(at - (visible() >> 1), lanes.length - visible()));
+    const far = beside < 0 ? 0 : 2.5 * Math.max(Math.abs(start[i] - end[beside]), Math.abs(start[beside] - end[i]));
+    const [from, to] = part, wide = Math.max((to - from) * 20, far, (state.to - state.from) / 50);
+    tell(i);
+    view((from + to - wide) / 2, (from + to + wide) / 2);
+  }
+  /// The operation under the pointer or at the last match; else the first in view on the first lane.
+  function pick() {
+    if (state.picked >= 0) return state.picked;
+    const lane = lanes[state.first], i = lane ? firstAbove(slices.end, state.from, lane.from, lane.to) : 0;
+    return lane && i < lane.to ? i : lane ? lane.to - 1 : -1;
   }
   const KEYS = { a: () => view(state.from - (state.to - state.from) / 5, state.to - (state.to - state.from) / 5),
     d: () => view(state.from + (state.to - state.from) / 5, state.to + (state.to - state.from) / 5),
-    w: () => zoom(.6), s: () => zoom(1 / .6), 0: () => view(0, all), n: next,
+    w: () => zoom(.6), s: () => zoom(1 / .6), 0: () => view(0, all), n: () => next(), N: () => next(-1),
+    Enter: () => links?.select(pick()),
     ArrowUp: () => scroll(-1), ArrowDown: () => scroll(1) };
   [KEYS.ArrowLeft, KEYS.ArrowRight, KEYS["+"], KEYS["-"]] = [KEYS.a, KEYS.d, KEYS.w, KEYS.s];
   canvas.addEventListener("keydown", (event) => {
-    const act = KEYS[event.key] ?? KEYS[event.key.toLowerCase()];
+    const act = KEYS[event.key] ?? links?.keys[event.key] ?? KEYS[event.key.toLowerCase()] ?? links?.keys[event.key.toLowerCase()];
     if (!slices || !act || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     act();
@@ -219,12 +268,22 @@ function timeline(packed, length_ps, label, show, laneName) {
     if (i < lane.to && slices.start[i] <= time) tell(i);
     else state.picked = -1;
   });
+  let pressed = 0;
+  canvas.addEventListener("pointerdown", (event) => { pressed = event.clientX; });
+  canvas.addEventListener("click", (event) => { if (links && Math.abs(event.clientX - pressed) < 4) links.select(state.picked); });
   words.addEventListener("input", () => slices && search());
   words.addEventListener("keydown", (event) => { if (event.key === "Enter" && slices) next(); });
   new ResizeObserver(redraw).observe(canvas);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readColors(); redraw(); });
   unpackSlices(packed).then((made) => {
     slices = made;
+    lanes.forEach((lane, i) => { ends[i] = lane.to; });
+    if (packed.links) {
+      links = linkView({ packed, slices, lanes, numberOf, text: textOf, laneName: (i) => laneName(lanes[numberOf(i)]), goTo, redraw,
+        middle: () => (state.from + state.to) / 2, focus: () => canvas.focus() });
+      tools.append(" ", ...links.tools);
+      place.append(links.element);
+    }
     pyramids = lanes.map((lane) => pyramidOf(slices, lane));
     readColors();
     view(0, all);

@@ -1,6 +1,7 @@
 // Records -> messages.
 #include <string>
 
+#include "chakra/base/bytes.h"
 #include "chakra/schema/schema.h"
 
 namespace chakra::schema {

@@ -101,8 +101,4 @@ void put_list_value(wire::Bytes& out, Coding coding, bool narrow, const ListValu
 /// Append the list message of a run made by put_list_value().
 void put_list(wire::Bytes& out, Coding coding, std::string_view run);
 
-constexpr uint64_t zigzag(int64_t value) {
-  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
-}
-
 }  // namespace chakra::schema

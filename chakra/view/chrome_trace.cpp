@@ -1,6 +1,8 @@
 // Timeline -> Chrome's trace event format.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "chakra/view/layout.h"
 
 namespace chakra::view {
@@ -28,6 +30,7 @@ class Writer {
   Result<void> run() {
     out_ = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [";
     metadata();
+    metadata_of_no_rank();
     for (uint32_t s = 0; s < t_.slices.size(); ++s) {
       slice(s);
       CHAKRA_TRY(flush(kEventBytes));
@@ -91,6 +94,19 @@ class Writer {
     }
   }
 
+  /// Counters of no rank belong to an additional process, after those of ranks.
+  void metadata_of_no_rank() {
+    int64_t last = -1;
+    bool any = false;
+    for (const Timeline::Track& track : t_.tracks) last = std::max(last, track.rank);
+    for (const Timeline::Counter& each : t_.counters) last = std::max(last, each.rank), any = any || each.rank < 0;
+    no_rank_ = last + 1;
+    if (!any) return;
+    begin('M');
+    fmt::format_to(std::back_inserter(out_),
+                   ", \"name\": \"process_name\", \"pid\": {}, \"args\": {{\"name\": \"links\"}}}}", no_rank_);
+  }
+
   void slice(uint32_t s) {
     const Timeline::Slice& slice = t_.slices[s];
     begin('X');
@@ -125,7 +141,7 @@ class Writer {
     for (size_t i = 0; i < counter.values.size(); ++i) {
       begin('C');
       text("name", counter.name);
-      fmt::format_to(std::back_inserter(out_), ", \"pid\": {}, \"ts\": ", counter.rank);
+      fmt::format_to(std::back_inserter(out_), ", \"pid\": {}, \"ts\": ", counter.rank < 0 ? no_rank_ : counter.rank);
       append_us(out_, counter.at_ps[i]);
       out_ += ", \"args\": {";
       append_json_string(out_, counter.unit);
@@ -138,6 +154,7 @@ class Writer {
   AtomicFile file_;
   std::string out_;
   bool any_ = false;
+  int64_t no_rank_ = 0;  ///< the process of counters of no rank
 };
 
 }  // namespace

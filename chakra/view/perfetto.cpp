@@ -135,7 +135,8 @@ class StreamWriter {
     });
   }
 
-  /// A process for each rank, in which tracks keep the order of the timeline, and counters come last.
+  /// A process for each rank, in which tracks keep the order of the timeline, and counters come last. Counters of no
+  /// rank are beside the processes.
   Result<void> tracks() {
     for (uint32_t d = 0; d < layout_.drawn.size(); ++d) {
       CHAKRA_TRY(track(layout_.name(t_, d), "", t_.tracks[layout_.drawn[d].track].rank));
@@ -145,11 +146,11 @@ class StreamWriter {
     return {};
   }
   Result<void> track(std::string_view name, std::string_view unit, int64_t rank) {
-    const uint64_t parent = process_of(rank), uuid = next_uuid_++;
+    const uint64_t parent = rank < 0 ? 0 : process_of(rank), uuid = next_uuid_++;
     put_packet([&] {
       put_message(out_, packet::kTrackDescriptor, [&] {
         put(out_, descriptor::kUuid, uuid);
-        put(out_, descriptor::kParent, parent);
+        if (rank >= 0) put(out_, descriptor::kParent, parent);
         schema::wire::put_text(out_, descriptor::kName, escape(name));
         put(out_, descriptor::kSiblingRank, uuid);
         if (!unit.empty())

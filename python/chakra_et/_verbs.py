@@ -327,7 +327,7 @@ class Job(BaseJob):
         return Answer(self._report(path_of(path), given(locals(), ("delay",)), progress))
 
     def view(self, path: Text, *, to: Text | None = None, from_: Literal["traces", "csv"] | None = None,
-            rank: int | None = None, ranks: Text | None = None,
+            rank: int | None = None, ranks: Text | None = None, pick: Literal["all", "classes", "outliers"] = "all",
             only: Literal["all", "comm", "compute", "device"] = "all", focus: int | None = None, hops: int = 2,
             group: bool = False, boxes: int = 30, num_npus: int | None = None, npu_frequency: Text | None = None,
             progress: Progress = None) -> Answer:
@@ -343,6 +343,7 @@ class Job(BaseJob):
         from_: Kind of PATH, if its extension does not show it.
         rank: Only this rank; a graph shows one rank. 0 to 1073741824.
         ranks: Only these ranks, for example 0:8 (the first eight) or 0,2,5.
+        pick: Ranks of a timeline: all, one of each class, or outliers.
         only: Only nodes of a kind, with dependencies through hidden nodes.
         focus: Only the neighbourhood of the node with this id.
         hops: Largest distance from focus, in edges. 0 to 1000000.

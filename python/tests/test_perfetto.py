@@ -1,5 +1,6 @@
 """Timelines in Perfetto's stream, decoded by the classes of the package perfetto, against the same in Chrome's format."""
 import glob
+import json
 import os
 import random
 import subprocess
@@ -8,6 +9,8 @@ import sys
 import chakra_et
 import pytest
 from conftest import ROOT, command
+
+sys.path.insert(0, os.path.join(ROOT, "tools"))
 
 DATA = os.environ.get("CHAKRA_TEST_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data"))
 
@@ -49,18 +52,52 @@ def test_a_simulation():
     assert os.path.getsize("simulated.pftrace") * 3 < os.path.getsize("simulated.json")
 
 
+def counters_of(path, name):
+    """The counters of a stream whose names begin with `name`: changes by rank and the rest of the name."""
+    from compare_perfetto import Stream
+
+    return {(rank, full[len(name):]): changes for (rank, full, _), changes in Stream(path).counters.items() if full.startswith(name)}
+
+
+@pytest.mark.parametrize("congestion", ["closed", "fluid"])
+def test_loads_of_links_are_those_of_the_report(congestion):
+    for form in ("json", "pftrace"):
+        command("sim", "tiny", "--network", "net.yml", "--congestion", congestion, "--timeline", f"loads.{form}")
+    compare("loads")
+    command("report", "tiny", "--network", "net.yml", "--congestion", congestion, "-o", "loads.html", "--json", "loads_report.json")
+    wanted = {}
+    with open("loads_report.json", encoding="utf-8") as file:
+        for row in json.load(file)["link_loads"]:
+            others = f" and {row['links'] - 1} equal" if row["links"] > 1 else ""
+            changes = wanted.setdefault((-1, row["link"] + others), {})
+            changes[row["start_ps"] // 1000] = int(row["share"] * 1e4 + .5)
+            changes[row["end_ps"] // 1000] = 0
+    assert wanted
+    assert {key: dict(changes) for key, changes in counters_of("loads.pftrace", "load of ").items()} == wanted
+
+
+def test_memory_is_that_of_analyze():
+    view("linked", "memory")
+    answer = chakra_et.open("linked").analyze(only="memory").to_dict()
+    wanted = {}
+    for row in answer["memory_over_time"]:
+        wanted.setdefault((row["rank"], row["device"]), []).append((row["from_ps"], row["live_bytes"]))
+    found = counters_of("memory.pftrace", "live tensors on ")
+    assert wanted and wanted.keys() == found.keys()
+    for key, changes in wanted.items():
+        assert [value for _, value in found[key]] == [value for _, value in changes]
+        shifts = {time - from_ps // 1000 for (time, _), (from_ps, _) in zip(found[key], changes)}
+        assert len(shifts) <= 2 and max(shifts) - min(shifts) <= 1  # the rank's first start, in whole nanoseconds
+
+
 @pytest.mark.skipif(not os.path.isdir(DATA), reason="no test data")
 def test_queues_are_those_of_analyze():
     recording, = glob.glob(f"{DATA}/kineto/tracelens_h100__gaunernst_bert-small-uncased__1016001.json.gz")
     command("link", recording, "-o", "queues.0.et")
-    assert "1 counters" in view("queues.0.et", "queues")
-    sys.path.insert(0, os.path.join(ROOT, "tools"))
-    from compare_perfetto import Stream
-
-    (_, name, unit), changes = next(iter(Stream("queues.pftrace").counters.items()))
+    view("queues.0.et", "queues")
+    changes, = counters_of("queues.pftrace", "waiting on device 0 stream 7").values()
     answer = chakra_et.open("queues.0.et").analyze(only="queues").to_dict()
     length = {}
     for row in answer["queue_lengths_over_time"]:
         length[row["from_ps"] // 1000] = row["length"]  # the last of the changes at one moment
-    assert (name, unit) == ("waiting on device 0 stream 7", "operations")
     assert dict(changes) == length
