@@ -59,7 +59,8 @@ def make(chakra, folder, data):
     run("report", "ddp", "--timeline", "-o", "ddp.html")
     run("gen", "step", "--preset", "llama3-405b", "--dp", "1024", "-o", "big")
     run("report", "big", "--network", "net.yml", "--device", "H100-SXM", "-o", "big.html")
-    run("report", "ddp", "--against", "ddp", "--network", "net.yml", "--against-network", "fast.yml", "--timeline", "-o", "two.html")
+    run("gen", "step", "--preset", "tiny", "--all-ranks", "-o", "tiny")
+    run("report", "ddp", "--against", "tiny", "--network", "net.yml", "--against-network", "fast.yml", "--timeline", "-o", "two.html")
     pages = ["ddp.html", "big.html", "two.html"]
     if data and (data / DLRM).exists():
         for part in ("dlrm_pytorch_et", "dlrm_kineto"):
@@ -67,7 +68,7 @@ def make(chakra, folder, data):
                 for member in packed.getmembers():
                     if member.isfile() and member.name.endswith(".json"):
                         member.name = os.path.basename(member.name)
-                        packed.extract(member, folder / "dlrm_recorded")
+                        packed.extract(member, folder / "dlrm_recorded", filter="data")
         run("link", "dlrm_recorded", "-o", "dlrm")
         run("report", "dlrm", "--timeline", "-o", "dlrm.html")
         pages.append("dlrm.html")
@@ -125,9 +126,25 @@ def use(browser):
     return problems
 
 
+class Problems(list):
+    """Prints each problem of a page when it is found."""
+    def __init__(self, page):
+        super().__init__()
+        self.page = page
+
+    def __iadd__(self, found):
+        for each in found:
+            self.append(each)
+        return self
+
+    def append(self, problem):
+        print(f"{self.page}, {problem}", flush=True)
+        super().append(problem)
+
+
 def look(browser, page, axe, pictures):
     """Return the problems of a page."""
-    problems = []
+    problems = Problems(page.name)
     if page.stat().st_size >= MOST_BYTES:
         problems.append(f"{page.stat().st_size} bytes")
     for dark in (False, True):
@@ -182,8 +199,7 @@ def main():
         pages = [page.resolve() for page in arguments.pages] or make(
             os.path.join(os.path.abspath(arguments.bin), "chakra"), pathlib.Path(folder), pathlib.Path(data) if data else None)
         for page in pages:
-            problems += [f"{page.name}, {each}" for each in look(browser, page, axe, arguments.pictures)]
-    print("\n".join(problems))
+            problems += look(browser, page, axe, arguments.pictures)
     print(f"{len(problems)} problems in {len(pages)} pages, {time.monotonic() - begin:.0f} s" + ("" if axe else ", without axe"))
     raise SystemExit(bool(problems))
 
