@@ -51,7 +51,7 @@ constexpr CommandRow kCommandRows[] = {
      "chakra gen cases -o cases/ --num-npus 2                       # the named test cases",
      gen_syntax, false},
     {"replay", "Run a job for real, on the wall clock",
-     "chakra replay job/                                            # all ranks in one process, without a network\n"
+     "chakra replay job/                                            # all ranks in one process\n"
      "chakra replay job/ --compute none --dry-run                   # print the plan\n"
      "chakra replay job/ --rank 3 --ranks 8 --rendezvous node0:4000 # one of eight processes",
      replay_syntax},
@@ -95,7 +95,7 @@ constexpr CommandRow kCommandRows[] = {
      "chakra obfuscate shared --key my.key --reveal -o mine",
      obfuscate_syntax, true, true},
     {"certify", "Judge a copy of a job before you share the copy",
-     "chakra certify job shared --among fleet/ -o certificate       # certificate.json and certificate.html\n"
+     "chakra certify job shared --among fleet/ -o certificate       # certificate.json and .html\n"
      "chakra certify job shared --examples                          # nodes before and after\n"
      "chakra certify --check certificate.json shared",
      certify_syntax, true, true},
