@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tarfile
 import tempfile
@@ -90,13 +91,15 @@ def follow(browser):
         browser.wait(f"{of}.dataset.ready !== undefined")
         browser.run(f"{of}.focus()")
         shown = [""]
-        for key in "c.f":
+        for key in ("c", ".", "f"):
+            if key == "." and re.search(r"piece (\d+) of \1 ", shown[-1]):
+                key = ","  # there is none after the last piece
             browser.key(key)
             if key != "f":
                 browser.wait(f"{text}.includes('Selected') && {text} !== {json.dumps(shown[-1])}")
                 shown.append(browser.run(text))
         if not all("of the critical path of" in each for each in shown[1:]):
-            problems.append("the keys C and point lead to other places than the critical path")
+            problems.append("the keys C, point and comma lead to other places than the critical path")
         if browser.run(f"!{of}.parentElement.querySelector('input[type=checkbox]').checked"):
             problems.append("the key F shows no flows")
         if browser.run(f"{of}.parentElement.querySelectorAll('.links button').length"):
