@@ -1,5 +1,5 @@
+#include "chakra/answer/rows.h"
 #include "chakra/certify/certificate.h"
-#include "chakra/job/parts.h"
 
 namespace chakra::certify {
 

@@ -10,8 +10,6 @@
 
 #include "chakra/base/spec_json.h"
 #include "chakra/certify/files.h"
-#include "chakra/fleet/fleet.h"
-#include "chakra/io/io.h"
 #include "chakra/job/parts.h"
 #include "chakra/report/report.h"
 #include "chakra/share/share.h"

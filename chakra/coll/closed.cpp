@@ -1,11 +1,11 @@
 // When the members of a plan end by what its transfers cost: a max-plus recurrence over members and rounds.
 #include "chakra/coll/closed.h"
 
-#include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -109,8 +109,11 @@ double not_before(const PricedPlan& priced) {
   const Plan& plan = *priced.plan;
   std::vector<double> passed_on(std::max(plan.lanes, 1u), 0), waited(passed_on);
   std::vector<uint32_t> at(passed_on.size(), 0);
-  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, double> bytes;  // by lane and fares
-  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> shifts;
+  struct Sent {
+    double bytes = 0;
+    uint32_t shifts = 0;
+  };
+  std::map<std::pair<uint32_t, uint32_t>, Sent> sent;  // by lane and fares
   for (size_t k = 0; k < plan.rounds.size(); ++k) {
     const Round& round = plan.rounds[k];
     const PricedPlan::RoundCost& cost = priced.rounds[k];
@@ -122,22 +125,23 @@ double not_before(const PricedPlan& priced) {
       time += priced.arrive_ps[cost.first];
     } else {
       const auto b = static_cast<double>(round.bytes);
-      bytes[{round.lane, cost.first}] += b;
-      shifts[{round.lane, cost.first}] = round.shifts;
+      Sent& with_fares = sent[{round.lane, cost.first}];
+      with_fares.bytes += b;
+      with_fares.shifts = round.shifts;
       const Fare& fare = priced.fares[cost.first + member];
       time += b * fare.ps_per_byte + later(fare.latency_ps, static_cast<double>(round.latency_ps));
     }
     member = Targets(plan, round).of(member, 0);
   }
   std::vector<std::vector<double>> each(waited.size());
-  for (const auto& [which, sum] : bytes) {
+  for (const auto& [which, with_fares] : sent) {
     std::vector<double>& of = each[which.first];
     of.resize(plan.members, 0);
     for (uint32_t i = 0; i < plan.members; ++i) {
       double most = 0;
-      for (uint32_t q = 0; q < shifts[which]; ++q)
+      for (uint32_t q = 0; q < with_fares.shifts; ++q)
         most = later(most, priced.fares[which.second + size_t{q} * plan.members + i].ps_per_byte);
-      of[i] += sum * most;
+      of[i] += with_fares.bytes * most;
     }
   }
   double longest = 0;

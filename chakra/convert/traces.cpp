@@ -11,7 +11,6 @@
 #include "chakra/convert/network.h"
 #include "chakra/filetype/filetype.h"
 #include "chakra/foreign/foreign.h"
-#include "chakra/generate/generate.h"
 #include "chakra/io/io.h"
 #include "chakra/job/parts.h"
 #include "chakra/view/view.h"

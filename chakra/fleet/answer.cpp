@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <map>
 
+#include "chakra/answer/rows.h"
 #include "chakra/fleet/fleet.h"
-#include "chakra/job/parts.h"
 
 namespace chakra::fleet {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "chakra/fleet/work.h"
-#include "chakra/job/parts.h"
+#include "chakra/options/options.h"
 
 namespace chakra::fleet {
 

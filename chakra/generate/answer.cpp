@@ -3,8 +3,8 @@
 
 #include <variant>
 
+#include "chakra/answer/rows.h"
 #include "chakra/generate/parts.h"
-#include "chakra/job/parts.h"
 
 namespace chakra::generate {
 namespace {

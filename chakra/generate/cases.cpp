@@ -1,5 +1,5 @@
 #include "chakra/generate/files.h"
-#include "chakra/job/parts.h"
+#include "chakra/options/options.h"
 
 namespace chakra::generate {
 

@@ -4,7 +4,6 @@
 
 #include "chakra/infragraph/infragraph.h"
 #include "chakra/job/parts.h"
-#include "chakra/net/net.h"
 
 namespace chakra::generate {
 

@@ -6,8 +6,8 @@
 
 #include "chakra/device/device.h"
 #include "chakra/generate/parts.h"
-#include "chakra/job/parts.h"
 #include "chakra/model/model.h"
+#include "chakra/options/options.h"
 
 namespace chakra::generate {
 namespace {

@@ -9,7 +9,6 @@
 #include "chakra/base/base.h"
 #include "chakra/coll/coll.h"
 #include "chakra/job/simulate.h"
-#include "chakra/link/link.h"
 #include "chakra/match/match.h"
 #include "chakra/options/options.h"
 #include "chakra/sim/sim.h"

@@ -1,4 +1,4 @@
-// The slices of a job's nodes in a timeline. Inside job.
+// The slices of a job's nodes in a timeline.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Counters of a timeline that need more than its slices. Inside job.
+// Counters of a timeline that need more than its slices.
 #pragma once
 
 #include "chakra/base/base.h"

@@ -12,7 +12,6 @@
 #include "chakra/options/options.h"
 #include "chakra/recorded/recorded.h"
 #include "chakra/recording/recording.h"
-#include "chakra/sim/sim.h"
 #include "chakra/view/view.h"
 #include "chakra/xla/xla.h"
 

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "chakra/job/parts.h"
+#include "chakra/options/options.h"
 
 namespace chakra::linking {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "chakra/job/parts.h"
+#include "chakra/analyze/analyze.h"
 
 namespace chakra::report {
 namespace {
@@ -61,9 +61,9 @@ void add_piece(SliceLinks::Piece piece, SliceLinks& links) {
 
 }  // namespace
 
-SliceLinks links_of(Timeline& timeline, const trace::TraceSet& job, const match::GroupTable& groups) {
+SliceLinks links_of(Timeline& timeline, const job::SliceFinder& finder, const trace::TraceSet& job,
+                    const match::GroupTable& groups) {
   SliceLinks links;
-  const job::SliceFinder finder(timeline);
   std::vector<std::vector<uint32_t>> slices;  // by rank and node
   for (const trace::Trace& t : job.ranks) {
     slices.push_back(finder.of(t.rank, t));
@@ -79,9 +79,8 @@ SliceLinks links_of(Timeline& timeline, const trace::TraceSet& job, const match:
   return links;
 }
 
-SliceLinks links_of(Timeline& timeline, const trace::ClassJob& job) {
+SliceLinks links_of(Timeline& timeline, const job::SliceFinder& finder, const trace::ClassJob& job) {
   SliceLinks links;
-  const job::SliceFinder finder(timeline);
   for (const int64_t rank : finder.ranks()) {
     const auto at =
         std::find_if(job.ranks.begin(), job.ranks.end(), [&](const auto& each) { return each.rank == rank; });
@@ -95,15 +94,15 @@ SliceLinks links_of(Timeline& timeline, const trace::ClassJob& job) {
   return links;
 }
 
-void add_path(const Timeline& timeline, std::span<const sim::PathPiece> path, SliceLinks& links) {
-  const job::SliceFinder finder(timeline);
+void add_path(const job::SliceFinder& finder, std::span<const sim::PathPiece> path, SliceLinks& links) {
   for (const sim::PathPiece& piece : path)
     if (piece.kind != sim::PathPiece::Kind::lag && piece.kind != sim::PathPiece::Kind::start)
       add_piece({finder.of(piece.rank, piece.node), piece.start_ps, piece.end_ps}, links);
   links.path_of = "the step";
 }
 
-Result<void> add_path(const Timeline& timeline, const trace::TraceSet& job, SliceLinks& links) {
+Result<void> add_path(const Timeline& timeline, const job::SliceFinder& finder, const trace::TraceSet& job,
+                      SliceLinks& links) {
   Findings known;  // the analysis reports these
   const trace::Trace* longest = nullptr;
   analyze::Schedule of_longest;
@@ -115,7 +114,7 @@ Result<void> add_path(const Timeline& timeline, const trace::TraceSet& job, Slic
   }
   if (!longest) return {};
   CHAKRA_ASSIGN(const analyze::CriticalPath path, analyze::critical_path(*longest, of_longest));
-  const std::vector<uint32_t> slices = job::SliceFinder(timeline).of(longest->rank, *longest);
+  const std::vector<uint32_t> slices = finder.of(longest->rank, *longest);
   const Picoseconds offset = job::offset_of(timeline, slices, of_longest, *longest);
   for (const analyze::CriticalPath::Piece& piece : path.pieces)
     if (piece.bound != analyze::Bound::lag && piece.bound != analyze::Bound::unexplained &&

@@ -99,8 +99,9 @@ Result<ReportedSide> measure(const ReportOptions& o, const SideOptions& of, Find
     CHAKRA_ASSIGN(const trace::TraceSet traces, job::read_job(of.path, of.loaded, {.texts = true}));
     CHAKRA_ASSIGN(side.timeline, view::timeline_of(traces, findings));
     CHAKRA_ASSIGN(const match::GroupTable groups, groups_of(o));
-    side.links = links_of(*side.timeline, traces, groups);
-    CHAKRA_TRY(add_path(*side.timeline, traces, side.links));
+    const job::SliceFinder finder(*side.timeline);
+    side.links = links_of(*side.timeline, finder, traces, groups);
+    CHAKRA_TRY(add_path(*side.timeline, finder, traces, side.links));
   }
   return side;
 }
@@ -158,13 +159,14 @@ Result<ReportedSide> simulate(const ReportOptions& o, const SideOptions& of, con
   side.answers.emplace_back(answer_of(*side.predicted), "");
   if (!o.timeline) return side;
   side.timeline = std::move(result.report.timeline);
+  const job::SliceFinder finder(*side.timeline);
   if (of.loaded->classes()) {
-    side.links = links_of(*side.timeline, *of.loaded->classes());
+    side.links = links_of(*side.timeline, finder, *of.loaded->classes());
   } else if (call.expand.empty()) {  // else ranks are not those of the job
     CHAKRA_ASSIGN(const match::GroupTable groups, groups_of(o));
-    side.links = links_of(*side.timeline, std::get<trace::TraceSet>(of.loaded->job), groups);
+    side.links = links_of(*side.timeline, finder, std::get<trace::TraceSet>(of.loaded->job), groups);
   }
-  add_path(*side.timeline, result.report.critical_path, side.links);
+  add_path(finder, result.report.critical_path, side.links);
   return side;
 }
 

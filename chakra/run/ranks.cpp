@@ -6,7 +6,7 @@
 
 #include "chakra/edit/edit.h"
 #include "chakra/io/io.h"
-#include "chakra/job/parts.h"
+#include "chakra/options/options.h"
 
 namespace chakra::run {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "chakra/analyze/analyze.h"
-#include "chakra/job/parts.h"
+#include "chakra/options/options.h"
 #include "chakra/run/replay.h"
 
 namespace chakra::run {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "chakra/answer/rows.h"
 #include "chakra/base/progress.h"
 #include "chakra/filetype/filetype.h"
 #include "chakra/io/io.h"
-#include "chakra/job/parts.h"
 #include "chakra/share/texts.h"
 
 namespace chakra::share {
