@@ -69,7 +69,7 @@ def make(chakra, folder, data):
                 for member in packed.getmembers():
                     if member.isfile() and member.name.endswith(".json"):
                         member.name = os.path.basename(member.name)
-                        packed.extract(member, folder / "dlrm_recorded", filter="data")
+                        packed.extract(member, folder / "dlrm_recorded")
         run("link", "dlrm_recorded", "-o", "dlrm")
         run("report", "dlrm", "--timeline", "-o", "dlrm.html")
         pages.append("dlrm.html")
