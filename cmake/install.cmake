@@ -86,8 +86,8 @@ install(DIRECTORY examples DESTINATION share/chakra)
 # Plugins are built where they run, against the MPI and the torch that are there; `chakra doctor --plugins` says how.
 install(FILES chakra/replay/mpi/mpi_api.h chakra/replay/mpi/mpi_plugin.cpp
         DESTINATION share/chakra/plugins/chakra/replay/mpi)
-install(FILES chakra/replay/torch/torch_abi.h DESTINATION share/chakra/plugins/chakra/replay/torch)
-install(DIRECTORY chakra/replay/torch/plugin DESTINATION share/chakra/plugins/chakra/replay/torch)
+install(FILES chakra/replay_torch/torch_abi.h DESTINATION share/chakra/plugins/chakra/replay_torch)
+install(DIRECTORY chakra/replay_torch/plugin DESTINATION share/chakra/plugins/chakra/replay_torch)
 
 # ---- `./dev deb`: the component command, with the Debian packages that it needs -----------------------------------
 set(CPACK_GENERATOR DEB)

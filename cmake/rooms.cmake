@@ -8,9 +8,9 @@
 # benchmarks and plugins below testing/ are built with BUILD_TESTING only.
 function(chakra_rooms file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-  file(STRINGS ${file} lines REGEX "^[a-z]+:")
+  file(STRINGS ${file} lines REGEX "^[a-z_]+:")
   foreach(line IN LISTS lines)
-    string(REGEX MATCH "^([a-z]+):(.*)$" _ "${line}")
+    string(REGEX MATCH "^([a-z_]+):(.*)$" _ "${line}")
     set(room ${CMAKE_MATCH_1})
     separate_arguments(deps UNIX_COMMAND "${CMAKE_MATCH_2}")
     list(TRANSFORM deps PREPEND chakra_)

@@ -242,7 +242,7 @@ DOORS = (
      re.compile(r"adddup2|isatty|ioctl"), "write to standard output and error with print() and print_error() of room cli alone"),
     (re.compile(r"\b(?:std::)?(?:sto(?:i|l|ll|ul|ull|f|d|ld)|strto\w+|ato(?:i|l|ll|f)|sscanf|from_chars)\s*\("),
      {"chakra/base/strings.cpp", "chakra/json/python_repr.cpp", "chakra/json/value.cpp", "chakra/answer/scalars.cpp",  # of numbers in JSON
-      "chakra/foreign/json_fields.cpp", "chakra/replay/torch/recorded_values.cpp"},
+      "chakra/foreign/json_fields.cpp", "chakra/replay_torch/recorded_values.cpp"},
      None, "read numbers with parse_decimal, parse_integer or Spec::integer, which refuse what does not fit"),
     (re.compile(r"\\\\[xu]\{:0"), {"chakra/base/strings.cpp", "chakra/json/python_repr.cpp"}, None,
      "make text from outside visible with escape(), escape_lines() or quote()"),

@@ -26,7 +26,7 @@ constexpr std::array<PluginRow, 2> kPlugins{{
      "mpicxx -std=c++20 -O2 -fPIC -shared -I{0} {0}/chakra/replay/mpi/mpi_plugin.cpp -o {1}/libchakra_replay_mpi.so"},
     {"torch", "replay --compute torch",
      "a C++20 compiler, CMake and PyTorch for the python3 in use (Debian: g++ cmake make libtorch-dev)", "./dev torch",
-     "cmake -S {0}/chakra/replay/torch/plugin -B chakra_torch -DCMAKE_LIBRARY_OUTPUT_DIRECTORY={1} && "
+     "cmake -S {0}/chakra/replay_torch/plugin -B chakra_torch -DCMAKE_LIBRARY_OUTPUT_DIRECTORY={1} && "
      "cmake --build chakra_torch --target chakra_replay_torch"},
 }};
 

@@ -260,7 +260,7 @@ Result<Answer> run_flows(const run::ReplayOptions& call, const Control& control,
   CHAKRA_ASSIGN(const std::vector<std::string> inputs,
                 data.inputs({call.groups, call.flows.network, call.flows.collectives}));
   CHAKRA_TRY(keep_apart(inputs, {call.flows.file}, control));
-  CHAKRA_ASSIGN(const replay::FlowSchedule schedule, run::job_flows(call));
+  CHAKRA_ASSIGN(const replay_fabric::FlowSchedule schedule, run::job_flows(call));
   CHAKRA_TRY(run::write_flows(schedule, call.flows.file));
   return AnswerMaker::make(run::answer_of(schedule), run::flows_line(schedule, call.flows.file));
 }

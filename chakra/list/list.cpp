@@ -140,14 +140,14 @@ Table collectives() {
 
 Table replays() {
   Table table = columns({"option", "value", "what it is"});
-  for (const replay::BackendRow& row : replay::kBackends) {
+  for (const replay::BackendRow& row : run::kBackends) {
     const std::string_view missing = row.missing ? row.missing() : "";
     table.rows.push_back({"--backend", std::string(row.name),
                           fmt::format("{}{}", row.description, missing.empty() ? "" : fmt::format(" ({})", missing))});
     for (const replay::SettingRow& setting : row.settings)
       table.rows.push_back({"--backend-option", fmt::format("{}=", setting.name), std::string(setting.description)});
   }
-  for (const replay::ComputeRow& row : replay::kComputes) {
+  for (const replay::ComputeRow& row : run::kComputes) {
     table.rows.push_back({"--compute", std::string(row.name), std::string(row.description)});
     for (const replay::SettingRow& setting : row.settings)
       table.rows.push_back({"--compute-option", fmt::format("{}=", setting.name), std::string(setting.description)});
@@ -289,7 +289,7 @@ constexpr answer::Answer (*kAnswers[])() = {
     [] { return answer_of(certify::CheckedCertificate()); },
     [] { return answer_of(linking::LinkedJob()); },
     [] { return answer_of(run::ReplayedJob()); },
-    [] { return run::answer_of(replay::FlowSchedule()); },
+    [] { return run::answer_of(replay_fabric::FlowSchedule()); },
     [] { return answer_of(job::SimulateResult()); },
     [] { return sim::answer_of(Error(), {}); },
     [] { return answer_of(convert::UnpackedJob()); },

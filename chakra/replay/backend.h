@@ -1,4 +1,4 @@
-// The table of communication back ends, and the contract between a back end and the executor. A back end opens
+// The contract between a communication back end and the executor. A back end opens
 // a Session for a rank. The executor starts operations in the session and asks which operations have ended.
 // One thread of a rank calls the session. One process can hold the sessions of several ranks, one thread each.
 #pragma once
@@ -140,8 +140,6 @@ struct BackendRow {
   Result<std::unique_ptr<Session>> (*open)(const World& world, Rendezvous& rendezvous,
                                            const Settings& settings) = nullptr;
 };
-extern const std::span<const BackendRow> kBackends;
-const BackendRow* find_backend(std::string_view name);  ///< or null
 
 /// Parse texts of the form KEY=VALUE. `of`: owner of the settings, and `option`: its option, for
 /// messages. Errors: cli.usage for another form, a key that is not in `rows`, or a duplicate.

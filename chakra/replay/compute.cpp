@@ -11,12 +11,6 @@ constexpr int kTurnsBetweenLooks = 256;
 
 }  // namespace
 
-const ComputeRow* find_compute(std::string_view name) {
-  const auto found =
-      std::find_if(kComputes.begin(), kComputes.end(), [&](const auto& row) { return row.name == name; });
-  return found == kComputes.end() ? nullptr : &*found;
-}
-
 Result<std::optional<int64_t>> number_setting(const Settings& settings, std::string_view name, int64_t least,
                                               int64_t most) {
   const std::string text = setting(settings, name);

@@ -27,14 +27,7 @@ struct ComputeRow {
   /// Null if the clock alone decides. Errors: those of the computer.
   Result<std::unique_ptr<Computer>> (*open)(const ComputerInput& input) = nullptr;
 };
-Result<std::unique_ptr<Computer>> open_torch(const ComputerInput& input);
 Result<std::unique_ptr<Computer>> open_work(const ComputerInput& input);
-inline constexpr std::array<SettingRow, 4> kTorchSettings{{
-    {"plugin", "the plugin (default: libchakra_replay_torch.so; `chakra doctor --plugins` shows its place)"},
-    {"libraries", "libraries that register more operators, separated by colons"},
-    {"threads", "threads of an operator (default: libtorch's default)"},
-    {"record", "have PyTorch record the replay, as PREFIX.RANK.json for `chakra link`; one rank to a process"},
-}};
 /// Count the work that `--compute work` would do, without doing it. Cost: O(nodes).
 WorkDone asked_work(const trace::Trace& trace, const std::vector<bool>& selected, double scale);
 inline constexpr std::array<SettingRow, 4> kWorkSettings{{
@@ -43,18 +36,19 @@ inline constexpr std::array<SettingRow, 4> kWorkSettings{{
     {"size", "rows and columns of the matrices, 16 to 4096 (default: 512)"},
     {"buffer", "MiB of memory that copies go through, of all ranks of a process together (default: 256)"},
 }};
-inline constexpr std::array<ComputeRow, 5> kComputes{{
-    {"none", "takes no time: communication and its order remain"},
-    {"sleep", "takes its recorded time, and no core", true},
-    {"spin", "takes its recorded time, and keeps a core busy for each lane that computes", true, true},
-    {"torch", "runs the recorded operators on the CPU, by libtorch; operators that cannot run take their recorded time",
-     true, false, kTorchSettings, open_torch},
-    {"work",
-     "matrix multiplications by BLAS and copies, with each node's FLOPs and bytes; nodes without work take their "
-     "recorded time",
-     true, false, kWorkSettings, open_work},
-}};
-const ComputeRow* find_compute(std::string_view name);  ///< or null
+/// The computes of this room. `chakra/run/rows.h` has the table of all.
+inline constexpr ComputeRow kNone{"none", "takes no time: communication and its order remain"};
+inline constexpr ComputeRow kSleep{"sleep", "takes its recorded time, and no core", true};
+inline constexpr ComputeRow kSpin{"spin", "takes its recorded time, and keeps a core busy for each lane that computes",
+                                  true, true};
+inline constexpr ComputeRow kWork{
+    "work",
+    "matrix multiplications by BLAS and copies, with each node's FLOPs and bytes; nodes without work take their "
+    "recorded time",
+    true,
+    false,
+    kWorkSettings,
+    open_work};
 
 /// Return a whole number of --compute-option, or no value if the option was not given. Errors: cli.usage.
 Result<std::optional<int64_t>> number_setting(const Settings& settings, std::string_view name, int64_t least,

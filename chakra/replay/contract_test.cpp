@@ -19,7 +19,7 @@ TEST(Contract, OfPlansAndRuns) {
   const auto plan = plan_rank(set, matching, 0);
   ASSERT_TRUE(plan);
   JobOptions options;
-  options.backend = find_backend("null");
+  options.backend = &kNull;
   World world;
   world.rank = 1;
   EXPECT_DEATH((void)run_one(*plan, world, options), literal("plan.trace->rank == world.rank"));

@@ -16,7 +16,7 @@
 namespace chakra::replay {
 
 struct RunOptions {
-  const ComputeRow* compute = &kComputes[1];
+  const ComputeRow* compute = &kSleep;
   Settings compute_settings = {};
   double scale_compute = 1;
   std::string files = {};  ///< folder for the files of loads and stores; empty: these take their recorded time

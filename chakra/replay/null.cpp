@@ -8,8 +8,8 @@
 #include <queue>
 
 #include "chakra/replay/backend.h"
+#include "chakra/replay/backends.h"
 #include "chakra/replay/meetings.h"
-#include "chakra/replay/rows.h"
 
 namespace chakra::replay {
 

@@ -47,6 +47,13 @@ struct Met {
   std::vector<int64_t> ranks;        ///< parallel to `brought`
 };
 
+/// Limits for clients that have not shown the token, of the server and of back ends that listen.
+inline constexpr std::chrono::seconds kForHello{2};  ///< time that an unidentified client has
+inline constexpr size_t kMostStrangers = 64;         ///< unidentified clients; beyond that the oldest is disconnected
+
+/// Report that the process has no descriptor left: base.file.open. `what`: the purpose of the descriptor.
+Failure no_descriptor(std::string_view what);
+
 class Server {
  public:
   /// Listen and serve in a thread until destruction. A client must show the token within kForHello,

@@ -9,9 +9,11 @@
 #include "chakra/base/base.h"
 #include "chakra/match/match.h"
 #include "chakra/replay/backend.h"     // IWYU pragma: export
+#include "chakra/replay/backends.h"    // IWYU pragma: export
 #include "chakra/replay/compute.h"     // IWYU pragma: export
+#include "chakra/replay/data.h"        // IWYU pragma: export
+#include "chakra/replay/elements.h"    // IWYU pragma: export
 #include "chakra/replay/executor.h"    // IWYU pragma: export
-#include "chakra/replay/flows.h"       // IWYU pragma: export
 #include "chakra/replay/plan.h"        // IWYU pragma: export
 #include "chakra/replay/plugin.h"      // IWYU pragma: export
 #include "chakra/replay/rendezvous.h"  // IWYU pragma: export

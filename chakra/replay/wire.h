@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/replay/rendezvous.h"
 
 namespace chakra::replay {
 
@@ -53,9 +54,7 @@ class BodyReader {
   bool ok_ = true;
 };
 
-inline constexpr size_t kMostHello = 64;             ///< bytes that an unidentified client may send
-inline constexpr std::chrono::seconds kForHello{2};  ///< time that an unidentified client has
-inline constexpr size_t kMostStrangers = 64;         ///< unidentified clients; beyond that the oldest is disconnected
+inline constexpr size_t kMostHello = 64;  ///< bytes that an unidentified client may send
 inline constexpr size_t kMostAtOnce = size_t{1} << 20;
 
 /// A non-blocking connected socket, with its unsent and unread bytes.
@@ -99,9 +98,6 @@ Result<std::string> new_token();
 Result<std::string> write_token(const std::string& path);
 /// Read a token. Errors: replay.rendezvous.token, also for a file that others can read or have written.
 Result<std::string> read_token(const std::string& path);
-
-/// Report that the process has no descriptor left: base.file.open. `what`: the purpose of the descriptor.
-Failure no_descriptor(std::string_view what);
 
 /// Listen at an address in the form of World::rendezvous. Errors: replay.rendezvous.address, replay.rendezvous.listen.
 Result<int> listen_at(const std::string& address);

@@ -1,6 +1,7 @@
 // The options of a job that runs for real, by theme, in the order of --help.
 #include "chakra/job/parts.h"
 #include "chakra/run/replay.h"
+#include "chakra/run/rows.h"
 
 namespace chakra::run {
 namespace {
@@ -22,36 +23,36 @@ Options job_rows(ReplayOptions& o) {
   Option order{"--file-order", &o.file_order, "With --files: placement of loads and stores (chakra list replay)", "HOW",
                one_of(names(replay::kFileOrders))};
   cache.needs = order.needs = "--files";
-  return {job::job_option(o.path),
-          job::groups_option(o.groups),
-          {"--backend", &o.backend, "Back end that carries out communication (chakra list replay)", "NAME",
-           one_of(names(replay::kBackends))},
-          job::each_time({"--backend-option", &o.settings, "Option of the back end (chakra list replay)", "KEY=VALUE"}),
-          {"--compute", &o.compute, "Substitute for computation (chakra list replay)", "NAME",
-           one_of(names(replay::kComputes))},
-          job::each_time(
-              {"--compute-option", &o.compute_settings, "Option of the substitute (chakra list replay)", "KEY=VALUE"}),
-          {"--scale-compute", &o.scale_compute, "Multiply the recorded time of computation by X", "X",
-           real_number(0, 1e6), "With --compute work, FLOPs and bytes are multiplied by X."},
-          {"--files",
-           &o.files,
-           "Run loads and stores as reads and writes of files in this folder",
-           "FOLDER",
-           {},
-           "Without it, --compute also replaces loads and stores."},
-          std::move(cache),
-          std::move(order),
-          {"--start", choice(o.start, kReplayStarts), "Start ranks as far apart as recorded, or together", "HOW"},
-          {"--verify",
-           &o.verify,
-           "Run operations on known data, and check the results",
-           {},
-           {},
-           "The exit code is 4 if an operation gives a wrong result."},
-          {"--no-check", &o.no_check, "Skip the checks of 'chakra check'"},
-          {"--timeout", &o.timeout_s, "Exit with 4 after this time without data transfer or computation", "SECONDS",
-           real_number(0.1, 1e6),
-           "The error lists the ranks that each rank waits for. The limit also applies to ranks that never connect."}};
+  return {
+      job::job_option(o.path),
+      job::groups_option(o.groups),
+      {"--backend", &o.backend, "Back end that carries out communication (chakra list replay)", "NAME",
+       one_of(names(kBackends))},
+      job::each_time({"--backend-option", &o.settings, "Option of the back end (chakra list replay)", "KEY=VALUE"}),
+      {"--compute", &o.compute, "Substitute for computation (chakra list replay)", "NAME", one_of(names(kComputes))},
+      job::each_time(
+          {"--compute-option", &o.compute_settings, "Option of the substitute (chakra list replay)", "KEY=VALUE"}),
+      {"--scale-compute", &o.scale_compute, "Multiply the recorded time of computation by X", "X", real_number(0, 1e6),
+       "With --compute work, FLOPs and bytes are multiplied by X."},
+      {"--files",
+       &o.files,
+       "Run loads and stores as reads and writes of files in this folder",
+       "FOLDER",
+       {},
+       "Without it, --compute also replaces loads and stores."},
+      std::move(cache),
+      std::move(order),
+      {"--start", choice(o.start, kReplayStarts), "Start ranks as far apart as recorded, or together", "HOW"},
+      {"--verify",
+       &o.verify,
+       "Run operations on known data, and check the results",
+       {},
+       {},
+       "The exit code is 4 if an operation gives a wrong result."},
+      {"--no-check", &o.no_check, "Skip the checks of 'chakra check'"},
+      {"--timeout", &o.timeout_s, "Exit with 4 after this time without data transfer or computation", "SECONDS",
+       real_number(0.1, 1e6),
+       "The error lists the ranks that each rank waits for. The limit also applies to ranks that never connect."}};
 }
 
 /// Which process is which rank.

@@ -71,7 +71,7 @@ Result<job::Outputs> made_outputs(const ReplayedJob& job, const answer::Answer& 
   return files;
 }
 
-Result<void> write_flows(const replay::FlowSchedule& schedule, const std::string& path) {
+Result<void> write_flows(const replay_fabric::FlowSchedule& schedule, const std::string& path) {
   const answer::Answer answer = answer_of(schedule);
   job::Outputs files;
   if (path.ends_with(".json")) CHAKRA_TRY(job::add_answer(files, path, answer));
@@ -79,15 +79,15 @@ Result<void> write_flows(const replay::FlowSchedule& schedule, const std::string
   return files.commit();
 }
 
-answer::Answer answer_of(const replay::FlowSchedule& schedule) {
+answer::Answer answer_of(const replay_fabric::FlowSchedule& schedule) {
   answer::Builder to("replay --flows");
-  result::add_table(to, "", replay::table_of(schedule), true, "flows, each after the flows that it depends on");
+  result::add_table(to, "", replay_fabric::table_of(schedule), true, "flows, each after the flows that it depends on");
   return std::move(to).finish();
 }
 
-std::string flows_line(const replay::FlowSchedule& schedule, const std::string& path) {
+std::string flows_line(const replay_fabric::FlowSchedule& schedule, const std::string& path) {
   uint64_t bytes = 0;
-  for (const replay::Flow& flow : schedule.flows) bytes = add_bytes(bytes, flow.bytes);
+  for (const replay_fabric::Flow& flow : schedule.flows) bytes = add_bytes(bytes, flow.bytes);
   return fmt::format(
       "{}: {} flows of {} operations, {}\n", path, show_count(static_cast<int64_t>(schedule.flows.size())),
       show_count(static_cast<int64_t>(schedule.operations.size())), show_bytes(static_cast<double>(bytes)));

@@ -18,9 +18,9 @@ Result<ReplayOutputs> replay_outputs(const ReplayOptions& options);
 Result<job::Outputs> made_outputs(const ReplayedJob& job, const answer::Answer& answer, const ReplayOutputs& outputs);
 
 /// Write the schedule as CSV, or as JSON if the name ends in .json. Errors: base.file.*.
-Result<void> write_flows(const replay::FlowSchedule& schedule, const std::string& path);
-answer::Answer answer_of(const replay::FlowSchedule& schedule);
+Result<void> write_flows(const replay_fabric::FlowSchedule& schedule, const std::string& path);
+answer::Answer answer_of(const replay_fabric::FlowSchedule& schedule);
 /// Return the line "flows.csv: 24 flows of 3 operations, 1.5 MiB".
-std::string flows_line(const replay::FlowSchedule& schedule, const std::string& path);
+std::string flows_line(const replay_fabric::FlowSchedule& schedule, const std::string& path);
 
 }  // namespace chakra::run

@@ -9,6 +9,7 @@
 #include "chakra/device/device.h"
 #include "chakra/job/parts.h"
 #include "chakra/run/ranks.h"
+#include "chakra/run/rows.h"
 #include "chakra/sim/sim.h"
 #include "chakra/trace/storage.h"
 #include "chakra/work/work.h"
@@ -21,8 +22,8 @@ using options::no_effect;
 /// Options, which are checked, as the room wants them.
 Result<replay::JobOptions> job_options(const ReplayOptions& o) {
   replay::JobOptions options;
-  options.backend = replay::find_backend(o.backend);
-  options.run.compute = replay::find_compute(o.compute);
+  options.backend = find_row(kBackends, o.backend);
+  options.run.compute = find_row(kComputes, o.compute);
   CHAKRA_ASSIGN(options.settings, replay::parse_settings(fmt::format("the back end {}", o.backend), "--backend-option",
                                                          options.backend->settings, o.settings));
   CHAKRA_ASSIGN(options.run.compute_settings,
@@ -106,7 +107,7 @@ Findings without_effect(const ReplayOptions& o, const ReplayedJob& job) {
                                                     : o.compute == "work" ? "no selected node has work or a duration"
                                                                           : "no selected node has a duration"));
   if (!o.files.empty() && !stores) findings.push_back(no_effect("--files", "no selected load or store has a size"));
-  if (o.verify && !replay::find_backend(o.backend)->moves_data)
+  if (o.verify && !find_row(kBackends, o.backend)->moves_data)
     findings.push_back(no_effect("--verify", fmt::format("the back end {} moves no data", o.backend)));
   return findings;
 }
@@ -357,7 +358,7 @@ Result<ReplayedJob> replay_job(const ReplayOptions& o) {
   return job;
 }
 
-Result<replay::FlowSchedule> job_flows(const ReplayOptions& o) {
+Result<replay_fabric::FlowSchedule> job_flows(const ReplayOptions& o) {
   CHAKRA_TRY(options::check_call(o));
   const FlowsOptions& f = o.flows;
   ReplayOptions dry = o;
@@ -376,8 +377,8 @@ Result<replay::FlowSchedule> job_flows(const ReplayOptions& o) {
                               fabric.size(), job.ranks));
   }
   CHAKRA_ASSIGN(const coll::Selection rules, job::read_collectives(f.collectives));
-  return replay::flows_of(job.plans, match::match(job.recorded, job.groups), rules, fabric,
-                          o.compute == "none" ? 0 : o.scale_compute, job.selected);
+  return replay_fabric::flows_of(job.plans, match::match(job.recorded, job.groups), rules, fabric,
+                                 o.compute == "none" ? 0 : o.scale_compute, job.selected);
 }
 
 Picoseconds replay_span(const ReplayedJob& job, size_t r, const replay::NodeTimes& times) {

@@ -13,6 +13,7 @@
 #include "chakra/options/options.h"
 #include "chakra/recorded/recorded.h"
 #include "chakra/replay/replay.h"
+#include "chakra/replay_fabric/replay_fabric.h"
 #include "chakra/result/result.h"
 #include "chakra/view/view.h"
 
@@ -102,8 +103,8 @@ Result<ReplayProcess> replay_process(const ReplayOptions& options);
 Result<ReplayedJob> replay_job(const ReplayOptions& options);
 
 /// Compute the flows. Errors: as for replay_job() before the run, net::load_fabric, coll::parse_selection and
-/// replay::flows_of; cli.usage for a single rank.
-Result<replay::FlowSchedule> job_flows(const ReplayOptions& options);
+/// replay_fabric::flows_of; cli.usage for a single rank.
+Result<replay_fabric::FlowSchedule> job_flows(const ReplayOptions& options);
 
 /// Return the executed ranks with the times of a repetition instead of recorded times, on one clock. Unselected nodes
 /// have no times. Cost: O(nodes).

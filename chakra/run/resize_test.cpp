@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "chakra/check/check.h"
 #include "chakra/edit/edit.h"
 #include "chakra/replay/testing/whole_job.h"
+#include "chakra/run/rows.h"
 #include "chakra/trace/testing/random_job.h"
 
 namespace chakra::run {
@@ -83,7 +83,6 @@ void expect_same_parts(const Whole& before, const Whole& after) {
 }
 
 TEST(Resize, RandomJobsAreProvedAndRun) {
-  const char* const only = std::getenv("CHAKRA_TEST_BACKEND");
   Prng random(20261124);
   for (uint64_t i = 0; i < replay::testing::jobs_to_try(); ++i) {
     SCOPED_TRACE("job " + std::to_string(i));
@@ -102,11 +101,10 @@ TEST(Resize, RandomJobsAreProvedAndRun) {
     expect_same_alone(job, whole);
     if (ranks > recorded) expect_as_much(before, whole);
     else expect_same_parts(before, whole);
-    for (const std::string_view backend : {"null", "fabric"}) {
-      if (only && backend != only) continue;
+    for (const replay::BackendRow& backend : {replay::kNull, replay_fabric::kFabric}) {
       if (ranks > recorded && i % 5 != 0) continue;  // many threads: slow
-      SCOPED_TRACE(backend);
-      const auto options = replay::testing::random_options(*replay::find_backend(backend), i);
+      SCOPED_TRACE(std::string(backend.name));
+      const auto options = replay::testing::random_options(backend, i);
       const auto runs = replay::run_all(whole.plans, replay::testing::within(std::chrono::seconds(20)), options);
       ASSERT_TRUE(runs) << runs.error().message();
       std::vector<std::vector<replay::NodeTimes>> times;

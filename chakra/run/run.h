@@ -3,3 +3,4 @@
 
 #include "chakra/run/outputs.h"  // IWYU pragma: export
 #include "chakra/run/replay.h"   // IWYU pragma: export
+#include "chakra/run/rows.h"     // IWYU pragma: export

@@ -44,10 +44,10 @@ TEST(Files, MoveTheBytesOfLoadsAndStores) {
   Job job = storing_job();
   const Whole whole(job.finish());
   for (const FileCacheRow& cache : kFileCaches)
-    for (const char* const compute : {"none", "sleep"}) {
+    for (const ComputeRow& compute : {kNone, kSleep}) {
       SCOPED_TRACE(std::string(cache.name));
       const TemporaryFolder folder;
-      JobOptions options = options_for(*find_backend("null"), compute);
+      JobOptions options = options_for(kNull, compute);
       options.run.files = folder.path();
       options.run.file_cache = &cache;
       options.run.repetitions = 2;
@@ -71,7 +71,7 @@ TEST(Files, MoveTheBytesOfLoadsAndStores) {
       EXPECT_EQ(moved.tiers[1].stores, 0);
       const NodeTimes& times = (*runs)[0].times[1];
       EXPECT_EQ(times.end[4] - times.start[4],
-                std::string_view(compute) == "none" ? 0 : 3'000'000'000);  // by the clock
+                !compute.takes_time ? 0 : 3'000'000'000);  // by the clock
       EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
     }
 }
@@ -79,7 +79,7 @@ TEST(Files, MoveTheBytesOfLoadsAndStores) {
 TEST(Files, ErrorsNameTheFolder) {
   const auto run = [](Job job, const std::string& folder) {
     const Whole whole(job.finish());
-    JobOptions options = options_for(*find_backend("null"));
+    JobOptions options = options_for(kNull);
     options.run.files = folder;
     return run_all(whole.plans, within(milliseconds(5000)), options);
   };
@@ -99,7 +99,7 @@ TEST(Files, ErrorsNameTheFolder) {
 TEST(Files, OfALoadOrAStoreThatIsNotSelectedThereAreNone) {
   Job job = storing_job();
   const Whole whole(job.finish());
-  JobOptions options = options_for(*find_backend("null"));
+  JobOptions options = options_for(kNull);
   const TemporaryFolder folder;
   options.run.files = folder.path();
   options.selected = {{false, false, true, false, false, false}};

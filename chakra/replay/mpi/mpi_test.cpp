@@ -23,7 +23,7 @@ using namespace testing;
 /// Why it cannot run, or "".
 std::string why_not() {
   if (std::system("command -v mpirun >/dev/null 2>&1") != 0) return "mpirun is not here";
-  return std::string(find_backend("mpi")->missing());
+  return std::string(kMpi.missing());
 }
 
 /// Runs a test of MpiRank in a process for each rank.
@@ -113,7 +113,7 @@ TEST(MpiRank, DISABLED_RandomJobs) {
         trace::testing::random_job(random, static_cast<size_t>(world.ranks), static_cast<size_t>(world.ranks), 20);
     const Whole whole(job.build(), {job.groups.begin(), job.groups.end()});
     ASSERT_EQ(whole.plans.size(), whole.job.ranks.size());
-    run_rank_of(whole, world, random_options(*find_backend("mpi"), i), i);
+    run_rank_of(whole, world, random_options(kMpi, i), i);
     if (HasFatalFailure()) return;
   }
 }
@@ -123,7 +123,7 @@ TEST(MpiRank, DISABLED_EveryCollective) {
   EveryCollective every(every_collective(asks_for_all()), true);
   const Whole whole(every.finish(), every.groups());
   ASSERT_EQ(whole.plans.size(), kCollectiveRanks);
-  JobOptions options = options_for(*find_backend("mpi"), "none");
+  JobOptions options = options_for(kMpi, kNone);
   options.run.verify = true;
   run_rank_of(whole, world, options, 0);
 }

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "chakra/replay/backend.h"
+#include "chakra/replay/backends.h"
 #include "chakra/replay/data.h"
 #include "chakra/replay/elements.h"
 #include "chakra/replay/meetings.h"
@@ -23,7 +24,6 @@
 #include "chakra/replay/naps.h"
 #include "chakra/replay/parties.h"
 #include "chakra/replay/plugin.h"
-#include "chakra/replay/rows.h"
 
 namespace chakra::replay {
 

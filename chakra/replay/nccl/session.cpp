@@ -13,13 +13,13 @@
 #include <tuple>
 
 #include "chakra/replay/backend.h"
+#include "chakra/replay/backends.h"
 #include "chakra/replay/data.h"
 #include "chakra/replay/elements.h"
 #include "chakra/replay/meetings.h"
 #include "chakra/replay/naps.h"
 #include "chakra/replay/nccl/api.h"
 #include "chakra/replay/parties.h"
-#include "chakra/replay/rows.h"
 #include "chakra/replay/wire.h"
 
 namespace chakra::replay {

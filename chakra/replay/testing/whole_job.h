@@ -12,6 +12,8 @@
 
 #include "chakra/replay/plugin.h"
 #include "chakra/replay/replay.h"
+#include "chakra/trace/testing/random_job.h"
+#include "chakra/trace/testing/small_job.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::replay::testing {
@@ -35,11 +37,11 @@ struct Whole {
   }
 };
 
-inline JobOptions options_for(const BackendRow& backend, const char* compute = "sleep") {
+inline JobOptions options_for(const BackendRow& backend, const ComputeRow& compute = kSleep) {
   JobOptions options;
   options.backend = &backend;
   if (backend.name == "nccl") options.settings["library"] = options.settings["driver"] = find_plugin("nccl_stand_in");
-  options.run.compute = find_compute(compute);
+  options.run.compute = &compute;
   return options;
 }
 
@@ -109,11 +111,45 @@ inline void expect_well_run(const Whole& whole, const std::vector<std::vector<No
 
 /// Of the job of that number: every fourth warms up, every second repeats, every third computes nothing.
 inline JobOptions random_options(const BackendRow& backend, uint64_t i) {
-  JobOptions options = options_for(backend, i % 3 == 0 ? "none" : "sleep");
+  JobOptions options = options_for(backend, i % 3 == 0 ? kNone : kSleep);
   options.run.warmup = i % 4 == 0;
   options.run.repetitions = 1 + i % 2;
   options.run.verify = true;
   return options;
+}
+
+/// Random jobs run in order, and their ranks meet their partners. `each`: of that many jobs, one runs.
+inline void expect_random_jobs_run(const BackendRow& backend, uint64_t each = 1) {
+  Prng random(20261123);
+  for (uint64_t i = 0; i < jobs_to_try(); ++i) {
+    SCOPED_TRACE("job " + std::to_string(i));
+    const trace::testing::RandomJob job = trace::testing::random_job(random, 2, 8, 20);
+    if (i % each != 0) continue;
+    const Whole whole(job.build(), {job.groups.begin(), job.groups.end()});
+    ASSERT_EQ(whole.plans.size(), whole.job.ranks.size());
+    const auto runs = run_all(whole.plans, within(milliseconds(20'000)), random_options(backend, i));
+    ASSERT_TRUE(runs) << runs.error().message();
+    std::vector<std::vector<NodeTimes>> times;
+    for (const RankRun& run : *runs) times.push_back(run.times);
+    expect_well_run(whole, times);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+/// Two ranks that send before they receive do not wait for each other.
+inline void expect_free_senders(const BackendRow& backend) {
+  trace::testing::Job job(2);
+  for (size_t r = 0; r < 2; ++r) {
+    const auto other = static_cast<int64_t>(1 - r);
+    const NodeId sent = job.message(r, trace::NodeType::send, other, 1 << 20);
+    job.message(r, trace::NodeType::recv, other, 1 << 20, {sent});
+  }
+  const Whole whole(job.finish());
+  JobOptions options = options_for(backend);
+  options.run.verify = true;
+  options.run.repetitions = 2;
+  const auto runs = run_all(whole.plans, within(milliseconds(5000)), options);
+  ASSERT_TRUE(runs) << runs.error().message();
 }
 
 }  // namespace chakra::replay::testing

@@ -60,7 +60,7 @@ TEST(Work, CopiesOfSeveralRanksShareTheirMemory) {
 }
 
 JobOptions by_work(const std::string& library = find_plugin("blas_stand_in")) {
-  JobOptions options = options_for(*find_backend("null"), "work");
+  JobOptions options = options_for(kNull, kWork);
   options.run.compute_settings = {{"library", library}, {"size", "16"}, {"buffer", "2"}, {"threads", "3"}};
   return options;
 }
