@@ -13,10 +13,10 @@
 namespace chakra::certify {
 namespace {
 
-bool is_letter(char c) {
+constexpr auto is_letter = [](char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
-}
-bool is_of_word(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; }
+};
+constexpr auto is_of_word = [](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
 
 /// Call use(word) for each word, as long as it may be.
 template <class Use>
