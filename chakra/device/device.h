@@ -70,6 +70,13 @@ Device device(const DeviceRow& row);
 /// case and the words NVIDIA, Tesla, Quadro, GeForce, AMD, Radeon and Instinct at the beginning.
 const DeviceRow* find(std::string_view name);
 
+/// Return an upper estimate of the memory for tensors of `bytes`. Allocators round up and leave gaps (10 %); the
+/// context of the device and communication buffers take 2 GiB.
+double memory_at_most(double bytes);
+
+/// Return the file of `examples/devices` with the measured kernels of the device of that name; "" if there is none.
+std::string_view measured_file(std::string_view device);
+
 /// Return the recorded name of a device; "" if absent. Below 0: the name for all devices of the recording.
 std::string_view recorded_name(const trace::Trace& trace, int64_t device);
 /// Return the device that the recording names, if the table has that device.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -123,6 +124,20 @@ TEST(Table, NamesHaveTheSizeOfTheMemory) {
 }
 
 /// Names in deviceProperties of public recordings, in the list of NVIDIA's driver and in amdgpu.ids of libdrm.
+TEST(Table, EveryFileOfTheExamplesIsOfItsDevice) {
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("examples/devices")) {
+    const auto loaded = load(entry.path().string());
+    ASSERT_TRUE(loaded) << loaded.error().message();
+    EXPECT_EQ(measured_file(loaded->name), entry.path().filename().string());
+    EXPECT_FALSE(loaded->kernels.empty());
+    ++files;
+  }
+  size_t named = 0;
+  for (const DeviceRow& row : kDevices) named += !measured_file(row.name).empty();
+  EXPECT_EQ(named, files);
+}
+
 TEST(Table, NamesAsRecorded) {
   for (const auto& [recorded, name] : {std::pair("NVIDIA H100 80GB HBM3", "H100-SXM"),
                                        std::pair("Tesla P100-SXM2-16GB", "P100-SXM2"),

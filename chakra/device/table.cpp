@@ -207,4 +207,19 @@ constexpr DeviceRow kDeviceRows[] = {
 };
 constinit const std::span<const DeviceRow> kDevices = kDeviceRows;
 
+double memory_at_most(double bytes) {
+  constexpr double kAllocator = 0.1, kContext = 2.0 * (1 << 30);
+  return bytes * (1 + kAllocator) + kContext;
+}
+
+std::string_view measured_file(std::string_view device) {
+  struct Measured {
+    std::string_view name, file;
+  };
+  static constexpr std::array<Measured, 2> kMeasured{
+      {{"A100-SXM-80GB", "a100_sxm_80gb.json"}, {"H100-SXM", "h100_sxm.json"}}};
+  const Measured* const row = find_row(kMeasured, device);
+  return row ? row->file : "";
+}
+
 }  // namespace chakra::device

@@ -87,6 +87,7 @@ constexpr auto kOfFiles = std::to_array<Allowed>({
     {"flop_per_s", Form::number, kShowsSize},
     {"fp8_flop_per_s", Form::number, kShowsSize},
     {"linked_iteration"},
+    {trace::kMemoryPerRank, Form::number, kShowsSize},
     {"memory_bytes_per_s", Form::number, kShowsSize},
     {"model_operations_per_rank", Form::number, kShowsSize},
     {"order", Form::word},

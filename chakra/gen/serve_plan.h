@@ -61,6 +61,7 @@ struct ServePlan {
   bool experts = false;
 
   bool separate() const { return sides.size() > 1; }
+  const Side& side_of(int64_t rank) const { return rank >= sides.back().first_rank ? sides.back() : sides.front(); }
   double element() const { return static_cast<double>(o.bytes_per_element); }
   double cache_element() const { return static_cast<double>(o.kv_bytes_per_element); }
   const Attention& attention(int64_t layer) const { return o.model.block(static_cast<size_t>(layer)).attention; }
@@ -83,5 +84,8 @@ struct ServePlan {
 
 /// Plan a serving job. Errors: those of serve().
 Result<ServePlan> serve_plan(const ServeOptions& options);
+
+/// Return the most that a rank holds by formulas (docs/reference/serving.md).
+ServeMemory memory_of(const ServePlan& plan, int64_t rank);
 
 }  // namespace chakra::gen

@@ -90,6 +90,13 @@ class Counter {
 
 }  // namespace
 
+ServeMemory memory_of(const ServePlan& plan, int64_t rank) {
+  ServeClassStats stats;
+  const Side& side = plan.side_of(rank);
+  Counter(plan).rank(side, side.mesh.place(rank - side.first_rank, Axis::pp), stats);
+  return stats.memory;
+}
+
 Result<ServeStats> serve_stats(const ServeOptions& options, const trace::ClassJob& job) {
   CHAKRA_ASSIGN(const ServePlan plan, serve_plan(options));
   ServeStats result;
@@ -105,7 +112,7 @@ Result<ServeStats> serve_stats(const ServeOptions& options, const trace::ClassJo
   for (const trace::ClassJob::Rank& rank : job.ranks) ++ranks[rank.cls];
   for (size_t cls = 0; cls < job.classes.size(); ++cls) {
     const trace::Trace& t = job.classes[cls];
-    const Side& side = plan.sides[t.rank >= plan.sides.back().first_rank ? plan.sides.size() - 1 : 0];
+    const Side& side = plan.side_of(t.rank);
     ServeClassStats& stats = result.classes.emplace_back();
     stats.first_rank = t.rank;
     stats.ranks = ranks[cls];

@@ -95,13 +95,14 @@ constexpr std::array kSum{
     rounded<Fit>("memory_per_rank.sum", Unit::bytes, "sum of its parts", [](const Fit& f) { return f.sum; })};
 constexpr std::array kAtMost{rounded<Fit>("memory_at_most", Unit::bytes,
                                           "their sum with allocator, context and buffers",
-                                          [](const Fit& f) { return most_bytes(f.sum); })};
+                                          [](const Fit& f) { return device::memory_at_most(f.sum); })};
 constexpr std::array kFits{
     rounded<Fit>("device_memory", Unit::bytes, "memory of the device", [](const Fit& f) { return f.device; }),
-    column<Fit>("fits", Unit::none, "whether it fits into the device: yes, maybe (with allocator and so on) or no",
-                [](const Fit& f) {
-                  return std::string(f.sum > f.device ? "no" : most_bytes(f.sum) > f.device ? "maybe" : "yes");
-                })};
+    column<Fit>(
+        "fits", Unit::none, "whether it fits into the device: yes, maybe (with allocator and so on) or no",
+        [](const Fit& f) {
+          return std::string(f.sum > f.device ? "no" : device::memory_at_most(f.sum) > f.device ? "maybe" : "yes");
+        })};
 template <class Classes>
 Fit fit_of(const Classes& classes, double device_gib) {
   if (classes.empty()) return {0, 0, device_gib * kGib};
@@ -151,6 +152,10 @@ constexpr auto kStepClasses = joined(
     std::array{rows<ClassStats>("communication", "what a rank sends and receives"),
                if_any<&ClassStats::fp8_operations>("fp8_operations", Unit::flop, "FLOPs with 8-bit inputs"),
                storage_place<ClassStats>()});
+constexpr std::array kAssumed{
+    column<&AssumedDevice::ops_per_s>("ops_per_s", Unit::flop_per_s, "peak of the device"),
+    column<&AssumedDevice::bytes_per_s>("bytes_per_s", Unit::bytes_per_s, "bandwidth of its memory"),
+    column<&AssumedDevice::efficiency>("efficiency", Unit::share, "share of the peak that kernels reach")};
 constexpr std::array kStack{column<&StepJob::stack>("stack", Unit::none, "the software")};
 constexpr std::array kStepStats{
     column<&StepStats::parameters>("parameters", Unit::none, "parameters of the model"),
@@ -245,6 +250,7 @@ answer::Answer answer_of(const StepJob& job) {
   to.table("by_stack", "options that mean something else with that stack", job.by_stack, kTextRows,
            !job.by_stack.empty());
   add_findings(job.findings, to);
+  to.values("assumed_device.", job.assumed ? &*job.assumed : nullptr, kAssumed);
   const ByKey<TakenValue> taken = taken_options(job);
   to.table("taken", "options that were not given, and what was taken", taken, by_key<TakenValue>(Unit::none),
            !taken.empty());
@@ -277,6 +283,7 @@ answer::Answer answer_of(const ServeJob& job) {
   to.values("", &job.files, kShape);
   add_findings(job.findings, to);
   to.values("", &job, kServed);
+  to.values("assumed_device.", job.assumed ? &*job.assumed : nullptr, kAssumed);
   to.values("prefill.", &stats.prefill, kPhase);
   to.values("decode.", &stats.decode, kPhase);
   to.values("", &stats, kBothPhases);

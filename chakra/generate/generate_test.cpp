@@ -4,12 +4,18 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "chakra/base/testing/testing.h"
+#include "chakra/device/device.h"
 #include "chakra/gen/gen.h"
+#include "chakra/generate/parts.h"
 #include "chakra/generate/serve.h"
 #include "chakra/generate/step.h"
 #include "chakra/io/io.h"
 #include "chakra/model/model.h"
+#include "chakra/sim/sim.h"
 #include "chakra/view/testing/shown.h"
 
 namespace chakra::generate {
@@ -71,6 +77,49 @@ TEST(Generate, StepIsCountedAndSaysWhatHadNoEffect) {
   EXPECT_GT(generate_step(o, findings)->device_memory_gib, 70);
   o.device = "no such device";
   EXPECT_FALSE(generate_step(o, findings));
+}
+
+/// The answer, the finding of the generator and that of a simulation of the job agree whether the job fits.
+TEST(Generate, WhatDoesNotFitIsSaid) {
+  const auto severity = [](const Findings& findings) -> std::string {
+    for (const Finding& f : findings)
+      if (f.tag == "sim.device.memory") return f.severity == Severity::warning ? "no" : "maybe";
+    return "yes";
+  };
+  const auto expect_same = [&](const auto& made, const Findings& findings, double gib) {
+    const std::string fits = std::get<std::string>(answer_of(made).value("fits")->cell);
+    EXPECT_EQ(severity(findings), fits) << gib;
+    trace::ClassJob job = made.job;
+    device::System system;
+    system.target = device::device(*device::find("H100-SXM"));
+    system.target->memory_bytes = gib * kGib;
+    Findings simulated;
+    EXPECT_TRUE(sim::retarget(job, system, simulated));
+    EXPECT_EQ(severity(simulated), fits) << gib;
+    return fits;
+  };
+  std::map<std::string, int> seen;
+  for (const double gib : {1.0, 3.0, 4.0, 5.0, 6.0, 8.0, 80.0})
+    for (const char* const device : {"", "H100-SXM"}) {
+      StepJobOptions step;
+      step.step.model.layers.resize(2);
+      step.step.pp = 2;
+      step.device = device;
+      step.device_memory_gib = gib;
+      Findings findings;
+      const auto made = generate_step(step, findings);
+      ASSERT_TRUE(made) << made.error().message();
+      ++seen[expect_same(*made, findings, gib)];
+      ServeJobOptions serve;
+      serve.serve.model = model::default_model();
+      serve.device = device;
+      serve.device_memory_gib = gib;
+      findings.clear();
+      const auto served = generate_serve(serve, findings);
+      ASSERT_TRUE(served) << served.error().message();
+      ++seen[expect_same(*served, findings, gib)];
+    }
+  EXPECT_EQ(seen.size(), 3U) << "yes, maybe and no";
 }
 
 TEST(Generate, ServeIsCounted) {

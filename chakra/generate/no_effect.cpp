@@ -41,9 +41,11 @@ std::string why_job(const Facts& f) {
 }
 template <class Facts>
 std::string why_memory(const Facts& f) {
-  return f.asked.shows_memory || !f.asked.files.report.empty()
+  const bool fits = device::memory_at_most(fullest(f.stats.classes).memory.sum()) <=
+                    f.asked.device_memory_gib.value_or(kUsualDeviceGib) * kGib;
+  return f.asked.shows_memory || !f.asked.files.report.empty() || !fits
              ? ""
-             : "only --stats and --json report whether the job fits into device memory";
+             : "the job fits, and only --stats and --json show the memory";
 }
 template <class Facts>
 std::string why_overlap(const Facts& f) {

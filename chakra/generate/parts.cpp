@@ -20,9 +20,4 @@ double memory_of_device(std::optional<double> asked, const device::System& syste
   return system.target && system.target->memory_bytes > 0 ? system.target->memory_bytes / kGib : kUsualDeviceGib;
 }
 
-double most_bytes(double sum) {
-  constexpr double kAllocator = 0.1, kContext = 2 * kGib;
-  return sum * (1 + kAllocator) + kContext;
-}
-
 }  // namespace chakra::generate

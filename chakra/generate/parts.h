@@ -1,7 +1,9 @@
 // Parts of the text that both kinds of generated jobs share. Inside generate.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -12,6 +14,7 @@
 #include "chakra/gen/gen.h"
 #include "chakra/generate/serve.h"
 #include "chakra/generate/step.h"
+#include "chakra/sim/sim.h"
 
 namespace chakra::generate {
 
@@ -29,9 +32,6 @@ struct MemoryFormulas {
   std::string parameters, gradients, optimizer, activations, working, allocator;
 };
 MemoryFormulas formulas_of(const StepJob& job);
-/// Return an upper estimate of the memory for tensors of `sum` bytes. Allocators round up and leave gaps (10 %); the
-/// context of the device and communication buffers take 2 GiB.
-double most_bytes(double sum);
 /// Return the class whose ranks need the most memory.
 template <class Classes>
 const auto& fullest(const Classes& classes) {
@@ -39,6 +39,22 @@ const auto& fullest(const Classes& classes) {
   for (const auto& rank : classes)
     if (rank.memory.sum() > most->memory.sum()) most = &rank;
   return *most;
+}
+
+/// Compare the memory of the class that needs most with a device of that size. Finding: sim.device.memory.
+template <class Classes>
+void note_memory(const Classes& classes, double device_gib, Findings& findings) {
+  const auto& most = fullest(classes);
+  if (auto finding = sim::memory_finding(most.first_rank, most.memory.sum(), device_gib * kGib, "the device"))
+    findings.push_back(std::move(*finding));
+}
+
+/// Return the rates of generated nodes, unless the options have a device or its peak.
+template <class Rates, class Options>
+std::optional<AssumedDevice> assumed_device(const Rates& rates, const Options& o) {
+  if (!o.device.empty() || std::find(o.given.begin(), o.given.end(), "--device-peak-tflops") != o.given.end())
+    return {};
+  return AssumedDevice{rates.peak_flop_per_s, rates.memory_bytes_per_s, rates.efficiency};
 }
 
 /// Options of a step that were not on the command line, without "--": from the model, a preset, or the defaults.

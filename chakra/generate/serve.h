@@ -29,8 +29,9 @@ struct ServeJob {
   gen::ServeOptions serve;
   gen::ServeStats stats;
   double device_memory_gib = kUsualDeviceGib;
-  std::string stack;  ///< the name
-  Findings findings;  ///< options without effect (sim.option.no_effect), and assumptions
+  std::string stack;                     ///< the name
+  std::optional<AssumedDevice> assumed;  ///< as in StepJob
+  Findings findings;                     ///< options without effect (sim.option.no_effect), and assumptions
   bool shows_memory = false;
 };
 

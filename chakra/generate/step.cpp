@@ -80,7 +80,9 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   device::System system;
   CHAKRA_ASSIGN(const device::Stack stack, use_device_and_stack(o.device, o.stack, system));
   made.device_memory_gib = memory_of_device(o.device_memory_gib, system);
+  if (system.target && o.device_memory_gib) system.target->memory_bytes = *o.device_memory_gib * kGib;
   made.stack = stack.name;
+  made.assumed = assumed_device(made.step, o);
   made.step.framework = {stack.memory.logit_bytes, stack.memory.eager, stack.memory.fsdp, stack.memory.per_operator};
   made.by_stack = by_framework(made.step);
   if (system.target) made.step.host_ns = std::llround(system.target->host_s * 1e9);
@@ -92,6 +94,7 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   CHAKRA_ASSIGN(made.files, generate_job(job, files));
   made.files.shape = shape_of(made.step);
   CHAKRA_ASSIGN(made.stats, gen::stats(made.step, job));
+  if (!system.target && o.device_memory_gib) note_memory(made.stats.classes, *o.device_memory_gib, findings);
   made.job = std::move(job);
   for (Finding& finding : options_without_effect(o, made.stats)) findings.push_back(std::move(finding));
   made.findings = findings;

@@ -16,6 +16,11 @@ namespace chakra::generate {
 inline constexpr double kUsualDeviceGib = 80;          ///< default size of memory
 inline constexpr const char* kUsualStack = "kernels";  ///< of device::kStacks
 
+/// The rates that decide the times of nodes if no device is given.
+struct AssumedDevice {
+  double ops_per_s = 0, bytes_per_s = 0, efficiency = 0;
+};
+
 struct StepJobOptions {
   gen::StepOptions step;
   std::string device;  ///< a name or a file: sets the times of nodes; empty: the rates of `step`
@@ -32,10 +37,11 @@ struct StepJob {
   gen::StepOptions step;
   gen::StepStats stats;
   double device_memory_gib = kUsualDeviceGib;
-  std::string stack;                  ///< the name
-  std::vector<std::string> by_stack;  ///< options that have another meaning with this stack, and the meaning
-  std::vector<std::string> given;     ///< options on the command line
-  Findings findings;                  ///< options without effect, and assumptions
+  std::string stack;                     ///< the name
+  std::vector<std::string> by_stack;     ///< options that have another meaning with this stack, and the meaning
+  std::vector<std::string> given;        ///< options on the command line
+  std::optional<AssumedDevice> assumed;  ///< without a device and without its peak
+  Findings findings;                     ///< options without effect, and assumptions
   bool shows_memory = false;
 };
 

@@ -44,12 +44,15 @@ constexpr std::string_view kClassLine = "\nranks like rank {first_rank}: {count}
 constexpr std::string_view kStepLine =
     "{parameters} parameters, {tokens} tokens, {operations}; ideal pipeline bubble {ideal_bubble}"
     "[{?ideal_bubble_depends} where forward and both gradients take the same time]";
-constexpr std::array<Show, 18> kStepText{{
+constexpr std::array<Show, 19> kStepText{{
     {.line = kGeneratedLine},
     {.line = kStepLine},
     {.line = "trained: {trained_parameters} parameters of adapters (--lora-rank), all others are frozen"},
     {.line = "not given, taken: {taken*}"},
     {.line = "stack {stack}: {by_stack*}"},
+    {.line =
+         "no device given, taken: multiplications at {assumed_device.efficiency} of {assumed_device.ops_per_s}, memory "
+         "at {assumed_device.bytes_per_s}; --device prices kernels, with an error"},
     {.line = kParametersLine},
     {.line = "FLOPs         {operations} of all ranks: matrix multiplications only, two per multiply-add"},
     {.line = "  with inputs of eight bits {fp8_operations}"},
@@ -66,11 +69,11 @@ constexpr std::array<Show, 18> kStepText{{
     {.line = kSumLine},
     {.line = kClassLine, .table = "ranks", .inside = &kOfClass, .first = 24},
 }};
-constexpr size_t kStepHead = 5;  ///< shows without memory
+constexpr size_t kStepHead = 6;  ///< shows without memory
 
 // ---- serving -------------------------------------------------------------------------------------------------
 
-constexpr std::array<Show, 15> kServeText{{
+constexpr std::array<Show, 16> kServeText{{
     {.line = kGeneratedLine},
     {.line = "prefill: {?prefill.tokens}{prefill.tokens} tokens, {prefill.operations}, {prefill.parameter_bytes} of "
              "parameters and {prefill.cache_bytes} of the cache read"},
@@ -78,6 +81,9 @@ constexpr std::array<Show, 15> kServeText{{
              "parameters and {decode.cache_bytes} of the cache read"},
     {.when = "[!{?host.pass_ns}|{?host.sequence_ns}]",
      .line = "stack {stack}: the host takes {host.pass_ns} between passes, and {host.sequence_ns} for each sequence"},
+    {.line =
+         "no device given, taken: multiplications at {assumed_device.efficiency} of {assumed_device.ops_per_s}, memory "
+         "at {assumed_device.bytes_per_s}; --device prices kernels, with an error"},
     {.line = kParametersLine},
     {.line = "cache         {kv_bytes_per_token} per token, all layers"},
     {.line = "moved         {?transfer_bytes}{transfer_bytes} of the cache, to ranks that decode"},
@@ -94,7 +100,7 @@ constexpr std::array<Show, 15> kServeText{{
     {.line = kSumLine},
     {.line = kClassLine, .table = "ranks", .inside = &kOfClass, .first = 24},
 }};
-constexpr size_t kServeHead = 4;
+constexpr size_t kServeHead = 5;
 
 }  // namespace
 

@@ -6,9 +6,12 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
 
 #include "chakra/sim/kernel_times.h"
+#include "chakra/trace/metadata.h"
 #include "chakra/work/work.h"
 
 namespace chakra::sim {
@@ -33,6 +36,8 @@ class Carrier {
  public:
   Carrier(Trace& t, const device::System& system, const Device& to, KnownShapes& shapes)
       : t_(t), system_(system), to_(to), kernels_(t, shapes) {}
+
+  const Trace& trace() const { return t_; }
 
   Result<void> run() {
     std::vector<double> factor(t_.size(), 1);
@@ -266,9 +271,17 @@ class Summary {
     too_fast_ = add_saturated(too_fast_, multiply_saturated(carrier.too_fast_ps, ranks));
     if (!carrier.too_fast_on.empty()) too_fast_on_ = carrier.too_fast_on;
     if (device.host_s > 0 && !carrier.has_host) without_host_ = to;
+    if (const auto held = trace::metadata_number(carrier.trace(), trace::kMemoryPerRank)) {
+      Held& most = held_.try_emplace(to, Held{carrier.trace().rank, *held, device.memory_bytes}).first->second;
+      if (*held > most.bytes) most = {carrier.trace().rank, *held, device.memory_bytes};
+    }
+    if (device.kernels.empty() && !carrier.rows.empty() && !device::measured_file(to).empty()) measured_.insert(to);
   }
 
   std::vector<ScaledTime> finish(Findings& findings) const {
+    for (const auto& [device, held] : held_)
+      if (auto finding = memory_finding(held.rank, static_cast<double>(held.bytes), held.device_bytes, device))
+        findings.push_back(std::move(*finding));
     std::vector<ScaledTime> rows;
     for (const auto& [key, row] : rows_) rows.push_back(row);
     const std::string shares = reliability(rows);
@@ -281,6 +294,11 @@ class Summary {
       find(use.first.extrapolated_ps > 0 ? "sim.device.extrapolated" : "sim.device.kernels",
            use.first.extrapolated_ps > 0 ? Severity::warning : Severity::note,
            describe(*use.second.first, *use.second.second, use.first));
+    for (const std::string& device : measured_)
+      find("sim.device.measured", Severity::note,
+           fmt::format("--device {} knows the data sheet only; kernels of this device were measured: --device "
+                       "devices/{} in the folder of the examples, which 'chakra doctor' shows",
+                       device, device::measured_file(device)));
     const Picoseconds all = time_of(rows);
     if (const Picoseconds experts = experts_ps(); experts > 0)
       find("sim.device.experts", Severity::warning,
@@ -338,10 +356,32 @@ class Summary {
   double ops_ = 0;
   Picoseconds too_fast_ = 0;
   std::string too_fast_on_;
-  std::string without_host_;  ///< a device with host-us whose ranks have no host
+  /// The rank that holds most.
+  struct Held {
+    int64_t rank = 0, bytes = 0;
+    double device_bytes = 0;
+  };
+  std::map<std::string, Held> held_;  ///< by device
+  std::set<std::string> measured_;    ///< devices by name, whose kernels a file of the examples has
+  std::string without_host_;          ///< a device with host-us whose ranks have no host
 };
 
 }  // namespace
+
+std::optional<Finding> memory_finding(int64_t rank, double bytes, double device_bytes, std::string_view device) {
+  const double most = device::memory_at_most(bytes);
+  if (device_bytes <= 0 || most <= device_bytes) return std::nullopt;
+  const std::string needs = fmt::format("rank {} holds {}", rank, show_bytes(bytes));
+  const std::string has = fmt::format("and {} has {}", device, show_bytes(device_bytes));
+  if (bytes > device_bytes)
+    return Finding{"sim.device.memory", Severity::warning, -1, -1,
+                   fmt::format("{}, {}: the job does not fit, so its times are those of no real run; 'chakra gen' "
+                               "with --stats shows the parts",
+                               needs, has)};
+  return Finding{"sim.device.memory", Severity::note, -1, -1,
+                 fmt::format("{}, up to {} with allocator, context and buffers, {}: the job may not fit", needs,
+                             show_bytes(most), has)};
+}
 
 Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const device::System& system, Findings& findings) {
   Summary summary;

@@ -80,9 +80,12 @@ struct ScaledTime {
 /// Set the times of compute nodes of ranks with a device (System::device_of) to that device.
 /// Ranks of a class on different devices get separate classes. Other nodes keep their time.
 /// Findings: sim.device.scaled, sim.device.peak, sim.device.too_fast, sim.device.kernels,
-/// sim.device.extrapolated, sim.device.host.
+/// sim.device.extrapolated, sim.device.host, sim.device.measured, sim.device.memory.
 /// Errors: sim.device.unknown. Cost: O(ranks + nodes of the classes, once for each device).
 Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const device::System& system, Findings& findings);
+
+/// Return the finding sim.device.memory if a rank that holds `bytes` does not fit, or may not fit, into a device.
+std::optional<Finding> memory_finding(int64_t rank, double bytes, double device_bytes, std::string_view device);
 
 /// Return the device of the recording: `system.recorded`, else the device in
 /// the metadata if there is exactly one and the table has it; else no value.
