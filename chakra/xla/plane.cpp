@@ -9,10 +9,21 @@ using protozero::pbf_reader;
 namespace {
 
 constexpr std::pair<std::string_view, Stat> kStats[] = {
-    {"hlo_op", Stat::op},          {"hlo_module", Stat::module},          {"program_id", Stat::program},
-    {"run_id", Stat::run},         {"device_ordinal", Stat::device},      {"Hlo Proto", Stat::proto},
-    {"hlo_proto", Stat::proto},    {"profile_start_time", Stat::start},   {"jax_version", Stat::jax},
-    {"process_id", Stat::process}, {"correlation_id", Stat::correlation},
+    {"hlo_op", Stat::op},
+    {"hlo_module", Stat::module},
+    {"program_id", Stat::program},
+    {"run_id", Stat::run},
+    {"device_ordinal", Stat::device},
+    {"Hlo Proto", Stat::proto},
+    {"hlo_proto", Stat::proto},
+    {"profile_start_time", Stat::start},
+    {"jax_version", Stat::jax},
+    {"process_id", Stat::process},
+    {"correlation_id", Stat::correlation},
+    {"_p", Stat::leads_to},
+    {"_pt", Stat::leads_to_kind},
+    {"_c", Stat::comes_from},
+    {"_ct", Stat::comes_from_kind},
 };
 
 }  // namespace

@@ -38,15 +38,21 @@ struct WindowDim {
 /// Which devices communicate, in one of four forms.
 struct Groups {
   std::vector<std::vector<int64_t>> lists;
+  /// 0, 1, 2 and so on as an array of these sizes, with its dimensions in this order.
+  struct Devices {
+    std::vector<int64_t> dims, order;
+  };
   struct Iota {
     int64_t groups = 0, members = 0;
-    std::vector<int64_t> dims, order;
+    Devices devices;
   } iota;
   struct Mesh {
     struct Axis {
       int64_t axis = 0, before = 1, size = 0;  ///< size 0: the whole axis
     };
-    std::vector<int64_t> sizes, devices;
+    std::vector<int64_t> sizes;
+    std::vector<int64_t> devices;  ///< none: as `reordered`, or in order
+    Devices reordered;
     std::vector<Axis> axes;
   } mesh;
   bool is_iota = false, is_mesh = false;
