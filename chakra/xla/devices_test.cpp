@@ -260,17 +260,17 @@ TEST(Gpus, WaitForTheCallsOfTheHost) {
   const auto call = [](std::string name, int64_t start, int64_t length, int64_t number) {
     return Event{std::move(name), start, length, field(4, stat(kCorrelation, number))};
   };
-  // The second kernel begins before its call returns. The call 9 starts no event.
+  // The second kernel begins before its call returns, which starts the third as well. The call 9 starts no event.
   const std::string host = plane(
       "/host:CPU", {{40, "thread", {call("launch", 100, 20, 1), call("launch", 200, 50, 2), call("x", 1, 1, 9)}}});
-  const auto linked =
-      link_bytes(metadata("jit_f(7)", gathering(2)) + host +
-                 plane("/device:GPU:1",
-                       {{13,
-                         "Stream #13(Compute)",
-                         {kernel("gemm", "dot.2", 130, 30, 1), kernel("loop_multiply", "multiply.4", 220, 60, 2)}}}));
+  const auto linked = link_bytes(
+      metadata("jit_f(7)", gathering(2)) + host +
+      plane("/device:GPU:1", {{13,
+                               "Stream #13(Compute)",
+                               {kernel("gemm", "dot.2", 130, 30, 1), kernel("loop_multiply", "multiply.4", 220, 60, 2),
+                                kernel("loop_add", "add.6", 290, 5, 2)}}}));
   ASSERT_TRUE(linked) << linked.error().message();
-  EXPECT_EQ(linked->devices[0].events, 2);
+  EXPECT_EQ(linked->devices[0].events, 3);
   const trace::Trace& t = linked->devices[0].trace;
   const NodeId first = find(t, "launch"), second = find(t, "launch", 1), gap = find(t, "[chakra|host_gap]");
   EXPECT_EQ(find(t, "x"), trace::kNoNode);
@@ -282,6 +282,9 @@ TEST(Gpus, WaitForTheCallsOfTheHost) {
   EXPECT_EQ(waits_of(t, second), Texts{"given [chakra|host_gap]"});
   EXPECT_EQ(waits_of(t, find(t, "dot.2")), Texts{"launch launch"});
   EXPECT_EQ(waits_of(t, find(t, "multiply.4")), (Texts{"data dot.2", "launch launch", "stream dot.2"}));
+  EXPECT_EQ(waits_of(t, find(t, "add.6")),
+            (Texts{"data dot.2", "data multiply.4", "launch launch", "stream multiply.4"}));
+  EXPECT_EQ(find(t, "launch", 2), trace::kNoNode);
 }
 
 /// A run that begins before the last one has ended: the host's time goes on from where it began that one.

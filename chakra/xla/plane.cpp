@@ -62,10 +62,11 @@ void Plane::add_name(pbf_reader entry) {
   }
 }
 
-Plane::Name Plane::name_of(int64_t id) const {
+inline const Plane::Name& Plane::name_of(int64_t id) const {
+  static constinit const Name kNone;
   if (id >= 0 && id < static_cast<int64_t>(names_.size())) return names_[static_cast<size_t>(id)];
   const auto found = large_names_.find(id);
-  return found == large_names_.end() ? Name() : found->second;
+  return found == large_names_.end() ? kNone : found->second;
 }
 
 Plane::Value Plane::read_stat(pbf_reader reader) const {

@@ -51,7 +51,7 @@ class Plane {
     Stat stat = Stat::other;
   };
   void add_name(protozero::pbf_reader entry);
-  Name name_of(int64_t id) const;
+  const Name& name_of(int64_t id) const;
 
   std::vector<Name> names_;  ///< by id
   absl::flat_hash_map<int64_t, Name> large_names_;

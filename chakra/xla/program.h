@@ -128,6 +128,11 @@ struct Program {
 trace::DType dtype_of(const Program& program, const Shape& shape);
 std::string_view type_name(uint8_t primitive_type);  ///< "f32"; "" for an unknown type
 uint8_t primitive_type(std::string_view type_name);  ///< 0: unknown
+/// Return the number of a type if it is known, else count the number and return 0.
+uint8_t known_type(int64_t primitive_type, UnknownParts& unknown);
+/// Whether no size is negative, and the shape has at most 2^60 elements.
+bool is_possible(std::span<const int64_t> dims);
+inline constexpr std::string_view kImpossible = "a shape has a negative size or more than 2^60 elements";
 
 /// Read an HloProto. Errors: xla.program.damaged, .empty, .reference, .deep. Cost: O(bytes).
 Result<Program> parse_program(std::shared_ptr<const std::string> bytes, const std::string& file);

@@ -57,7 +57,7 @@ class HostReader {
   }
 
   void read_event(pbf_reader reader) {
-    Profile::Event event;
+    Profile::Event& event = out_.events.emplace_back();  // stays there if an instruction was executed
     int64_t metadata = 0;
     bool aggregated = false;
     Arrow leads, comes;
@@ -77,20 +77,24 @@ class HostReader {
         default: skip(reader, "XEvent", out_.unknown);
       }
     }
-    const Picoseconds start = std::max<Picoseconds>(0, event.start), length = std::max<Picoseconds>(0, event.length);
-    if (event.correlation != Profile::kNotStated) {
-      // A call that starts an event of a GPU, and may have the event's instruction.
-      if (!aggregated) out_.calls.push_back({{}, event.correlation, 0, 0, start, length});
-      if (!aggregated) names_of_calls_.push_back(metadata);
-    } else if (!event.op.empty()) {
-      if (aggregated) {
-        ++out_.aggregated;
-        return;
-      }
+    const bool is_call = event.correlation != Profile::kNotStated;
+    if (!is_call && !event.op.empty() && !aggregated) {
       if (leads.kind == kGeneral && leads.number != Profile::kNotStated)
-        begins_.push_back({leads.number, out_.events.size()});
-      out_.events.push_back(event);
-    } else if (comes.kind == kGeneral && comes.number != Profile::kNotStated && !aggregated) {
+        begins_.push_back({leads.number, out_.events.size() - 1});
+      return;
+    }
+    const Profile::Event other = event;
+    out_.events.pop_back();
+    if (aggregated) {
+      out_.aggregated += !is_call && !other.op.empty();
+      return;
+    }
+    const Picoseconds start = std::max<Picoseconds>(0, other.start);
+    if (is_call) {
+      // A call that starts an event of a GPU, and may have the event's instruction.
+      out_.calls.push_back({{}, other.correlation, 0, 0, start, std::max<Picoseconds>(0, other.length)});
+      names_of_calls_.push_back(metadata);
+    } else if (comes.kind == kGeneral && comes.number != Profile::kNotStated) {
       ends_.push_back({comes.number, 0, start});
     }
   }
@@ -126,11 +130,13 @@ class HostReader {
       Profile::Event& event = out_.events[e];
       const auto end = end_of.find(arrow);
       if (end == end_of.end()) continue;
-      const Picoseconds start = std::max<Picoseconds>(0, event.start);
-      const Picoseconds until =
-          add_saturated(since(out_.lines[event.line].begin_ns, end->second.begin_ns), end->second.time);
-      if (until > add_saturated(start, std::max<Picoseconds>(0, event.length))) event.longest = until - start;
+      settle_end(event, add_saturated(since(out_.lines[event.line].begin_ns, end->second.begin_ns), end->second.time));
     }
+  }
+  /// `end`: since its line begins.
+  static void settle_end(Profile::Event& event, Picoseconds end) {
+    const Picoseconds start = std::max<Picoseconds>(0, event.start);
+    if (end > add_saturated(start, std::max<Picoseconds>(0, event.length))) event.longest = end - start;
   }
 
   void name_calls() {

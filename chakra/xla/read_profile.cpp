@@ -104,16 +104,18 @@ class ProfileReader {
     }
   }
 
-  /// Keep the calls that started an event. A call may start several.
+  /// Keep the calls that started an event. A call may start several, as that of a graph. Numbers begin at 1.
   void join_calls() {
     constexpr uint32_t kNone = Profile::kNoCall;
+    if (out_.kind != Profile::Kind::gpu) out_.calls.clear();
+    if (out_.calls.empty()) return;
     absl::flat_hash_map<int64_t, uint32_t> of;  // by correlation: the first call
     for (uint32_t c = 0; c < out_.calls.size(); ++c) of.try_emplace(out_.calls[c].correlation, c);
     std::vector<uint32_t> kept(out_.calls.size(), kNone);
     std::vector<Profile::Call> calls;
     for (Profile::Event& event : out_.events) {
       const auto found = of.find(event.correlation);
-      if (out_.kind != Profile::Kind::gpu || found == of.end()) continue;
+      if (found == of.end() || event.correlation < 1) continue;
       if (kept[found->second] == kNone) {
         kept[found->second] = static_cast<uint32_t>(calls.size());
         calls.push_back(out_.calls[found->second]);

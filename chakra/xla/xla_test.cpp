@@ -195,6 +195,7 @@ TEST(Programs, OfNoOrderAreRefused) {
   EXPECT_EQ(tag(program({computation(1, {{"call", 1, {4}, {}, {1}}})}, 1)), "xla.program.reference");
   EXPECT_EQ(tag(program({computation(1, {{"parameter", 1, {4}, {}}})}, 9)), "xla.program.reference");
   EXPECT_EQ(tag(program({computation(1, {{"parameter", 1, {-4}, {}}})}, 1)), "xla.program.shape");
+  EXPECT_EQ(tag(program({computation(1, {{"parameter", 1, {1 << 30, 1 << 30, 2}, {}}})}, 1)), "xla.program.shape");
   EXPECT_EQ(tag(program({computation(1, {{"parameter", 1, {4}, {}}, {"all-reduce", 2, {4}, {1}}})}, 1)),
             "xla.devices.unknown");
   std::string deep;
