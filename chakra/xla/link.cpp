@@ -22,6 +22,12 @@ struct Run {
   std::map<int64_t, Events> of_device;
 };
 
+/// TensorFlow's names have over 100 characters, and tables would cut the number of the run.
+std::string short_name(std::string_view program) {
+  constexpr size_t kLongest = 48;
+  return program.size() > kLongest ? escape(program.substr(0, kLongest - 3)) + "..." : std::string(program);
+}
+
 class ProfileLinker {
  public:
   explicit ProfileLinker(Inputs& inputs) : in_(inputs) {}
@@ -175,7 +181,7 @@ class ProfileLinker {
     for (const std::string_view step : profile.steps) names.push_back(fmt::format("step {}", step));
     if (names.empty())
       for (size_t r = 0; r < runs_.size(); ++r)
-        names.push_back(fmt::format("{}#{}", runs_[r].executed->program.name, r));
+        names.push_back(fmt::format("{}#{}", short_name(runs_[r].executed->program.name), r));
     t.metadata.push_back({t.strings.intern(trace::kXlaRuns), static_cast<int64_t>(names.size())});
     for (size_t r = 0; r < names.size(); ++r)
       t.metadata.push_back({t.strings.intern(fmt::format("{}_{}", trace::kXlaRun, r)), t.texts.add(names[r])});

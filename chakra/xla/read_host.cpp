@@ -34,6 +34,7 @@ class HostReader {
 
   void read_line(pbf_reader reader) {
     const size_t event = out_.events.size(), call = out_.calls.size(), end = ends_.size();
+    line_ = event;
     Profile::Line line;
     while (reader.next()) {
       if (reader.tag() == 1 && is_varint(reader)) line.id = reader.get_int64();
@@ -95,7 +96,13 @@ class HostReader {
       out_.calls.push_back({{}, other.correlation, 0, 0, start, std::max<Picoseconds>(0, other.length)});
       names_of_calls_.push_back(metadata);
     } else if (comes.kind == kGeneral && comes.number != Profile::kNotStated) {
-      ends_.push_back({comes.number, 0, start});
+      // Most ends follow their event on the same line.
+      if (begins_.empty() || begins_.back().arrow != comes.number || begins_.back().event < line_) {
+        ends_.push_back({comes.number, 0, start});
+      } else {
+        settle_end(out_.events[begins_.back().event], start);
+        begins_.pop_back();
+      }
     }
   }
 
@@ -167,7 +174,7 @@ class HostReader {
   const Plane& plane_;
   Profile& out_;
   const char*& at_;
-  size_t first_call_;
+  size_t first_call_, line_ = 0;         ///< line_: the first event of the line that is read
   std::vector<int64_t> names_of_calls_;  ///< in the plane's descriptions
   struct Begin {
     int64_t arrow = 0;
