@@ -11,6 +11,7 @@ import glob
 import gzip
 import itertools
 import json
+import math
 import os
 import re
 import subprocess
@@ -46,28 +47,42 @@ def iterations(program, entry):
     return times
 
 
+TILE = r"\[([\d,]+)\](?:T\(([\d,]+)\))?"
+
+
+def tile(dims, order):
+    """Return the numbers of "[2,4]T(1,0)": 0 to 7 as an array of 2 x 4, with its dimensions in that order."""
+    dims = [int(n) for n in dims.split(",")]
+    order = [int(n) for n in order.split(",")] if order else list(range(len(dims)))
+    numbers = []
+    for place in itertools.product(*(range(dims[d]) for d in order)):
+        index = dict(zip(order, place, strict=True))
+        flat = 0
+        for d, size in enumerate(dims):
+            flat = flat * size + index[d]
+        numbers.append(flat)
+    return numbers
+
+
 def groups_of(line):
     """Return the members of the groups of an instruction as text: {{0,1},{2,3}}, [2,4]<=[8], mesh['a'=8] {'a'}."""
     if listed := re.search(r"replica_groups=\{(\{.*?\})\}", line):
         return {tuple(int(n) for n in group.split(",")) for group in re.findall(r"\{([\d,]+)\}", listed[1])}
-    if iota := re.search(r"replica_groups=\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?", line):
-        shape, dims = ([int(n) for n in iota[g].split(",")] for g in (1, 2))
-        order = [int(n) for n in iota[3].split(",")] if iota[3] else list(range(len(dims)))
-        numbers = []
-        for place in itertools.product(*(range(dims[d]) for d in order)):
-            index = dict(zip(order, place, strict=True))
-            flat = 0
-            for d, size in enumerate(dims):
-                flat = flat * size + index[d]
-            numbers.append(flat)
+    if iota := re.search(r"replica_groups=\[([\d,]+)\]<=" + TILE, line):
+        shape = [int(n) for n in iota[1].split(",")]
+        numbers = tile(iota[2], iota[3])
         return {tuple(numbers[at:at + shape[1]]) for at in range(0, len(numbers), shape[1])}
-    if mesh := re.search(r"replica_groups=mesh\[(.*?)\] \{(.*?)\}", line):
+    if mesh := re.search(r"replica_groups=mesh\[(.*?)\](?:, device_ids=\((.*?)\))? \{(.*?)\}", line):
         axes = [(name, int(size)) for name, size in re.findall(r"'([^']+)'=(\d+)", mesh[1])]
-        inner = re.findall(r"'([^']+)'", mesh[2])
+        inner = re.findall(r"'([^']+)'", mesh[3])
+        devices = list(range(math.prod(size for _, size in axes)))
+        if mesh[2]:
+            reordered = re.match(TILE, mesh[2])
+            devices = tile(reordered[1], reordered[2]) if reordered else [int(n) for n in mesh[2].split(",")]
         groups = collections.defaultdict(list)
         for flat, place in enumerate(itertools.product(*(range(size) for _, size in axes))):
             at = dict(zip((name for name, _ in axes), place, strict=True))
-            groups[tuple(value for name, value in at.items() if name not in inner)].append(flat)
+            groups[tuple(value for name, value in at.items() if name not in inner)].append(devices[flat])
         return {tuple(group) for group in groups.values()}
     return set()
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares the traces that chakra linked from a profile of GPUs or TPUs with the events of the profile, in plain Python.
 
-    xplane_oracle.py PROFILE TRACES          events of each device: names, starts, durations
+    xplane_oracle.py PROFILE TRACES          events of each device: names, starts, durations; of GPUs also the
+                                             calls of the host that started them: names, starts, edges
     xplane_oracle.py --as gpu|tpu PROFILE OUT
                                              a profile of CPU devices as one of GPUs (a stream per thread) or TPUs
 
@@ -109,13 +110,45 @@ def events_of(data):
     return found
 
 
-def nodes_of(path):
+def calls_of(data):
+    """device -> [(call, its start in ps, event)] by the numbers that a call and its events share."""
+    calls, found = {}, collections.defaultdict(list)
+    for _, parts in read_planes(data):
+        if (parts[2] or [b""])[0].startswith(b"/device:"):
+            continue
+        names, _ = read_map(parts[4])
+        for _, _, begin, events in read_lines(parts):
+            for metadata, offset, _, stats in events:
+                if "correlation_id" in stats:
+                    calls.setdefault(stats["correlation_id"], (names.get(metadata, ""), begin * 1000 + offset))
+    for _, parts in read_planes(data):
+        device = re.fullmatch(rb"/device:GPU:(\d+)", (parts[2] or [b""])[0])
+        names, _ = read_map(parts[4])
+        for name, _, _, events in read_lines(parts) if device else []:
+            for metadata, _, _, stats in events if name.startswith("Stream #") else []:
+                if stats.get("correlation_id") in calls:
+                    found[int(device[1])].append((*calls[stats["correlation_id"]], names.get(metadata, "")))
+    return found
+
+
+def launches_of(nodes):
+    """[(call, its start in ns, event)] of the edges from calls of the host to events."""
+    by_id = {node["id"]: node for node in nodes}
+    found = []
+    for node in nodes:
+        for on in node["deps"]:
+            call = by_id[on]
+            if not node["attrs"].get("is_cpu_op") and call["attrs"].get("is_cpu_op") and not call["name"].startswith("[chakra|"):
+                found.append((call["name"], call["attrs"]["ts_ns"], node["attrs"].get("kernel", node["name"])))
+    return found
+
+
+def nodes_of(nodes):
     """[(name, start, end)] in ns; the pieces of a node, and a permute and its messages, are one."""
-    _, nodes = et.read(path)
     spans = {}
     for node in nodes:
         attrs = node["attrs"]
-        if node["name"].startswith("[chakra|"):
+        if attrs.get("is_cpu_op"):
             continue
         message = node["type"] in (5, 6)
         key = node["ctrl"][0] if message else attrs.get("part_of", node["id"])
@@ -132,10 +165,11 @@ def compare(profile, traces):
     data = open(profile, "rb").read()
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
-    found, wrong = events_of(data), 0
+    found, calls, wrong = events_of(data), calls_of(data), 0
     starts = [start for events in found.values() for _, start, _, _ in events]
     for device, events in sorted(found.items()):
-        nodes = nodes_of(f"{traces}/trace.{device}.et")
+        _, trace = et.read(f"{traces}/trace.{device}.et")
+        nodes = nodes_of(trace)
         if collections.Counter(n for n, _, _ in nodes) != collections.Counter(e[0] for e in events):
             print(f"device {device}: names differ")
             wrong += 1
@@ -157,7 +191,13 @@ def compare(profile, traces):
                 if abs(own_end - end // 1000 - shift) > 1 or late < -1 or (late > 1 and "done" not in name):
                     wrong += 1
                     print(f"device {device}: {name}: {start} to {end} ps became {own} to {own_end} ns")
-    print(f"{len(found)} devices, {len(starts)} events, {wrong} differences")
+        if shift is not None:
+            called = sorted((call, start // 1000 + shift, event) for call, start, event in calls.get(device, []))
+            ours = sorted(launches_of(trace))
+            if len(called) != len(ours) or any(a[0] != b[0] or a[2] != b[2] or abs(a[1] - b[1]) > 1 for a, b in zip(called, ours)):
+                wrong += 1
+                print(f"device {device}: calls of the host differ: {len(ours)}, not {len(called)}")
+    print(f"{len(found)} devices, {len(starts)} events, {sum(map(len, calls.values()))} with a call, {wrong} differences")
     return wrong == 0
 
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "chakra/trace/metadata.h"
 
@@ -44,8 +45,6 @@ DeviceLinker::DeviceLinker(int64_t rank, const Profile& profile, std::map<std::v
 Result<void> DeviceLinker::add(Executed& executed, int64_t number, const Events& events) {
   const Executions executions = find_executions(executed, profile_, events);
   std::vector<Occurrences::Event> occurrences;
-  Picoseconds start = INT64_MAX;
-  for (const Profile::Event* const event : events) start = std::min(start, event->start);
   for (uint32_t e = 0; e < executions.all.size(); ++e) {
     // Kernels of several streams run in another order than the host started them in, which is that of the program.
     const bool gpu = profile_.kind == Profile::Kind::gpu;
@@ -62,24 +61,26 @@ Result<void> DeviceLinker::add(Executed& executed, int64_t number, const Events&
   CHAKRA_ASSIGN(const int64_t logical, logical_device(executed.program));
   NodeWriter writer(builder_, executed.program, executed.work, executed.communication,
                     device(executed, logical, number));
-  const NodeId before = add_time_before(start);
+  const NodeId before = add_time_before(start_of(events));
+  add_calls(events, before);
   for (uint32_t op = 0; op < unrolled.ops.size(); ++op) {
     const Execution& execution = executions.all[run.event(unrolled.ops[op].event).number];
     writer.add(unrolled, op, is_cpu() ? "" : execution.longest().name);
     const NodeId main = writer.of(op).main;
     if (builder_.trace.type[main] == NodeType::coll)
       builder_.comm(main).sequence = sequence_[builder_.comm(main).group]++;
-    if (unrolled.ops[op].first == kNone)
-      for (const Profile::Event* const event : execution.events)
-        if (event != &execution.longest()) {
-          const NodeId part = writer.add_part(unrolled, op, event->name);
-          set_time(part, event->start, add_saturated(event->start, event->length));
-          put_on_line(part, event->line);
-        }
-    if (unrolled.ops[op].deps.size() > 0) continue;
-    const NodeWriter::OpNodes& nodes = writer.of(op);
-    wait(main, before, EdgeKind::given);
-    for (NodeId n = nodes.parts; n < nodes.end; ++n) wait(n, before, EdgeKind::given);
+    const bool waits = unrolled.ops[op].deps.size() > 0;
+    wait_for_start(main, execution.longest(), before, waits);
+    if (unrolled.ops[op].first != kNone) continue;
+    for (const Profile::Event* const event : execution.events)
+      if (event != &execution.longest()) {
+        waits_.maybe = is_cpu();
+        const NodeId part = writer.add_part(unrolled, op, event->name);
+        waits_.maybe = false;
+        set_time(part, event->start, add_saturated(event->start, event->length));
+        put_on_line(part, *event);
+        wait_for_start(part, *event, before, waits);
+      }
   }
   set_times(executed, unrolled, executions, run, writer);
   keep_last(unrolled, writer);
@@ -92,7 +93,9 @@ Result<void> DeviceLinker::add(Executed& executed, int64_t number, const Events&
 
 void DeviceLinker::add_other(const Events& events) {
   if (events.empty()) return;
-  add_other(events, add_time_before(events.front()->start));
+  const NodeId before = add_time_before(start_of(events));
+  add_calls(events, before);
+  add_other(events, before);
   events_ += static_cast<int64_t>(events.size());
 }
 
@@ -104,7 +107,7 @@ void DeviceLinker::add_other(const Events& events, NodeId before) {
     const bool nested = profile_.kind == Profile::Kind::tpu && !profile_.lines[event->line].overlaps;
     if (nested) leave(found->second, event);
     const NodeId node = add_piece(*event, event->start, add_saturated(event->start, event->length), kNoNode);
-    if (first) wait(node, before, EdgeKind::given);
+    wait_for_start(node, *event, before, !first);
     last_.push_back(node);
     if (!nested) continue;
     found->second.open.push_back({event, node});
@@ -137,20 +140,79 @@ NodeId DeviceLinker::add_piece(const Profile::Event& event, Picoseconds start, P
   if (whole != kNoNode) t.part_of.edit(node) = whole;
   if (event.step != Profile::kNotStated) builder_.attr({t.strings.intern(trace::kXlaRun), event.step});
   set_time(node, start, end);
-  put_on_line(node, event.line);
+  put_on_line(node, event);
   return node;
 }
 
-void DeviceLinker::wait(NodeId node, NodeId on, EdgeKind kind) {
-  if (is_cpu()) builder_.dep(node, on, static_cast<uint8_t>(kind));
-  else waits_.add(node, on, kind);
+// ---- calls of the host -------------------------------------------------------------------------------------------
+
+/// When the events, or the calls that start these, begin.
+Picoseconds DeviceLinker::start_of(const Events& events) const {
+  Picoseconds start = INT64_MAX;
+  for (const Profile::Event* const event : events) {
+    start = std::min(start, event->start);
+    if (event->call != Profile::kNoCall) start = std::min(start, profile_.calls[event->call].start);
+  }
+  return start;
 }
+
+NodeId DeviceLinker::add_host_node(std::string_view name, int64_t thread, Picoseconds start, Picoseconds end) {
+  trace::Trace& t = builder_.trace;
+  const NodeId node = builder_.add(t.size(), t.strings.intern(name), NodeType::comp);
+  t.flags.edit(node) = trace::kOnCpu | trace::kSaysCpuOrNot;
+  t.lane.edit(node) = builder_.lane({trace::Lane::Kind::thread, profile_.process, thread});
+  set_time(node, start, end);
+  return node;
+}
+
+/// A node for each call that starts one of the events, thread by thread; the time of the host between two calls is a
+/// node. The first call of a thread comes behind `before`. A call ends where its event begins, if that is earlier.
+void DeviceLinker::add_calls(const Events& events, NodeId before) {
+  std::map<std::tuple<int64_t, Picoseconds, uint32_t>, Picoseconds> ends;  // by thread and start
+  for (const Profile::Event* const event : events) {
+    if (event->call == Profile::kNoCall || host_.node_of.contains(event->call)) continue;
+    const Profile::Call& call = profile_.calls[event->call];
+    Picoseconds end = add_saturated(call.start, call.length);
+    if (event->start >= call.start) end = std::min(end, event->start);
+    const auto [found, added] = ends.try_emplace({call.thread, call.start, event->call}, end);
+    if (!added) found->second = std::min(found->second, end);
+  }
+  const trace::Trace& t = builder_.trace;
+  const Picoseconds begin = t.start_ps[before] + t.dur_ps[before];
+  absl::flat_hash_map<int64_t, NodeId> last;  // by thread, of these calls
+  for (const auto& [key, end] : ends) {
+    const auto& [thread, start, call] = key;
+    Host::Thread& caller = host_.threads[thread];
+    const bool behind = caller.last != kNoNode && caller.end <= start;
+    const bool own = behind && (last.contains(thread) || !host_.follows);
+    NodeId from = own ? caller.last : before;
+    if (const Picoseconds idle = own ? caller.end : begin; idle < start) {
+      const NodeId gap = add_host_node(trace::kHostGap, thread, idle, start);
+      wait(gap, from, EdgeKind::given);
+      from = gap;
+    }
+    const NodeId node = add_host_node(profile_.calls[call].name, thread, start, end);
+    wait(node, from, EdgeKind::given);
+    if (behind && !own) wait(node, caller.last, EdgeKind::program);
+    host_.node_of[call] = last[thread] = caller.last = node;
+    caller.end = std::max(caller.end, end);
+  }
+  for (const auto& [thread, node] : last) last_.push_back(node);
+}
+
+/// An event waits for the call that started it. Without one, `before` is the reason if there is no other.
+void DeviceLinker::wait_for_start(NodeId node, const Profile::Event& event, NodeId before, bool waits) {
+  if (event.call != Profile::kNoCall) wait(node, host_.node_of.at(event.call), EdgeKind::launch);
+  else if (!waits) wait(node, before, EdgeKind::given);
+}
+
+void DeviceLinker::wait(NodeId node, NodeId on, EdgeKind kind) { waits_.add(node, on, kind); }
 
 LinkedDevice DeviceLinker::finish() && {
   LinkedDevice device;
   for (const auto& [members, number] : used_)
     builder_.trace.groups.push_back({fmt::format("{}", number), "", "", members, static_cast<int64_t>(members.size())});
-  device.left_out = waits_.write(builder_);
+  device.left_out = waits_.write(builder_, is_cpu());
   device.trace = std::move(builder_).finish();
   device.events = events_;
   return device;
@@ -169,7 +231,7 @@ Result<int64_t> DeviceLinker::logical_device(const Program& p) const {
 Device DeviceLinker::device(const Executed& executed, int64_t logical, int64_t run) {
   Device device;
   device.logical = logical, device.self = rank_, device.tags = executed.tags, device.run = run;
-  if (!is_cpu()) device.wait = [this](NodeId node, NodeId on, EdgeKind kind) { waits_.add(node, on, kind); };
+  device.wait = [this](NodeId node, NodeId on, EdgeKind kind) { waits_.add(node, on, kind); };
   const bool alone = executed.program.device_count() == 1;
   device.group = [this, logical, alone](Communication::Key, const Meeting& meeting) {
     const uint32_t group = meeting.group_of[static_cast<size_t>(logical)];
@@ -185,19 +247,20 @@ Device DeviceLinker::device(const Executed& executed, int64_t logical, int64_t r
   return device;
 }
 
-/// The time of the host before a run: since the last run, if that has ended, else since the beginning.
+/// The time of the host before a run: since the last run, if that has ended, else since the host began an earlier run.
 NodeId DeviceLinker::add_time_before(Picoseconds start) {
-  trace::Trace& t = builder_.trace;
-  const bool follows = !last_.empty() && start >= end_;
-  const std::string_view name = follows ? trace::kHostGap : trace::kInitialCondition;
-  const NodeId node = builder_.add(t.size(), t.strings.intern(name), NodeType::comp);
-  t.flags.edit(node) = trace::kOnCpu | trace::kSaysCpuOrNot;
-  t.lane.edit(node) = builder_.lane({trace::Lane::Kind::thread, profile_.process, 0});
-  set_time(node, follows ? end_ : 0, start);
-  if (follows) {
-    for (const NodeId last : last_) wait(node, last, EdgeKind::given);
-    last_.clear();
-  }
+  host_.follows = !last_.empty() && start >= end_;
+  Picoseconds begin = host_.follows ? end_ : 0;
+  NodeId on = kNoNode;
+  for (size_t n = host_.begins.size(); !host_.follows && on == kNoNode && n-- > 0;)
+    if (host_.begins[n].first <= start) std::tie(begin, on) = host_.begins[n];
+  const bool first = !host_.follows && on == kNoNode;
+  const NodeId node = add_host_node(first ? trace::kInitialCondition : trace::kHostGap, 0, begin, start);
+  if (on != kNoNode) wait(node, on, EdgeKind::given);
+  host_.begins.emplace_back(start, node);
+  if (!host_.follows) return node;
+  for (const NodeId last : last_) wait(node, last, EdgeKind::given);
+  last_.clear();
   return node;
 }
 
@@ -208,9 +271,10 @@ void DeviceLinker::set_time(NodeId node, Picoseconds start, Picoseconds end) {
   end_ = std::max(end_, end);
 }
 
-/// A mark lasts from the end of the region before to the start of the region behind, the last one until the event ends,
-/// if that is later. A -done of a GPU or TPU lasts from the end of what it waits for. Other ops last as long as their
-/// events.
+/// An instruction of a CPU that other threads compute ends where its first user begins, or where the profile states
+/// that it has ended. A mark lasts from the end of the region before to the start of the region behind, the last one
+/// until the event ends, if that is later. A -done of a GPU or TPU lasts from the end of what it waits for. Other ops
+/// last as long as their events.
 void DeviceLinker::set_times(const Executed& executed, const Unrolled& unrolled, const Executions& executions,
                              const Occurrences& run, const NodeWriter& writer) {
   std::vector<Picoseconds> starts, ends;
@@ -220,6 +284,13 @@ void DeviceLinker::set_times(const Executed& executed, const Unrolled& unrolled,
     starts.push_back(event.start);
     ends.push_back(add_saturated(event.start, event.length));
   }
+  // Other threads go on after the event until the first user begins, or the profile states the end.
+  std::vector<Picoseconds> used(starts.size(), INT64_MAX);
+  for (uint32_t o = 0; o < unrolled.ops.size(); ++o)
+    for (const Dep& dep : unrolled.deps_of(unrolled.ops[o])) used[dep.op] = std::min(used[dep.op], starts[o]);
+  for (uint32_t o = 0; o < unrolled.ops.size(); ++o)
+    if (const Picoseconds longest = execution(unrolled.ops[o]).longest().longest; longest > 0)
+      ends[o] = std::max(ends[o], std::min(used[o], add_saturated(starts[o], longest)));
   for (uint32_t o = 0; o < unrolled.ops.size(); ++o) {
     const Op& op = unrolled.ops[o];
     if (is_mark(op)) {
@@ -241,17 +312,22 @@ void DeviceLinker::set_times(const Executed& executed, const Unrolled& unrolled,
     set_time(nodes.main, starts[o], has_messages ? starts[o] : ends[o]);
     for (NodeId n = nodes.main + 1; n < nodes.parts; ++n)
       set_time(n, starts[o], n == nodes.main + 1 ? ends[o] : starts[o]);
-    const uint32_t line = execution(op).longest().line;
-    if (!is_cpu() || builder_.trace.type[nodes.main] != NodeType::coll) put_on_line(nodes.main, line);
-    if (!is_cpu() && has_messages) put_on_line(nodes.main + 1, line);
+    const Profile::Event& event = execution(op).longest();
+    const bool piece = op.first != kNone;
+    put_on_line(nodes.main, event, piece);
+    if (has_messages) put_on_line(nodes.main + 1, event);
   }
 }
 
-/// Streams of a GPU and lines of a TPU have their own numbers.
-void DeviceLinker::put_on_line(NodeId node, uint32_t line) {
-  int64_t stream = profile_.lines[line].id;
-  if (is_cpu()) stream = threads_.try_emplace(line, static_cast<int64_t>(threads_.size())).first->second;
-  else if (!profile_.lines[line].overlaps) waits_.on_stream(node, line);
+/// Streams of a GPU and lines of a TPU have their own numbers. Communication of a CPU occupies its thread, but is not
+/// shown there, and a `piece` of a loop may be the time of other threads.
+void DeviceLinker::put_on_line(NodeId node, const Profile::Event& event, bool piece) {
+  const NodeType type = builder_.trace.type[node];
+  int64_t stream = profile_.lines[event.line].id;
+  if (!profile_.lines[event.line].overlaps && event.longest == 0 && !(is_cpu() && piece))
+    waits_.on_stream(node, event.line);
+  if (is_cpu() && (type == NodeType::coll || type == NodeType::send || type == NodeType::recv)) return;
+  if (is_cpu()) stream = threads_.try_emplace(event.line, static_cast<int64_t>(threads_.size())).first->second;
   builder_.trace.lane.edit(node) = builder_.lane({trace::Lane::Kind::stream, rank_, stream});
 }
 

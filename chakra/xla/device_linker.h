@@ -32,6 +32,10 @@ class DeviceLinker {
   Result<int64_t> logical_device(const Program& program) const;
   Device device(const Executed& executed, int64_t logical, int64_t run);
   trace::NodeId add_time_before(Picoseconds start);
+  trace::NodeId add_host_node(std::string_view name, int64_t thread, Picoseconds start, Picoseconds end);
+  void add_calls(const Events& events, trace::NodeId before);
+  void wait_for_start(trace::NodeId node, const Profile::Event& event, trace::NodeId before, bool waits);
+  Picoseconds start_of(const Events& events) const;
   /// Events of a TPU that have begun, each around the next.
   struct Nest {
     struct Open {
@@ -49,7 +53,7 @@ class DeviceLinker {
   void set_time(trace::NodeId node, Picoseconds start, Picoseconds end);
   void set_times(const Executed& executed, const Unrolled& unrolled, const Executions& executions,
                  const Occurrences& run, const NodeWriter& writer);
-  void put_on_line(trace::NodeId node, uint32_t line);
+  void put_on_line(trace::NodeId node, const Profile::Event& event, bool piece = false);
   void keep_last(const Unrolled& unrolled, const NodeWriter& writer);
   bool is_cpu() const { return profile_.kind == Profile::Kind::cpu; }
 
@@ -60,9 +64,20 @@ class DeviceLinker {
   std::map<StringId, int64_t> sequence_;           ///< by group: the number of the next collective
   trace::Builder builder_;
   absl::flat_hash_map<uint32_t, int64_t> threads_;  ///< of a CPU, by line: in the order of their use
-  Waits waits_;                                     ///< of a GPU or TPU
-  std::vector<trace::NodeId> last_;                 ///< of runs since the last gap: nodes that no other node waits for
-  Picoseconds end_ = 0;                             ///< of all runs so far
+  Waits waits_;
+  /// The host that starts runs, and events of GPUs.
+  struct Host {
+    struct Thread {
+      trace::NodeId last = trace::kNoNode;  ///< call
+      Picoseconds end = 0;
+    };
+    std::map<int64_t, Thread> threads;                          ///< with calls
+    absl::flat_hash_map<uint32_t, trace::NodeId> node_of;       ///< by Profile::calls
+    std::vector<std::pair<Picoseconds, trace::NodeId>> begins;  ///< of runs: the time before
+    bool follows = false;                                       ///< the run comes behind all earlier ones
+  } host_;
+  std::vector<trace::NodeId> last_;  ///< of runs since the last gap: nodes that no other node waits for
+  Picoseconds end_ = 0;              ///< of all runs so far
   int64_t events_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Planes of GPUs and TPUs: one node per event, edges of the programs, overlap, steps, whatever the times say.
+// Planes of CPUs, GPUs and TPUs: one node per event, edges of the programs, overlap, steps, whatever the times say.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -16,9 +16,9 @@ using namespace testing;
 using trace::EdgeKind;
 using trace::NodeId;
 
-constexpr std::string_view kStatNames[] = {"hlo_op", "hlo_module",     "program_id",
-                                           "run_id", "correlation_id", "Hlo Proto"};
-enum StatNumber : int64_t { kOp = 1, kModule, kProgram, kRun, kCorrelation, kProto };
+constexpr std::string_view kStatNames[] = {"hlo_op",    "hlo_module",     "program_id", "run_id", "correlation_id",
+                                           "Hlo Proto", "device_ordinal", "_p",         "_c"};
+enum StatNumber : int64_t { kOp = 1, kModule, kProgram, kRun, kCorrelation, kProto, kDevice, kLeadsTo, kComesFrom };
 
 std::string stat(StatNumber name, int64_t value) { return number(1, name) + number(4, value); }
 std::string stat(StatNumber name, std::string_view value) { return number(1, name) + text(5, value); }
@@ -51,8 +51,10 @@ std::string plane(std::string_view name, const std::vector<Line>& lines, bool wi
                                   : text(2, event);
     bytes += field(4, number(1, id) + field(2, number(1, id) + names));
   }
-  for (int64_t s = 0; s < 6; ++s)
-    bytes += field(5, number(1, s + 1) + field(2, number(1, s + 1) + text(2, kStatNames[s])));
+  for (int64_t s = 1; const std::string_view stat : kStatNames) {
+    bytes += field(5, number(1, s) + field(2, number(1, s) + text(2, stat)));
+    ++s;
+  }
   return field(1, bytes);
 }
 std::string metadata(const std::string& name, const std::string& proto) {
@@ -191,7 +193,7 @@ TEST(Gpus, RunSeveralKernelsForAnInstruction) {
     compute.push_back(kernel("loop_add", "add.6", at + 1700, 100, call + 4));
   }
   compute.push_back({"MemcpyD2H", 40'000, 10, field(4, stat(kCorrelation, 90))});
-  // The host's calls have the instruction as well, and are no executions.
+  // The calls of the host have the instruction as well, and are no executions.
   const std::string host = plane("/host:CPU", {{1, "python", {kernel("cuLaunchKernel", "dot.2", 0, 10, 1)}}});
   const auto linked =
       link_bytes(metadata("jit_f(7)", gathering(2)) + host +
@@ -209,7 +211,7 @@ TEST(Gpus, RunSeveralKernelsForAnInstruction) {
   EXPECT_EQ(t.num_ops[gemm], 2 * 64);
   EXPECT_EQ(t.num_ops[prepare], 0);
   EXPECT_EQ(time_of(t, prepare), std::pair(Picoseconds{100}, Picoseconds{150}));
-  EXPECT_EQ(waits_of(t, gemm), (Texts{"given [chakra|initial_condition]", "stream dot.2"}));
+  EXPECT_EQ(waits_of(t, gemm), (Texts{"launch cuLaunchKernel", "stream dot.2"}));
   EXPECT_EQ(waits_of(t, find(t, "multiply.4")), (Texts{"data dot.2", "data dot.2", "stream dot.2"}));
   // -done has no kernel: add.6 waits for the transfer.
   EXPECT_EQ(waits_of(t, find(t, "add.6", 1)),
@@ -253,22 +255,156 @@ TEST(Gpus, FindCollectivesInsideAsynchronousInstructions) {
   EXPECT_EQ(linked->programs[0].collectives[0].executions, 1U);
 }
 
+/// The host starts each kernel; the time between two calls is the host's.
+TEST(Gpus, WaitForTheCallsOfTheHost) {
+  const auto call = [](std::string name, int64_t start, int64_t length, int64_t number) {
+    return Event{std::move(name), start, length, field(4, stat(kCorrelation, number))};
+  };
+  // The second kernel begins before its call returns, which starts the third as well. The call 9 starts no event.
+  const std::string host = plane(
+      "/host:CPU", {{40, "thread", {call("launch", 100, 20, 1), call("launch", 200, 50, 2), call("x", 1, 1, 9)}}});
+  const auto linked = link_bytes(
+      metadata("jit_f(7)", gathering(2)) + host +
+      plane("/device:GPU:1", {{13,
+                               "Stream #13(Compute)",
+                               {kernel("gemm", "dot.2", 130, 30, 1), kernel("loop_multiply", "multiply.4", 220, 60, 2),
+                                kernel("loop_add", "add.6", 290, 5, 2)}}}));
+  ASSERT_TRUE(linked) << linked.error().message();
+  EXPECT_EQ(linked->devices[0].events, 3);
+  const trace::Trace& t = linked->devices[0].trace;
+  const NodeId first = find(t, "launch"), second = find(t, "launch", 1), gap = find(t, "[chakra|host_gap]");
+  EXPECT_EQ(find(t, "x"), trace::kNoNode);
+  EXPECT_TRUE(t.on_cpu(first));
+  EXPECT_EQ(time_of(t, first), std::pair(Picoseconds{100}, Picoseconds{120}));
+  EXPECT_EQ(time_of(t, gap), std::pair(Picoseconds{120}, Picoseconds{200}));
+  EXPECT_EQ(time_of(t, second), std::pair(Picoseconds{200}, Picoseconds{220}));
+  EXPECT_EQ(waits_of(t, gap), Texts{"given launch"});
+  EXPECT_EQ(waits_of(t, second), Texts{"given [chakra|host_gap]"});
+  EXPECT_EQ(waits_of(t, find(t, "dot.2")), Texts{"launch launch"});
+  EXPECT_EQ(waits_of(t, find(t, "multiply.4")), (Texts{"data dot.2", "launch launch", "stream dot.2"}));
+  EXPECT_EQ(waits_of(t, find(t, "add.6")),
+            (Texts{"data dot.2", "data multiply.4", "launch launch", "stream multiply.4"}));
+  EXPECT_EQ(find(t, "launch", 2), trace::kNoNode);
+}
+
+/// A run that begins before the last one has ended: the host's time goes on from where it began that one.
+TEST(Gpus, MayOverlapRuns) {
+  const auto other = [](std::string_view op, int64_t start, int64_t length) {
+    return Event{std::string(op), start, length,
+                 field(4, stat(kOp, op)) + field(4, stat(kModule, "jit_f")) + field(4, stat(kProgram, 8))};
+  };
+  const auto linked = link_bytes(metadata("jit_f(7)", gathering(2)) + metadata("jit_f(8)", gathering(2)) +
+                                 plane("/device:GPU:0", {{1, "Stream #1", {kernel("gemm", "dot.2", 100, 300, 1)}},
+                                                         {2, "Stream #2", {other("dot.2", 250, 20)}}}));
+  ASSERT_TRUE(linked) << linked.error().message();
+  const trace::Trace& t = linked->devices[0].trace;
+  const NodeId first = find(t, "[chakra|initial_condition]"), second = find(t, "[chakra|host_gap]");
+  EXPECT_EQ(time_of(t, first), std::pair(Picoseconds{0}, Picoseconds{100}));
+  EXPECT_EQ(time_of(t, second), std::pair(Picoseconds{100}, Picoseconds{250}));
+  EXPECT_EQ(waits_of(t, second), Texts{"given [chakra|initial_condition]"});
+  EXPECT_EQ(find(t, "[chakra|initial_condition]", 1), trace::kNoNode);
+}
+
+/// An instruction that a CPU executes.
+Event executed(std::string_view op, int64_t start, int64_t length, int64_t run = 1, const std::string& more = {}) {
+  return {std::string(op), start, length,
+          field(4, stat(kOp, op)) + field(4, stat(kModule, "jit_f")) + field(4, stat(kProgram, 7)) +
+              field(4, stat(kRun, run)) + more};
+}
+std::string chain(std::string_view second) {
+  return program(
+      {computation(
+          1, {{"parameter", 1, {4}, {}}, {"negate", 2, {4}, {1}}, {second, 3, {4}, {1}}, {"add", 4, {4}, {2, 3}}})},
+      1);
+}
+
+/// TensorFlow's CPU has the device -1 and the run -1.
+TEST(Cpus, MayStateNeitherDeviceNorRun) {
+  std::vector<Event> events;
+  for (int64_t run = 0; run < 3; ++run) {
+    const std::string more = field(4, stat(kDevice, -1));
+    events.push_back(executed("negate.2", run * 100 + 10, 5, -1, more));
+    events.push_back(executed("abs.3", run * 100 + 20, 5, -1, more));
+    events.push_back(executed("add.4", run * 100 + 30, 5, -1, more));
+  }
+  const auto linked = link_bytes(metadata("jit_f(7)", chain("abs")) + plane("/host:CPU", {{1, "main", events}}));
+  ASSERT_TRUE(linked) << linked.error().message();
+  EXPECT_EQ(tags_of(*linked), Texts{"xla.run.order"});
+  ASSERT_EQ(linked->devices.size(), 1U);
+  EXPECT_EQ(linked->devices[0].trace.rank, 0);
+  EXPECT_EQ(linked->devices[0].events, 9);
+  EXPECT_EQ(linked->programs[0].runs, 3);
+}
+
+/// A thread runs one instruction after the other. It goes on while other threads compute a convolution, which ends
+/// where its first user begins, or where the event "end: " begins.
+TEST(Cpus, RunInstructionsOnThreads) {
+  for (const Picoseconds stated : {900, 2000}) {
+    const Event end{"end: convolution.3", stated, 1, field(4, stat(kComesFrom, 77))};
+    const auto linked =
+        link_bytes(metadata("jit_f(7)", chain("convolution")) +
+                   plane("/host:CPU", {{1,
+                                        "main",
+                                        {executed("convolution.3", 10, 5, 1, field(4, stat(kLeadsTo, 77))),
+                                         executed("negate.2", 20, 5), executed("add.4", 1000, 5)}},
+                                       {2, "other", {end}}}));
+    ASSERT_TRUE(linked) << linked.error().message();
+    const trace::Trace& t = linked->devices[0].trace;
+    EXPECT_EQ(time_of(t, find(t, "convolution.3")), std::pair(Picoseconds{10}, std::min(stated, Picoseconds{1000})));
+    EXPECT_EQ(waits_of(t, find(t, "negate.2")), Texts{"given [chakra|initial_condition]"});
+    EXPECT_EQ(waits_of(t, find(t, "add.4")), (Texts{"data convolution.3", "data negate.2", "stream negate.2"}));
+  }
+}
+
+/// A CPU copies the operand of a sort first: two events are one execution, in each iteration.
+TEST(Cpus, CopyTheOperandsOfASort) {
+  const std::string sorting =
+      program({computation(1, {{"parameter", 1, {4}, {}}, {"negate", 2, {4}, {1}}, {"sort", 3, {4}, {2}}}),
+               computation(2, {{"parameter", 4, {4}, {}}, {"compare", 5, {}, {4, 4}}}),
+               computation(3, {{"parameter", 6, {4}, {}}, {"while", 7, {4}, {6}, {1, 2}}, {"add", 8, {4}, {7, 7}}})},
+              3);
+  std::vector<Event> events{executed("while.7", 5, 290)};
+  for (int64_t at : {0, 100, 200})
+    for (const Event& event : {executed("compare.5", at + 10, 5), executed("negate.2", at + 20, 5),
+                               executed("sort.3", at + 30, 5), executed("sort.3", at + 40, 50)})
+      events.push_back(event);
+  events.push_back(executed("add.8", 300, 5));
+  const auto linked = link_bytes(metadata("jit_f(7)", sorting) + plane("/host:CPU", {{1, "main", events}}));
+  ASSERT_TRUE(linked) << linked.error().message();
+  EXPECT_EQ(tags_of(*linked), Texts{});
+  EXPECT_EQ(linked->devices[0].events, 14);
+  const trace::Trace& t = linked->devices[0].trace;
+  // The longer event is the sort, with its work; the copy is a node beside.
+  EXPECT_EQ(time_of(t, find(t, "sort.3", 2)), std::pair(Picoseconds{140}, Picoseconds{190}));
+  EXPECT_EQ(time_of(t, find(t, "sort.3", 3)), std::pair(Picoseconds{130}, Picoseconds{135}));
+  EXPECT_GT(t.num_ops[find(t, "sort.3", 2)], 0);
+  EXPECT_EQ(t.num_ops[find(t, "sort.3", 3)], 0);
+  EXPECT_EQ(waits_of(t, find(t, "sort.3", 2)), (Texts{"data negate.2", "stream sort.3"}));
+}
+
 TEST(Devices, HaveNoCycleWhateverTheTimes) {
   std::mt19937 random(1);
   const auto any = [&](int64_t below) { return std::uniform_int_distribution<int64_t>(0, below - 1)(random); };
   const std::string_view ops[] = {"dot.2", "all-gather-start.3", "multiply.4", "all-gather-done.5", "add.6", "other.7"};
   for (int round = 0; round < 300; ++round) {
+    const bool gpu = round % 3 == 1, cpu = round % 3 == 2;
     std::vector<Line> lines;
     int64_t events = 0;
     for (int64_t line = 0; line < 3; ++line) {
-      lines.push_back({line, round % 2 ? "Stream #1(Compute)" : line == 2 ? "Async XLA Ops" : "XLA Ops", {}});
+      lines.push_back({line, gpu ? "Stream #1(Compute)" : line == 2 ? "Async XLA Ops" : "XLA Ops", {}});
       for (int64_t e = any(12); e-- > 0; ++events) {
-        const std::string op(ops[any(6)]);
-        lines.back().events.push_back(kernel(op, op, any(6), any(4), any(20)));
+        const std::string op(ops[any(cpu ? 5 : 6)]);
+        lines.back().events.push_back(cpu ? executed(op, any(6), any(4), any(3) - 1, field(4, stat(kLeadsTo, any(20))))
+                                          : kernel(op, op, any(6), any(4), any(20)));
       }
     }
-    const auto linked =
-        link_bytes(metadata("jit_f(7)", gathering(2)) + plane(round % 2 ? "/device:GPU:0" : "/device:TPU:0", lines));
+    std::vector<Event> host;  // calls that start events of GPUs, and events that end those of CPUs
+    for (int64_t n = 0; n < 20; ++n)
+      host.push_back({"call", any(6), any(4), field(4, stat(cpu ? kComesFrom : kCorrelation, any(20)))});
+    const std::string_view device = cpu ? "/host:CPU" : gpu ? "/device:GPU:0" : "/device:TPU:0";
+    if (cpu) lines.push_back({7, "ends", host});
+    const auto linked = link_bytes(metadata("jit_f(7)", gathering(2)) + plane(device, lines) +
+                                   (cpu ? "" : plane("/host:CPU", {{7, "calls", host}})));
     if (events == 0) continue;
     ASSERT_TRUE(linked) << linked.error().message();
     const trace::Trace& t = linked->devices[0].trace;
@@ -276,7 +412,8 @@ TEST(Devices, HaveNoCycleWhateverTheTimes) {
     EXPECT_TRUE(trace::topological_order(t.deps).cycle.empty());
     std::map<std::pair<std::string, Picoseconds>, int64_t> starts;  // what is no piece, by name
     int64_t nodes = 0;
-    for (const NodeId n : t.nodes()) nodes += t.part_of[n] == trace::kNoNode && !t.name_of(n).starts_with("[chakra|");
+    for (const NodeId n : t.nodes())
+      nodes += t.part_of[n] == trace::kNoNode && !t.name_of(n).starts_with("[chakra|") && t.name_of(n) != "call";
     EXPECT_EQ(nodes, events);
   }
 }

@@ -3,12 +3,43 @@
 #include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace chakra::xla {
 namespace {
 
 /// Instructions around others. A GPU's events of these are copies of conditions, not the time of those inside.
 bool is_around(Kind kind) { return kind == Kind::loop || kind == Kind::conditional || kind == Kind::call; }
+
+/// XLA's CPU devices copy operands of a sort that must stay, with an event each.
+bool has_copies(const Instruction& i) { return i.opcode == "sort"; }
+
+/// How many events of a CPU are one execution of an instruction, which executes as often as the others of its
+/// computation.
+class Copies {
+ public:
+  Copies(const Executed& executed, const std::vector<const Profile::Event*>& events) : executed_(executed) {
+    for (const Profile::Event* const event : events)
+      if (const auto at = executed.number_of.find(event->op); at != executed.number_of.end()) ++events_[at->second];
+    for (const auto& [number, count] : events_)
+      if (const Instruction& i = executed.instruction(number); i.kind() == Kind::work && !has_copies(i)) {
+        uint64_t& most = executions_[executed.place(number).first];
+        most = std::max(most, count);
+      }
+  }
+  uint64_t events_of(uint32_t number) const {
+    if (!has_copies(executed_.instruction(number))) return 1;
+    const uint64_t events = events_.at(number);
+    if (executed_.runs_once(number)) return events;
+    const auto executions = executions_.find(executed_.place(number).first);
+    return executions == executions_.end() || events % executions->second != 0 ? 1 : events / executions->second;
+  }
+
+ private:
+  const Executed& executed_;
+  absl::flat_hash_map<uint32_t, uint64_t> events_;      ///< by instruction
+  absl::flat_hash_map<uint32_t, uint64_t> executions_;  ///< by computation
+};
 
 /// Decides whether a kernel begins another execution of its instruction.
 class Kernels {
@@ -45,7 +76,7 @@ const Profile::Event& Execution::longest() const {
                             [](const Profile::Event* a, const Profile::Event* b) { return a->length < b->length; });
 }
 
-void number_runs(const Executed& executed, const std::vector<Profile::Event*>& events) {
+void number_runs(const Executed& executed, Profile::Kind kind, const std::vector<Profile::Event*>& events) {
   absl::flat_hash_set<uint32_t> seen;
   Kernels kernels;
   int64_t run = 0;
@@ -54,8 +85,9 @@ void number_runs(const Executed& executed, const std::vector<Profile::Event*>& e
     const auto found = executed.number_of.find(event->op);
     if (found != executed.number_of.end()) {
       const Instruction& i = executed.instruction(found->second);
-      if (!is_around(i.kind()) && kernels.begins(found->second, event->name, i.kind(), alone) &&
-          executed.runs_once(found->second) && !seen.insert(found->second).second) {
+      if (!is_around(i.kind()) && !(kind == Profile::Kind::cpu && has_copies(i)) &&
+          kernels.begins(found->second, event->name, i.kind(), alone) && executed.runs_once(found->second) &&
+          !seen.insert(found->second).second) {
         ++run;
         seen.clear();
         seen.insert(found->second);
@@ -69,8 +101,10 @@ Executions find_executions(const Executed& executed, const Profile& profile,
                            const std::vector<const Profile::Event*>& events) {
   Executions found;
   Kernels kernels;
-  // By instruction: the execution of a TPU that has no asynchronous event yet.
+  // By instruction: the execution of a TPU that has no asynchronous event yet, or of a CPU that may have more events.
   absl::flat_hash_map<uint32_t, size_t> started;
+  const std::optional<Copies> copies =
+      profile.kind == Profile::Kind::cpu ? std::make_optional<Copies>(executed, events) : std::nullopt;
   for (const Profile::Event* const event : events) {
     const auto at = executed.number_of.find(event->op);
     const bool known = at != executed.number_of.end();
@@ -83,6 +117,14 @@ Executions find_executions(const Executed& executed, const Profile& profile,
     if (profile.kind == Profile::Kind::gpu) {
       if (!kernels.begins(number, event->name, kind, !executed.runs_once(number))) {
         found.all.back().events.push_back(event);
+        continue;
+      }
+    } else if (copies && copies->events_of(number) > 1) {
+      const auto [open, first] = started.try_emplace(number, found.all.size());
+      if (!first) {
+        Execution& execution = found.all[open->second];
+        execution.events.push_back(event);
+        if (execution.events.size() == copies->events_of(number)) started.erase(open);
         continue;
       }
     } else if (profile.lines[event->line].overlaps) {

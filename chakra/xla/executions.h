@@ -8,12 +8,13 @@
 
 namespace chakra::xla {
 
-/// Give the events of a GPU the numbers of their runs, which the profile does not state: a run begins where an
-/// instruction of the entry computation comes again. `events`: of one program and device, as the host started them.
-void number_runs(const Executed& executed, const std::vector<Profile::Event*>& events);
+/// Give the events the numbers of their runs, which the profile does not state: a run begins where an instruction of
+/// the entry computation comes again. `events`: of one program and device; of a GPU as the host started them, else by
+/// their starts.
+void number_runs(const Executed& executed, Profile::Kind kind, const std::vector<Profile::Event*>& events);
 
 /// An execution of an instruction: a GPU runs several kernels, a TPU has an event for the start and one until the end
-/// of an asynchronous instruction.
+/// of an asynchronous instruction, and a CPU copies the operands of a sort first.
 struct Execution {
   uint32_t instruction = 0;  ///< counted over all computations
   std::vector<const Profile::Event*> events;

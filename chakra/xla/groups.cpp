@@ -57,16 +57,21 @@ std::vector<int64_t> count_up(int64_t count) {
   return numbers;
 }
 
-Result<Lists> from_iota(const Program& p, const Instruction& i, const Groups::Iota& iota) {
-  const int64_t devices = volume(iota.dims);
-  if (devices < 0 || volume({iota.groups, iota.members}) != devices)
-    return wrong(p, i, "their number does not fit their dimensions");
-  std::vector<int64_t> order = iota.order;
-  if (order.empty()) order = count_up(static_cast<int64_t>(iota.dims.size()));
-  std::vector<int64_t> sorted = order;
+Result<std::vector<int64_t>> reordered(const Program& p, const Instruction& i, const Groups::Devices& devices) {
+  const int64_t count = volume(devices.dims);
+  if (count < 0) return wrong(p, i, "the sizes of the devices are impossible");
+  const std::vector<int64_t> in_order = count_up(static_cast<int64_t>(devices.dims.size()));
+  std::vector<int64_t> sorted = devices.order;
   std::sort(sorted.begin(), sorted.end());
-  if (sorted != count_up(static_cast<int64_t>(iota.dims.size()))) return wrong(p, i, "not an order of the dimensions");
-  return cut(transposed(count_up(devices), iota.dims, order), iota.members);
+  if (!sorted.empty() && sorted != in_order) return wrong(p, i, "not an order of the dimensions");
+  return transposed(count_up(count), devices.dims, sorted.empty() ? in_order : devices.order);
+}
+
+Result<Lists> from_iota(const Program& p, const Instruction& i, const Groups::Iota& iota) {
+  if (const int64_t devices = volume(iota.devices.dims); devices < 0 || volume({iota.groups, iota.members}) != devices)
+    return wrong(p, i, "their number does not fit their dimensions");
+  CHAKRA_ASSIGN(const std::vector<int64_t> numbers, reordered(p, i, iota.devices));
+  return cut(numbers, iota.members);
 }
 
 /// The axes of a mesh, a part of an axis cut out as an axis; the members of a group differ along the named axes.
@@ -74,6 +79,9 @@ Result<Lists> from_mesh(const Program& p, const Instruction& i, const Groups::Me
   const int64_t devices = volume(mesh.sizes);
   if (devices < 0) return wrong(p, i, "the sizes of the mesh are impossible");
   std::vector<int64_t> numbers = mesh.devices.empty() ? count_up(devices) : mesh.devices;
+  if (!mesh.reordered.dims.empty()) {
+    CHAKRA_ASSIGN(numbers, reordered(p, i, mesh.reordered));
+  }
   if (numbers.size() != static_cast<size_t>(devices)) return wrong(p, i, "the mesh has another number of devices");
   std::vector<std::vector<int64_t>> cuts(mesh.sizes.size());  // by axis: where it is cut
   for (const auto& axis : mesh.axes) {

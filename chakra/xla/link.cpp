@@ -22,6 +22,12 @@ struct Run {
   std::map<int64_t, Events> of_device;
 };
 
+/// TensorFlow's names have over 100 characters, and tables would cut the number of the run.
+std::string short_name(std::string_view program) {
+  constexpr size_t kLongest = 48;
+  return program.size() > kLongest ? escape(program.substr(0, kLongest - 3)) + "..." : std::string(program);
+}
+
 class ProfileLinker {
  public:
   explicit ProfileLinker(Inputs& inputs) : in_(inputs) {}
@@ -86,10 +92,10 @@ class ProfileLinker {
                        [](const Profile& profile) { return profile.kind == Profile::Kind::cpu; });
   }
 
-  /// Bring the events of devices into the order in which the host started them, and number the runs of GPUs.
+  /// Bring the events of devices into the order in which the host started them, and number the runs that the profile
+  /// does not state: those of GPUs, and of CPUs with TensorFlow.
   void order_events() {
     for (Profile& profile : in_.profiles) {
-      if (profile.kind == Profile::Kind::cpu) continue;
       const bool started = std::all_of(profile.events.begin(), profile.events.end(), [](const Profile::Event& event) {
         return event.correlation != Profile::kNotStated;
       });
@@ -100,12 +106,13 @@ class ProfileLinker {
       };
       std::stable_sort(profile.events.begin(), profile.events.end(),
                        [&](const Profile::Event& a, const Profile::Event& b) { return key(a) < key(b); });
-      if (profile.kind != Profile::Kind::gpu) continue;
+      if (profile.kind == Profile::Kind::tpu) continue;
       std::map<std::pair<Module, int64_t>, std::vector<Profile::Event*>> of_program;
       for (Profile::Event& event : profile.events)
         if (programs_.contains({event.module, event.program}) && event.run == Profile::kNotStated)
           of_program[{{event.module, event.program}, event.device}].push_back(&event);
-      for (const auto& [key, events] : of_program) number_runs(*programs_.at(key.first), events);
+      for (const auto& [key, events] : of_program) number_runs(*programs_.at(key.first), profile.kind, events);
+      if (!of_program.empty()) without_runs_.push_back(profile.file);
     }
   }
 
@@ -174,7 +181,7 @@ class ProfileLinker {
     for (const std::string_view step : profile.steps) names.push_back(fmt::format("step {}", step));
     if (names.empty())
       for (size_t r = 0; r < runs_.size(); ++r)
-        names.push_back(fmt::format("{}#{}", runs_[r].executed->program.name, r));
+        names.push_back(fmt::format("{}#{}", short_name(runs_[r].executed->program.name), r));
     t.metadata.push_back({t.strings.intern(trace::kXlaRuns), static_cast<int64_t>(names.size())});
     for (size_t r = 0; r < names.size(); ++r)
       t.metadata.push_back({t.strings.intern(fmt::format("{}_{}", trace::kXlaRun, r)), t.texts.add(names[r])});
@@ -237,25 +244,25 @@ class ProfileLinker {
            fmt::format("{} dependencies of the programs were left out: by the recorded times, the dependent event "
                        "started first",
                        show_count(static_cast<int64_t>(left_out))));
-    for (const Profile& profile : in_.profiles) {
+    for (const Profile& profile : in_.profiles)
       for (const auto& [plane, events] : profile.other_events)
         find("xla.plane.other", Severity::note,
              fmt::format("{}: {} events of {} are not read", profile.file, show_count(static_cast<int64_t>(events)),
                          quote(plane)));
-      if (profile.kind == Profile::Kind::gpu && !programs_.empty())
-        find("xla.run.order", Severity::note,
-             fmt::format("{}: profiles of GPUs do not state runs; a run begins where an instruction of the program "
-                         "comes again",
-                         profile.file));
-    }
+    for (const std::string& file : without_runs_)
+      find("xla.run.order", Severity::note,
+           fmt::format("{}: the profile does not state runs; a run begins where an instruction of the program comes "
+                       "again",
+                       file));
   }
 
   Inputs& in_;
   std::map<int64_t, const Profile*> profile_of_;  ///< by device
   std::map<Module, std::unique_ptr<Executed>> programs_;
-  std::map<Module, int64_t> missing_;  ///< programs that nobody has: their events
-  std::vector<Run> runs_;              ///< by start
-  std::map<int64_t, Events> other_;    ///< by device: events without a program, by start
+  std::map<Module, int64_t> missing_;      ///< programs that nobody has: their events
+  std::vector<Run> runs_;                  ///< by start
+  std::map<int64_t, Events> other_;        ///< by device: events without a program, by start
+  std::vector<std::string> without_runs_;  ///< files
   int64_t unused_ = 0;
   LinkedProfile out_;
 };

@@ -9,10 +9,21 @@ using protozero::pbf_reader;
 namespace {
 
 constexpr std::pair<std::string_view, Stat> kStats[] = {
-    {"hlo_op", Stat::op},          {"hlo_module", Stat::module},          {"program_id", Stat::program},
-    {"run_id", Stat::run},         {"device_ordinal", Stat::device},      {"Hlo Proto", Stat::proto},
-    {"hlo_proto", Stat::proto},    {"profile_start_time", Stat::start},   {"jax_version", Stat::jax},
-    {"process_id", Stat::process}, {"correlation_id", Stat::correlation},
+    {"hlo_op", Stat::op},
+    {"hlo_module", Stat::module},
+    {"program_id", Stat::program},
+    {"run_id", Stat::run},
+    {"device_ordinal", Stat::device},
+    {"Hlo Proto", Stat::proto},
+    {"hlo_proto", Stat::proto},
+    {"profile_start_time", Stat::start},
+    {"jax_version", Stat::jax},
+    {"process_id", Stat::process},
+    {"correlation_id", Stat::correlation},
+    {"_p", Stat::leads_to},
+    {"_pt", Stat::leads_to_kind},
+    {"_c", Stat::comes_from},
+    {"_ct", Stat::comes_from_kind},
 };
 
 }  // namespace
@@ -51,10 +62,11 @@ void Plane::add_name(pbf_reader entry) {
   }
 }
 
-Plane::Name Plane::name_of(int64_t id) const {
+inline const Plane::Name& Plane::name_of(int64_t id) const {
+  static constinit const Name kNone;
   if (id >= 0 && id < static_cast<int64_t>(names_.size())) return names_[static_cast<size_t>(id)];
   const auto found = large_names_.find(id);
-  return found == large_names_.end() ? Name() : found->second;
+  return found == large_names_.end() ? kNone : found->second;
 }
 
 Plane::Value Plane::read_stat(pbf_reader reader) const {

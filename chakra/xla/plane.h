@@ -12,7 +12,23 @@
 namespace chakra::xla {
 
 /// The statistics that matter here.
-enum class Stat : uint8_t { other, op, module, program, run, device, proto, start, jax, process, correlation };
+enum class Stat : uint8_t {
+  other,
+  op,
+  module,
+  program,
+  run,
+  device,
+  proto,
+  start,
+  jax,
+  process,
+  correlation,
+  leads_to,       ///< the number of an arrow that begins here
+  leads_to_kind,  ///< 0: a general one
+  comes_from,     ///< the number of an arrow that ends here
+  comes_from_kind
+};
 
 class Plane {
  public:
@@ -35,7 +51,7 @@ class Plane {
     Stat stat = Stat::other;
   };
   void add_name(protozero::pbf_reader entry);
-  Name name_of(int64_t id) const;
+  const Name& name_of(int64_t id) const;
 
   std::vector<Name> names_;  ///< by id
   absl::flat_hash_map<int64_t, Name> large_names_;

@@ -2,6 +2,7 @@
 // the room. The numbers of the fields are those of openxla/xla's xplane.proto.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,8 +25,18 @@ struct Profile {
     int64_t program = 0, run = 0, device = 0;
     int64_t correlation = kNotStated;   ///< of a GPU: the number of the call that started the event
     int64_t step = kNotStated;          ///< of a TPU: in `steps`
+    uint32_t call = kNoCall;            ///< of a GPU: in `calls`
+    Picoseconds longest = 0;            ///< of a CPU: its time at most, if other threads go on after the event
     Picoseconds start = 0, length = 0;  ///< start: since base_ns
     uint32_t line = 0;                  ///< in `lines`
+  };
+  static constexpr uint32_t kNoCall = UINT32_MAX;
+  /// A call of the host that started an event of a GPU.
+  struct Call {
+    std::string_view name;
+    int64_t correlation = 0, thread = 0;
+    int64_t begin_ns = 0;               ///< of its line
+    Picoseconds start = 0, length = 0;  ///< as those of events
   };
   struct Line {
     int64_t id = 0, begin_ns = 0;
@@ -40,6 +51,7 @@ struct Profile {
   std::vector<Program> programs;
   std::vector<Event> events;
   std::vector<Line> lines;  ///< with events
+  std::vector<Call> calls;  ///< with an event each
   std::vector<std::string_view> steps;
   int64_t base_ns = 0;
   int64_t process = 0;
@@ -48,6 +60,13 @@ struct Profile {
   std::map<std::string_view, uint64_t> other_events;  ///< of devices, not read, by plane
   UnknownParts unknown;
 };
+
+/// Return the time between the beginnings of two lines, which count from the start of the profile or from 1970.
+inline Picoseconds since(int64_t begin_ns, int64_t later_ns) {
+  int64_t ns = 0;
+  if (__builtin_sub_overflow(later_ns, begin_ns, &ns)) ns = later_ns < begin_ns ? -INT64_MAX : INT64_MAX;
+  return ns < 0 ? -multiply_saturated(kPsPerNs, -std::max(ns, -INT64_MAX)) : multiply_saturated(kPsPerNs, ns);
+}
 
 /// Read an XSpace. Errors: xla.profile.damaged, xla.profile.kinds, xla.profile.empty. Cost: O(bytes).
 Result<Profile> parse_profile(std::shared_ptr<const std::string> bytes, const std::string& file);

@@ -38,15 +38,21 @@ struct WindowDim {
 /// Which devices communicate, in one of four forms.
 struct Groups {
   std::vector<std::vector<int64_t>> lists;
+  /// 0, 1, 2 and so on as an array of these sizes, with its dimensions in this order.
+  struct Devices {
+    std::vector<int64_t> dims, order;
+  };
   struct Iota {
     int64_t groups = 0, members = 0;
-    std::vector<int64_t> dims, order;
+    Devices devices;
   } iota;
   struct Mesh {
     struct Axis {
       int64_t axis = 0, before = 1, size = 0;  ///< size 0: the whole axis
     };
-    std::vector<int64_t> sizes, devices;
+    std::vector<int64_t> sizes;
+    std::vector<int64_t> devices;  ///< none: as `reordered`, or in order
+    Devices reordered;
     std::vector<Axis> axes;
   } mesh;
   bool is_iota = false, is_mesh = false;
@@ -122,6 +128,11 @@ struct Program {
 trace::DType dtype_of(const Program& program, const Shape& shape);
 std::string_view type_name(uint8_t primitive_type);  ///< "f32"; "" for an unknown type
 uint8_t primitive_type(std::string_view type_name);  ///< 0: unknown
+/// Return the number of a type if it is known, else count the number and return 0.
+uint8_t known_type(int64_t primitive_type, UnknownParts& unknown);
+/// Whether no size is negative, and the shape has at most 2^60 elements.
+bool is_possible(std::span<const int64_t> dims);
+inline constexpr std::string_view kImpossible = "a shape has a negative size or more than 2^60 elements";
 
 /// Read an HloProto. Errors: xla.program.damaged, .empty, .reference, .deep. Cost: O(bytes).
 Result<Program> parse_program(std::shared_ptr<const std::string> bytes, const std::string& file);

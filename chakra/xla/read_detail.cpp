@@ -91,8 +91,8 @@ void iota(pbf_reader reader, Groups& groups) {
   while (reader.next()) {
     if (reader.tag() == 1 && is_varint(reader)) groups.iota.groups = reader.get_int64();
     else if (reader.tag() == 2 && is_varint(reader)) groups.iota.members = reader.get_int64();
-    else if (reader.tag() == 3) read_numbers(reader, groups.iota.dims);
-    else if (reader.tag() == 4) read_numbers(reader, groups.iota.order);
+    else if (reader.tag() == 3) read_numbers(reader, groups.iota.devices.dims);
+    else if (reader.tag() == 4) read_numbers(reader, groups.iota.devices.order);
     else reader.skip();
   }
 }
@@ -114,21 +114,28 @@ void axis(pbf_reader reader, Groups::Mesh::Axis& axis) {
   }
 }
 
-void mesh(pbf_reader reader, Groups& groups) {
+void mesh(pbf_reader reader, Groups::Mesh& mesh, UnknownParts& unknown) {
+  while (reader.next()) {
+    if (reader.tag() == 2) read_numbers(reader, mesh.devices);
+    else if (reader.tag() == 1 && is_text(reader)) {
+      mesh.sizes.push_back(0);
+      for (pbf_reader axis = reader.get_message(); axis.next();)
+        if (axis.tag() == 2 && is_varint(axis)) mesh.sizes.back() = axis.get_int64();
+        else axis.skip();
+    } else if (reader.tag() == 3 && is_text(reader)) {
+      for (pbf_reader fields = reader.get_message(); fields.next();)
+        if (fields.tag() == 1) read_numbers(fields, mesh.reordered.dims);
+        else if (fields.tag() == 2) read_numbers(fields, mesh.reordered.order);
+        else skip(fields, "the devices of a mesh", unknown);
+    } else skip(reader, "MeshProto", unknown);
+  }
+}
+void mesh_groups(pbf_reader reader, Groups& groups, UnknownParts& unknown) {
   groups.is_mesh = true;
   while (reader.next()) {
-    if (reader.tag() == 1 && is_text(reader)) {
-      for (pbf_reader fields = reader.get_message(); fields.next();) {
-        if (fields.tag() == 2) read_numbers(fields, groups.mesh.devices);
-        else if (fields.tag() == 1 && is_text(fields)) {
-          groups.mesh.sizes.push_back(0);
-          for (pbf_reader axis = fields.get_message(); axis.next();)
-            if (axis.tag() == 2 && is_varint(axis)) groups.mesh.sizes.back() = axis.get_int64();
-            else axis.skip();
-        } else fields.skip();
-      }
-    } else if (reader.tag() == 2 && is_text(reader)) axis(reader.get_message(), groups.mesh.axes.emplace_back());
-    else reader.skip();
+    if (reader.tag() == 1 && is_text(reader)) mesh(reader.get_message(), groups.mesh, unknown);
+    else if (reader.tag() == 2 && is_text(reader)) axis(reader.get_message(), groups.mesh.axes.emplace_back());
+    else skip(reader, "MeshAxesReplicaGroupListProto", unknown);
   }
 }
 void pair(pbf_reader reader, Detail& d) {
@@ -194,7 +201,7 @@ void read_detail(pbf_reader& reader, Instruction& i, Program& p) {
     case 68: text ? frontend(reader.get_message(), i, p) : reader.skip(); break;
     case 87: text ? device_list(reader.get_message(), detail_of(i, p).groups) : reader.skip(); break;
     case 92: text ? iota(reader.get_message(), detail_of(i, p).groups) : reader.skip(); break;
-    case 93: text ? mesh(reader.get_message(), detail_of(i, p).groups) : reader.skip(); break;
+    case 93: text ? mesh_groups(reader.get_message(), detail_of(i, p).groups, p.unknown) : reader.skip(); break;
     default:
       if (field <= 93) reader.skip();
       else skip(reader, "HloInstructionProto", p.unknown);

@@ -1,12 +1,14 @@
 // XSpace -> Profile.
 #include "chakra/xla/profile.h"
 
+#include <absl/container/flat_hash_map.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "chakra/xla/plane.h"
 #include "chakra/xla/read_device.h"
+#include "chakra/xla/read_host.h"
 
 namespace chakra::xla {
 namespace {
@@ -25,6 +27,7 @@ class ProfileReader {
       else skip(space, "XSpace", out_.unknown);
     }
     leave_out_host();
+    join_calls();
     if (out_.events.empty())
       return fail(Code::bad_input, "xla.profile.empty",
                   "the profile has no executed instructions of XLA (events of GPUs or TPUs, or with the statistic "
@@ -46,7 +49,7 @@ class ProfileReader {
     }
     for (const protozero::data_view entry : plane.metadata) read_program(pbf_reader(entry));
     if (!plane.name.starts_with("/device:")) {
-      for (const protozero::data_view line : plane.lines) read_line(pbf_reader(line));
+      read_host(plane, out_, at_);
       return {};
     }
     const DeviceName device = device_name(plane.name);
@@ -101,73 +104,44 @@ class ProfileReader {
     }
   }
 
-  void read_line(pbf_reader reader) {
-    const size_t first = out_.events.size();
-    int64_t begin_ns = 0;
-    while (reader.next()) {
-      if (reader.tag() == 3 && is_varint(reader)) begin_ns = reader.get_int64();
-      else if (reader.tag() == 4 && is_text(reader)) {
-        const auto event = reader.get_view();
-        at_ = event.data();
-        read_event(pbf_reader(event));
-      } else if (reader.tag() <= 11) reader.skip();
-      else skip(reader, "XLine", out_.unknown);
-    }
-    if (out_.events.size() == first) return;
-    for (size_t e = first; e < out_.events.size(); ++e) out_.events[e].line = static_cast<uint32_t>(out_.lines.size());
-    out_.lines.push_back({.begin_ns = begin_ns});
-  }
-
-  void read_event(pbf_reader reader) {
-    Profile::Event event;
-    bool aggregated = false;
-    while (reader.next()) {
-      switch (reader.tag()) {
-        case 2: event.start = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
-        case 3: event.length = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
-        case 4:
-          if (!is_text(reader)) reader.skip();
-          else use(plane_->read_stat(reader.get_message()), event);
-          break;
-        case 5:
-          aggregated = true;
-          reader.skip();
-          break;
-        default:
-          if (reader.tag() <= 5) reader.skip();
-          else skip(reader, "XEvent", out_.unknown);
+  /// Keep the calls that started an event. A call may start several, as that of a graph. Numbers begin at 1.
+  void join_calls() {
+    constexpr uint32_t kNone = Profile::kNoCall;
+    if (out_.kind != Profile::Kind::gpu) out_.calls.clear();
+    if (out_.calls.empty()) return;
+    absl::flat_hash_map<int64_t, uint32_t> of;  // by correlation: the first call
+    for (uint32_t c = 0; c < out_.calls.size(); ++c) of.try_emplace(out_.calls[c].correlation, c);
+    std::vector<uint32_t> kept(out_.calls.size(), kNone);
+    std::vector<Profile::Call> calls;
+    for (Profile::Event& event : out_.events) {
+      const auto found = of.find(event.correlation);
+      if (found == of.end() || event.correlation < 1) continue;
+      if (kept[found->second] == kNone) {
+        kept[found->second] = static_cast<uint32_t>(calls.size());
+        calls.push_back(out_.calls[found->second]);
       }
+      event.call = kept[found->second];
     }
-    // Calls that start events of GPUs have the number of the call.
-    if (event.op.empty() || event.correlation != Profile::kNotStated) return;
-    if (aggregated) ++out_.aggregated;
-    else out_.events.push_back(event);
-  }
-  static void use(const Plane::Value& value, Profile::Event& event) {
-    switch (value.stat) {
-      case Stat::op: event.op = value.text; break;
-      case Stat::module: event.module = value.text; break;
-      case Stat::program: event.program = value.number; break;
-      case Stat::run: event.run = value.number; break;
-      case Stat::device: event.device = value.number; break;
-      case Stat::correlation: event.correlation = value.number; break;
-      default: break;
-    }
+    out_.calls = std::move(calls);
   }
 
-  /// Times are relative to the first line; lines count from the start of the profile, or from 1970.
+  /// Times are relative to the first line or call; lines count from the start of the profile, or from 1970.
   void settle_times() {
     constexpr int64_t kEpoch = int64_t{1} << 56;  ///< ns: 1972, later than any profile is long
     int64_t first = INT64_MAX;
     for (const Profile::Line& line : out_.lines) first = std::min(first, line.begin_ns);
+    for (const Profile::Call& call : out_.calls) {
+      const int64_t late = call.start / kPsPerNs;
+      first = std::min(first, std::min(call.begin_ns, INT64_MAX - late) + late);
+    }
     out_.base_ns = first;
     if (first >= 0 && first < kEpoch && start_ns_ > 0 && start_ns_ < INT64_MAX - first) out_.base_ns += start_ns_;
     for (Profile::Event& event : out_.events) {
-      const int64_t begin_ns = out_.lines[event.line].begin_ns;
-      const int64_t since = first < 0 && begin_ns > INT64_MAX + first ? INT64_MAX : begin_ns - first;
-      event.start = add_saturated(multiply_saturated(kPsPerNs, since), std::max<int64_t>(0, event.start));
+      event.start = add_saturated(since(first, out_.lines[event.line].begin_ns), std::max<int64_t>(0, event.start));
       event.length = std::max<int64_t>(0, event.length);
     }
+    for (Profile::Call& call : out_.calls)
+      call.start = std::max<Picoseconds>(0, add_saturated(since(first, call.begin_ns), call.start));
   }
 
   Profile& out_;

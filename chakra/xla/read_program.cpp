@@ -157,7 +157,7 @@ class ProgramReader {
     if (depth > kMostDepth) return failure("xla.program.deep", "a shape is nested too deeply");
     std::vector<Shape> parts;
     while (reader.next()) {
-      if (reader.tag() == 2 && is_varint(reader)) shape.type = static_cast<uint8_t>(reader.get_int32());
+      if (reader.tag() == 2 && is_varint(reader)) shape.type = known_type(reader.get_int64(), p_.unknown);
       else if (reader.tag() == 3) shape.dims = numbers_of(reader, p_);
       else if (reader.tag() == 4 && is_text(reader)) {
         parts.emplace_back();
@@ -165,8 +165,7 @@ class ProgramReader {
       } else if (reader.tag() <= 6) reader.skip();
       else skip(reader, "ShapeProto", p_.unknown);
     }
-    for (const int64_t dim : p_.dims(shape.dims))
-      if (dim < 0) return failure("xla.program.shape", "a shape has a negative size");
+    if (!is_possible(p_.dims(shape.dims))) return failure("xla.program.shape", std::string(kImpossible));
     if (parts.empty()) return {};
     shape.parts.begin = static_cast<uint32_t>(p_.shapes.size());
     p_.shapes.insert(p_.shapes.end(), parts.begin(), parts.end());

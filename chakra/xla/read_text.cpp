@@ -287,16 +287,17 @@ class TextReader {
     const std::string_view type = cursor_.name();
     shape.type = primitive_type(type);
     if (type.empty() || !cursor_.take('[')) return expected("a shape");
+    if (shape.type == 0) ++p_.unknown[{type, 0}];
     shape.dims.begin = static_cast<uint32_t>(p_.numbers.size());
     while (!cursor_.take(']')) {
       int64_t dim = 0;
       cursor_.take("<=");
       if (!cursor_.number(dim)) return expected("a size");
-      if (dim < 0) return wrong("xla.program.shape", "a shape has a negative size");
       p_.numbers.push_back(dim);
       if (!cursor_.take(',') && cursor_.peek() != ']') return expected("']'");
     }
     shape.dims.end = static_cast<uint32_t>(p_.numbers.size());
+    if (!is_possible(p_.dims(shape.dims))) return wrong("xla.program.shape", std::string(kImpossible));
     if (cursor_.peek() == '{' && !is_body() && !cursor_.skip_brackets()) return expected("'}'");
     return {};
   }

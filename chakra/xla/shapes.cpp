@@ -1,4 +1,5 @@
 // Element types and sizes of shapes.
+#include <algorithm>
 #include <array>
 
 #include "chakra/xla/program.h"
@@ -62,6 +63,23 @@ uint8_t primitive_type(std::string_view name) {
   for (size_t t = 1; t < kTypes.size(); ++t)
     if (kTypes[t].name == name) return static_cast<uint8_t>(t);
   return 0;
+}
+
+uint8_t known_type(int64_t primitive_type, UnknownParts& unknown) {
+  if (primitive_type >= 0 && primitive_type < static_cast<int64_t>(kTypes.size()))
+    return static_cast<uint8_t>(primitive_type);
+  ++unknown[{"PrimitiveType", static_cast<uint32_t>(std::clamp<int64_t>(primitive_type, 0, UINT32_MAX))}];
+  return 0;
+}
+
+bool is_possible(std::span<const int64_t> dims) {
+  constexpr uint64_t kMostElements = uint64_t{1} << 60;
+  uint64_t count = 1;
+  for (const int64_t dim : dims) {
+    if (dim < 0) return false;
+    count = multiply_bytes(count, static_cast<uint64_t>(dim));
+  }
+  return count <= kMostElements;
 }
 
 uint64_t Program::elements(const Shape& shape) const {

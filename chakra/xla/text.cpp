@@ -134,13 +134,22 @@ std::string_view unquoted(std::string_view text, Program& p) {
 
 namespace {
 
+/// Return what is between the first of two brackets.
+std::string_view part(std::string_view text, char open, char close) {
+  const size_t begin = text.find(open), end = text.find(close, begin == std::string_view::npos ? 0 : begin);
+  if (begin == std::string_view::npos || end == std::string_view::npos) return {};
+  return text.substr(begin + 1, end - begin - 1);
+}
+
+/// "[2,4]T(1,0)" or "[8]", then anything.
+void read_devices(std::string_view text, Groups::Devices& devices) {
+  devices.dims = numbers_in(part(text, '[', ']'));
+  const std::string_view behind = text.substr(std::min(text.find(']'), text.size() - 1) + 1);
+  if (behind.starts_with("T(")) devices.order = numbers_in(part(behind, '(', ')'));
+}
+
 /// "{{0,1},{2,3}}", "[4,2]<=[2,4]T(1,0)" or "mesh['dp'=2,'ep'=4], device_ids=(...) {'ep','dp':(1)2}".
 void read_groups(std::string_view value, Groups& groups) {
-  const auto part = [&](std::string_view text, char open, char close) {
-    const size_t begin = text.find(open), end = text.find(close, begin == std::string_view::npos ? 0 : begin);
-    if (begin == std::string_view::npos || end == std::string_view::npos) return std::string_view();
-    return text.substr(begin + 1, end - begin - 1);
-  };
   if (value.starts_with("mesh")) {
     groups.is_mesh = true;
     std::vector<std::string_view> names;
@@ -157,7 +166,12 @@ void read_groups(std::string_view value, Groups& groups) {
       if (!axes.take('=') || !axes.number(size)) size = -1;
       groups.mesh.sizes.push_back(size);
     }
-    if (value.find("device_ids=") != std::string_view::npos) groups.mesh.devices = numbers_in(part(value, '(', ')'));
+    constexpr std::string_view kDevices = "device_ids=(";
+    if (const size_t at = value.find(kDevices); at != std::string_view::npos) {
+      const std::string_view devices = value.substr(at + kDevices.size());
+      if (devices.find("]T(") != std::string_view::npos) read_devices(devices, groups.mesh.reordered);
+      else groups.mesh.devices = numbers_in(devices.substr(0, devices.find(')')));
+    }
     const size_t last = value.rfind('{');
     TextCursor used(last == std::string_view::npos ? std::string_view() : part(value.substr(last), '{', '}'));
     for (bool more = !used.at_end(); more; more = used.take(',')) {
@@ -173,8 +187,7 @@ void read_groups(std::string_view value, Groups& groups) {
     const std::vector<int64_t> shape = numbers_in(value.substr(0, arrow));
     groups.iota.groups = shape.size() == 2 ? shape[0] : 0, groups.iota.members = shape.size() == 2 ? shape[1] : 0;
     if (arrow == std::string_view::npos) return;
-    groups.iota.dims = numbers_in(part(value.substr(arrow), '[', ']'));
-    groups.iota.order = numbers_in(part(value.substr(arrow), '(', ')'));
+    read_devices(value.substr(arrow), groups.iota.devices);
   } else if (value.size() > 2) {
     for (size_t at = 1; (at = value.find('{', at)) != std::string_view::npos; ++at)
       groups.lists.push_back(numbers_in(value.substr(at, value.find('}', at) - at)));

@@ -103,6 +103,7 @@ TEST(Text, HasGroupsInAllForms) {
   EXPECT_EQ(groups("mesh['dp'=2,'ep'=4] {'dp','ep'}"), all);
   EXPECT_EQ(groups("mesh['dp'=2,'ep'=4] {'ep':(2)2}"), (Lists{{0, 1}, {2, 3}, {4, 5}, {6, 7}}));
   EXPECT_EQ(groups("mesh['dp'=2,'ep'=4], device_ids=([7,6,5,4,3,2,1,0]) {'ep'}"), (Lists{{7, 6, 5, 4}, {3, 2, 1, 0}}));
+  EXPECT_EQ(groups("mesh['a'=4,'b'=1,'c'=2], device_ids=([2,4]T(1,0)) {'a'}"), (Lists{{0, 1, 2, 3}, {4, 5, 6, 7}}));
 }
 
 TEST(Text, HasLoopsShortFormsAndConvolutions) {

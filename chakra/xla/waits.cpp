@@ -5,18 +5,22 @@
 
 namespace chakra::xla {
 
-uint64_t Waits::write(trace::Builder& builder) {
+uint64_t Waits::write(trace::Builder& builder, bool threads) {
   const trace::Trace& t = builder.trace;
   const auto when = [&](trace::NodeId node) { return std::pair(t.start_ps[node], node); };
   std::sort(places_.begin(), places_.end(), [&](const Place& a, const Place& b) {
     return std::tuple(a.stream, when(a.node)) < std::tuple(b.stream, when(b.node));
   });
-  for (size_t p = 1; p < places_.size(); ++p)
-    if (places_[p].stream == places_[p - 1].stream) add(places_[p].node, places_[p - 1].node, trace::EdgeKind::stream);
+  for (size_t p = 1; p < places_.size(); ++p) {
+    const Place &place = places_[p], &previous = places_[p - 1];
+    if (place.stream != previous.stream) continue;
+    if (threads && t.start_ps[previous.node] + t.dur_ps[previous.node] > t.start_ps[place.node]) continue;
+    add(place.node, previous.node, trace::EdgeKind::stream);
+  }
   uint64_t left_out = 0;
   for (const Edge& edge : edges_)
     if (when(edge.on) < when(edge.node)) builder.dep(edge.node, edge.on, static_cast<uint8_t>(edge.kind));
-    else ++left_out;
+    else left_out += !edge.maybe;
   return left_out;
 }
 

@@ -23,6 +23,7 @@ std::string large_program(int64_t instructions) {
   return program({computation(1, ops)}, 1, 8);
 }
 
+/// As JAX 0.10 writes it: an event for each executed instruction, and one that states its end.
 std::string large_profile(int64_t events) {
   const std::string hlo = large_program(1000);
   std::string metadata = text(2, "/host:metadata");
@@ -34,10 +35,12 @@ std::string large_profile(int64_t events) {
   };
   for (int64_t e = 0; e < events; ++e)
     line += field(4, number(2, e * 1000) + number(3, 900) + stat(1, 7, 10 + e % 999) + stat(2, 7, 9) + stat(3, 4, 7) +
-                         stat(4, 4, e / 999) + stat(5, 4, 0));
+                         stat(4, 4, e / 999) + stat(5, 4, 0) + stat(6, 3, 0) + stat(7, 3, (int64_t{1} << 32) + e)) +
+            field(4, number(1, 8) + number(2, e * 1000 + 890) + number(3, 10) + stat(8, 3, (int64_t{1} << 32) + e));
   std::string host = text(2, "/host:CPU") + field(3, line);
-  const std::string_view names[] = {"hlo_op", "hlo_module", "program_id", "run_id", "device_ordinal"};
-  for (int64_t n = 0; n < 5; ++n) host += field(5, number(1, n + 1) + field(2, text(2, names[n])));
+  const std::string_view names[] = {"hlo_op",         "hlo_module", "program_id", "run_id",
+                                    "device_ordinal", "_pt",        "_p",         "_c"};
+  for (int64_t n = 0; n < 8; ++n) host += field(5, number(1, n + 1) + field(2, text(2, names[n])));
   host += field(5, number(1, 9) + field(2, text(2, "jit_f")));
   for (int64_t i = 0; i < 999; ++i)
     host +=

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Record a small JAX program on eight CPU devices: record.py PROGRAM FOLDER.
 
-PROGRAM is data, tensor, fsdp, pipeline, experts, loop or branch. FOLDER receives host.xplane.pb (the profile of two
+PROGRAM is data, tensor, fsdp, pipeline, experts, routed, attention, images, loop or branch. FOLDER receives host.xplane.pb (the profile of two
 runs), module.hlo.pb and module.txt (the compiled program), host.trace.json.gz (the profile for a browser), and
 truth.json (JAX's count of FLOPs and bytes). `chakra link FOLDER -o TRACES` makes a trace of each device.
 """
@@ -81,6 +81,51 @@ def experts():
         return jax.lax.psum((y * y).sum(), ("dp", "ep"))[None]
     run = jax.shard_map(layer, mesh=mesh, in_specs=(P("ep"), P("ep"), P(("dp", "ep"))), out_specs=P(None))
     return jax.jit(descend(lambda w, x: run(*w, x)[0])), (weights, put(mesh, (512, 32), ("dp", "ep")))
+
+
+def routed():
+    """Top-2 routing with sorts and scatters; each device has an expert with room for 24 tokens of each device."""
+    mesh, width, tokens, room = Mesh(DEVICES, ("ep",)), 32, 64, 24
+    weights = (put(mesh, (width, 8)), put(mesh, (8, width, 64), "ep"), put(mesh, (8, 64, width), "ep"))
+
+    def layer(router, up, down, x):
+        weight, expert = jax.lax.top_k(jax.nn.softmax(x @ router), 2)
+        expert = expert.reshape(-1)
+        place = jnp.minimum(jnp.cumsum(jax.nn.one_hot(expert, 8, dtype=jnp.int32), 0)[jnp.arange(2 * tokens), expert] - 1, room - 1)
+        sent = jnp.zeros((8, room, width)).at[expert, place].add(jnp.repeat(x, 2, 0))
+        y = jax.nn.silu(jax.lax.all_to_all(sent, "ep", 0, 0).reshape(-1, width) @ up[0]) @ down[0]
+        y = jax.lax.all_to_all(y.reshape(8, room, width), "ep", 0, 0)[expert, place] * weight.reshape(-1, 1)
+        y = y.reshape(tokens, 2, width).sum(1) + x[jnp.argsort(expert)[:tokens] // 2]
+        return jax.lax.pmean((y * y).mean(), "ep")[None]
+    run = jax.shard_map(layer, mesh=mesh, in_specs=(P(), P("ep"), P("ep"), P("ep")), out_specs=P(), check_vma=False)
+    return jax.jit(descend(lambda w, x: run(*w, x)[0])), (weights, put(mesh, (8 * tokens, width), "ep"))
+
+
+def attention():
+    """A block with an embedding that is divided by columns: XLA turns the mesh for one of its groups."""
+    mesh, width, heads, tokens = Mesh(DEVICES.reshape(2, 4), ("dp", "tp")), 64, 4, 32
+    weights = {"qkv": put(mesh, (width, 3, width), None, None, "tp"), "out": put(mesh, (width, width), "tp"), "embedding": put(mesh, (128, width), "tp")}
+
+    def loss(w, t):
+        x = w["embedding"][t]
+        q, k, v = (jnp.einsum("bsd,de->bse", x, w["qkv"][:, i]).reshape(4, tokens, heads, -1) for i in range(3))
+        scores = jnp.where(jnp.tril(jnp.ones((tokens, tokens), bool)), jnp.einsum("bqhd,bkhd->bhqk", q, k) / 4, -1e9)
+        x = x + jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores), v).reshape(x.shape) @ w["out"]
+        return -jnp.take_along_axis(jax.nn.log_softmax(x @ w["embedding"].T)[:, :-1], t[:, 1:, None], -1).mean()
+    words = jax.device_put(jnp.arange(4 * tokens).reshape(4, tokens), NamedSharding(mesh, P("dp")))
+    return jax.jit(descend(loss), out_shardings=jax.tree.map(lambda w: w.sharding, weights)), (weights, words)
+
+
+def images():
+    """Convolutions, which other threads go on to compute."""
+    mesh = Mesh(DEVICES, ("dp",))
+    weights = (put(mesh, (5, 5, 3, 16)), put(mesh, (3, 3, 4, 16)))
+
+    def loss(w, x):
+        names = ("NHWC", "HWIO", "NHWC")
+        x = jax.nn.relu(jax.lax.conv_general_dilated(x, w[0], (2, 2), "SAME", dimension_numbers=names))
+        return (jax.lax.conv_general_dilated(x, w[1], (1, 1), "VALID", dimension_numbers=names, feature_group_count=4) ** 2).mean()
+    return jax.jit(descend(loss)), (weights, put(mesh, (16, 33, 31, 3), "dp"))
 
 
 def loop():

@@ -1,0 +1,191 @@
+#include "chakra/xla/read_host.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+
+namespace chakra::xla {
+namespace {
+
+using protozero::pbf_reader;
+
+class HostReader {
+ public:
+  HostReader(const Plane& plane, Profile& profile, const char*& at)
+      : plane_(plane), out_(profile), at_(at), first_call_(profile.calls.size()) {}
+
+  void run() {
+    reserve();
+    for (const protozero::data_view line : plane_.lines) read_line(pbf_reader(line));
+    settle_ends();
+    name_calls();
+  }
+
+ private:
+  /// Make room for the events, of which the shortest executed one has 24 bytes.
+  void reserve() {
+    size_t events = 0, bytes = 0;
+    for (const protozero::data_view line : plane_.lines) {
+      bytes += line.size();
+      for (pbf_reader fields(line); fields.next(); fields.skip()) events += fields.tag() == 4;
+    }
+    out_.events.reserve(out_.events.size() + std::min(events, bytes / 24));
+  }
+
+  void read_line(pbf_reader reader) {
+    const size_t event = out_.events.size(), call = out_.calls.size(), end = ends_.size();
+    line_ = event;
+    Profile::Line line;
+    while (reader.next()) {
+      if (reader.tag() == 1 && is_varint(reader)) line.id = reader.get_int64();
+      else if (reader.tag() == 3 && is_varint(reader)) line.begin_ns = reader.get_int64();
+      else if (reader.tag() == 4 && is_text(reader)) {
+        const auto bytes = reader.get_view();
+        at_ = bytes.data();
+        read_event(pbf_reader(bytes));
+      } else if (reader.tag() <= 11) reader.skip();
+      else skip(reader, "XLine", out_.unknown);
+    }
+    for (size_t c = call; c < out_.calls.size(); ++c) {
+      out_.calls[c].thread = line.id;
+      out_.calls[c].begin_ns = line.begin_ns;
+    }
+    for (size_t e = end; e < ends_.size(); ++e) ends_[e].begin_ns = line.begin_ns;
+    if (out_.events.size() == event) return;
+    for (size_t e = event; e < out_.events.size(); ++e) out_.events[e].line = static_cast<uint32_t>(out_.lines.size());
+    line.id = 0;
+    out_.lines.push_back(line);
+  }
+
+  void read_event(pbf_reader reader) {
+    Profile::Event& event = out_.events.emplace_back();  // stays there if an instruction was executed
+    int64_t metadata = 0;
+    bool aggregated = false;
+    Arrow leads, comes;
+    while (reader.next()) {
+      switch (reader.tag()) {
+        case 1: metadata = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
+        case 2: event.start = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
+        case 3: event.length = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
+        case 4:
+          if (!is_text(reader)) reader.skip();
+          else use(plane_.read_stat(reader.get_message()), event, leads, comes);
+          break;
+        case 5:
+          aggregated = true;
+          reader.skip();
+          break;
+        default: skip(reader, "XEvent", out_.unknown);
+      }
+    }
+    const bool is_call = event.correlation != Profile::kNotStated;
+    if (!is_call && !event.op.empty() && !aggregated) {
+      if (leads.kind == kGeneral && leads.number != Profile::kNotStated)
+        begins_.push_back({leads.number, out_.events.size() - 1});
+      return;
+    }
+    const Profile::Event other = event;
+    out_.events.pop_back();
+    if (aggregated) {
+      out_.aggregated += !is_call && !other.op.empty();
+      return;
+    }
+    const Picoseconds start = std::max<Picoseconds>(0, other.start);
+    if (is_call) {
+      // A call that starts an event of a GPU, and may have the event's instruction.
+      out_.calls.push_back({{}, other.correlation, 0, 0, start, std::max<Picoseconds>(0, other.length)});
+      names_of_calls_.push_back(metadata);
+    } else if (comes.kind == kGeneral && comes.number != Profile::kNotStated) {
+      // Most ends follow their event on the same line.
+      if (begins_.empty() || begins_.back().arrow != comes.number || begins_.back().event < line_) {
+        ends_.push_back({comes.number, 0, start});
+      } else {
+        settle_end(out_.events[begins_.back().event], start);
+        begins_.pop_back();
+      }
+    }
+  }
+
+  static constexpr int64_t kGeneral = 0;
+  struct Arrow {
+    int64_t number = Profile::kNotStated, kind = kGeneral;
+  };
+  static void use(const Plane::Value& value, Profile::Event& event, Arrow& leads, Arrow& comes) {
+    switch (value.stat) {
+      case Stat::op: event.op = value.text; break;
+      case Stat::module: event.module = value.text; break;
+      case Stat::program: event.program = value.number; break;
+      case Stat::run: event.run = value.number; break;
+      // TensorFlow's CPU has no number.
+      case Stat::device: event.device = value.number == Profile::kNotStated ? 0 : value.number; break;
+      case Stat::correlation: event.correlation = value.number; break;
+      case Stat::leads_to: leads.number = value.number; break;
+      case Stat::leads_to_kind: leads.kind = value.number; break;
+      case Stat::comes_from: comes.number = value.number; break;
+      case Stat::comes_from_kind: comes.kind = value.number; break;
+      default: break;
+    }
+  }
+
+  /// An instruction that other threads compute, as a convolution, ends later than its event, but before the event
+  /// "end: " begins.
+  void settle_ends() {
+    if (ends_.empty()) return;
+    absl::flat_hash_map<int64_t, End> end_of;
+    for (const End& end : ends_) end_of.try_emplace(end.arrow, end);
+    for (const auto& [arrow, e] : begins_) {
+      Profile::Event& event = out_.events[e];
+      const auto end = end_of.find(arrow);
+      if (end == end_of.end()) continue;
+      settle_end(event, add_saturated(since(out_.lines[event.line].begin_ns, end->second.begin_ns), end->second.time));
+    }
+  }
+  /// `end`: since its line begins.
+  static void settle_end(Profile::Event& event, Picoseconds end) {
+    const Picoseconds start = std::max<Picoseconds>(0, event.start);
+    if (end > add_saturated(start, std::max<Picoseconds>(0, event.length))) event.longest = end - start;
+  }
+
+  void name_calls() {
+    if (names_of_calls_.empty()) return;
+    absl::flat_hash_map<int64_t, std::string_view> names;
+    for (const protozero::data_view entry : plane_.metadata) {
+      int64_t id = 0;
+      std::string_view name;
+      for (pbf_reader fields(entry); fields.next();)
+        if (fields.tag() == 1 && is_varint(fields)) id = fields.get_int64();
+        else if (fields.tag() == 2 && is_text(fields)) {
+          for (pbf_reader of = fields.get_message(); of.next();)
+            if (of.tag() == 2 && is_text(of)) name = view(of.get_view());
+            else of.skip();
+        } else fields.skip();
+      names[id] = name;
+    }
+    for (size_t c = 0; c < names_of_calls_.size(); ++c)
+      if (const auto found = names.find(names_of_calls_[c]); found != names.end())
+        out_.calls[first_call_ + c].name = found->second;
+  }
+
+  struct End {
+    int64_t arrow = 0;
+    int64_t begin_ns = 0;  ///< of its line
+    Picoseconds time = 0;
+  };
+  const Plane& plane_;
+  Profile& out_;
+  const char*& at_;
+  size_t first_call_, line_ = 0;         ///< line_: the first event of the line that is read
+  std::vector<int64_t> names_of_calls_;  ///< in the plane's descriptions
+  struct Begin {
+    int64_t arrow = 0;
+    size_t event = 0;  ///< in Profile::events
+  };
+  std::vector<Begin> begins_;  ///< of executed instructions
+  std::vector<End> ends_;
+};
+
+}  // namespace
+
+void read_host(const Plane& plane, Profile& profile, const char*& at) { HostReader(plane, profile, at).run(); }
+
+}  // namespace chakra::xla
