@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -63,7 +64,8 @@ struct DiagnosisNumbers {
   struct Load {  ///< collectives of unequal sizes
     std::string type, group;
     int64_t rank = 0;  ///< the rank with most bytes
-    double ratio = 1;  ///< most bytes of a rank, over all collectives, by the mean
+    int64_t members = 0;
+    double ratio = 1;  ///< most bytes of a rank, over the uneven collectives, by the mean
     int64_t row = 0;
   };
   struct Peak {
@@ -94,6 +96,10 @@ struct Diagnosis {
   std::string sentence;
 };
 
+/// Groups with as many members whose names differ in digits only, such as tp0 and tp1: they run beside each other.
+using Beside = std::pair<std::string, int64_t>;
+Beside beside_of(std::string group, int64_t members);
+
 /// What a rule found.
 struct Judgement {
   std::string not_judged;            ///< the missing input; empty: judged
@@ -118,6 +124,7 @@ extern const std::span<const DiagnosisRule> kDiagnosisRules;
 // Thresholds of the rules, also of those for simulated runs (chakra/whatif/diagnosis.h).
 inline constexpr double kLeastDiagnosedShare = 0.03;  ///< of a step or a run; smaller costs are not reported
 inline constexpr double kSlower = 1.25;               ///< time or load of a link by the usual one of its kind
+inline constexpr double kSkewed = 1.2;                ///< most bytes by the mean: above, experts are skewed
 inline constexpr size_t kLeastLinks = 3;              ///< fewer do not show which one is the exception
 inline constexpr double kNoOverlap = 0.25;            ///< overlapped share of communication; below, it does not overlap
 inline constexpr int64_t kLatencyParts = 4;  ///< a collective is small if its latency is at least this part of its time
