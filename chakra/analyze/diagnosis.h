@@ -3,6 +3,7 @@
 // docs/explanation/diagnosis.md has the reasons for the thresholds.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -66,6 +67,7 @@ struct DiagnosisNumbers {
     int64_t rank = 0;  ///< the rank with most bytes
     int64_t members = 0;
     double ratio = 1;  ///< most bytes of a rank, over the uneven collectives, by the mean
+    double worst = 1;  ///< most bytes of a rank by the mean, in one collective
     int64_t row = 0;
   };
   struct Peak {
@@ -99,6 +101,24 @@ struct Diagnosis {
 /// Groups with as many members whose names differ in digits only, such as tp0 and tp1: they run beside each other.
 using Beside = std::pair<std::string, int64_t>;
 Beside beside_of(std::string group, int64_t members);
+
+/// Return the groups with most cost first, without those that run beside a group with more: groups with as many members
+/// and a common type. `Group` has members, types and cost.
+template <class Group>
+std::vector<Group> without_beside(const std::map<std::string, Group>& groups) {
+  std::vector<Group> sorted, kept;
+  for (const auto& [name, group] : groups) sorted.push_back(group);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Group& a, const Group& b) { return a.cost > b.cost; });
+  for (Group& group : sorted) {
+    const bool beside = std::any_of(kept.begin(), kept.end(), [&](const Group& other) {
+      return other.members == group.members &&
+             std::find_first_of(other.types.begin(), other.types.end(), group.types.begin(), group.types.end()) !=
+                 other.types.end();
+    });
+    if (!beside) kept.push_back(std::move(group));
+  }
+  return kept;
+}
 
 /// What a rule found.
 struct Judgement {

@@ -1,5 +1,5 @@
 // The rules of the diagnosis about communication.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -227,7 +227,8 @@ Judgement no_overlap(const Numbers& n, Taken& taken) {
     kind.time = add_saturated(kind.time, add_saturated(t.wait, t.time)), kind.members = t.members;
   }
   struct Group {
-    std::string types;
+    std::string name;
+    std::vector<std::string> types;
     Picoseconds cost = 0, largest = 0;  ///< of all types, and of the type of the row
     int64_t members = 0, row = 0;
   };
@@ -238,31 +239,28 @@ Judgement no_overlap(const Numbers& n, Taken& taken) {
     const Picoseconds cost = exposed.least - taken.by_group[key];
     if (cost <= 0) continue;
     Group& group = groups[key.second];
-    group.types += (group.types.empty() ? "" : " and ") + key.first;
+    group.name = key.second;
+    group.types.push_back(key.first);
     group.cost += cost, group.members = kind.members;
     if (cost > group.largest) group.largest = cost, group.row = exposed.row;
   }
   Picoseconds most = INT64_MAX;
   for (const Numbers::Rank& r : n.ranks) {
     // While the device waits for its host, it has no computation that could hide communication.
-    const Picoseconds late = std::max<Picoseconds>(0, r.host_wait - r.idle);
+    const bool waits =
+        static_cast<double>(std::min(r.idle, r.host_wait)) >= kLeastDiagnosedShare * static_cast<double>(r.total);
+    const Picoseconds late = waits ? std::max<Picoseconds>(0, r.host_wait - r.idle) : 0;
     most = std::min({most, r.alone, r.exposed - late});
   }
-  std::map<Beside, const std::pair<const std::string, Group>*> largest;
-  for (const auto& each : groups) {
-    auto& most = largest[beside_of(each.first, each.second.members)];
-    if (!most || each.second.cost > most->second.cost) most = &each;
-  }
-  for (const auto& [beside, each] : largest) {
-    const auto& [name, group] = *each;
+  for (const Group& group : without_beside(groups)) {
     const Picoseconds cost = std::min(group.cost, most);
     if (cost <= 0) continue;
-    Diagnosis& d =
-        j.diagnoses.emplace_back(row_of(n, "no_overlap", fmt::format("group {}", name), cost, {"exposed", group.row}));
+    Diagnosis& d = j.diagnoses.emplace_back(
+        row_of(n, "no_overlap", fmt::format("group {}", group.name), cost, {"exposed", group.row}));
     d.sentence = fmt::format(
         "{} in group {} runs without computation for up to {}. Where later computation does not need the result, an "
         "earlier start or a wait at a later point hides this time.",
-        group.types, name, amount(n, d));
+        fmt::join(group.types, " and "), group.name, amount(n, d));
   }
   return j;
 }

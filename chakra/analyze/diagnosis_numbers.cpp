@@ -191,8 +191,8 @@ class Reader {
 
   void read_sizes() {
     for_each_row(tables_, "imbalance", [&](const SourceRow& row) {
-      n_.loads.push_back(
-          {row.text("type"), row.text("group"), row.whole("most_on_rank"), row.whole("members"), 1, row.index()});
+      n_.loads.push_back({row.text("type"), row.text("group"), row.whole("most_on_rank"), row.whole("members"), 1,
+                          row.real("worst_largest_mean"), row.index()});
       Numbers::Load& load = n_.loads.back();
       for_each_row(tables_, "imbalance_ranks", [&](const SourceRow& of) {
         if (of.whole("rank") == load.rank && of.text("type") == load.type && of.text("group") == load.group &&

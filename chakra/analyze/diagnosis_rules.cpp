@@ -124,7 +124,9 @@ Judgement late_data_loader(const Numbers& n, Taken& taken) {
   if (!n.measured) return {std::string(kNotMeasured), {}};
   if (n.steps() == 1 && std::none_of(n.ranks.begin(), n.ranks.end(), [](const Rank& r) { return r.names_loader; }))
     return {"neither steps nor data loaders are recorded", {}};
-  const Shared s = shared_of(n, [](const Rank& r) { return r.loader; });
+  // Where the device waits longer for other launches, a gap before the first one is that of a slow host.
+  const Shared s = shared_of(
+      n, [](const Rank& r) { return r.names_loader || std::min(r.idle, r.host_wait) <= 2 * r.loader ? r.loader : 0; });
   const auto add = [&](std::string place, Picoseconds cost, const Rank& r) {
     Diagnosis& d = j.diagnoses.emplace_back(row_of(n, "late_data_loader", place, cost, {"step_times", r.step_row}));
     d.sentence = fmt::format(
@@ -224,6 +226,13 @@ Judgement slow_rank(const Numbers& n, Taken& taken) {
         "with the other hosts.",
         per_step(n, idles));
   else d.sentence += ".";
+  for (const Numbers::Load& load : n.loads)
+    if (load.type.starts_with("ALL_TO_ALL") && load.worst >= kSkewed) {
+      d.sentence += fmt::format(
+          " Another cause can be busy experts: an {} in group {} has up to {:.1f} times the mean bytes of a rank.",
+          load.type, load.group, load.worst);
+      break;
+    }
   taken.by_rank[r.rank] += late->second;
   return j;
 }

@@ -333,7 +333,7 @@ struct Exposed {
 };
 
 /// The groups with such types; of groups beside each other the one with most.
-std::map<analyze::Beside, Exposed> not_overlapped(const DiagnosedRun& run) {
+std::vector<Exposed> not_overlapped(const DiagnosedRun& run) {
   const std::map<Key, Exposure> exposed = exposures(run);
   std::map<std::string, Exposed> groups;
   for (const auto& [key, kind] : totals_of(run)) {
@@ -350,10 +350,7 @@ std::map<analyze::Beside, Exposed> not_overlapped(const DiagnosedRun& run) {
     group.cost = add_saturated(group.cost, cost);
     if (cost > group.largest) group.largest = cost, group.actor = x.actor;
   }
-  std::map<analyze::Beside, Exposed> sides;
-  for (auto& [name, group] : groups)
-    if (Exposed& most = sides[analyze::beside_of(name, group.members)]; group.cost > most.cost) most = std::move(group);
-  return sides;
+  return analyze::without_beside(groups);
 }
 
 }  // namespace
@@ -363,16 +360,15 @@ Result<Judgement> no_overlap(DiagnosedRun& run) {
   if (run.report.collectives.empty()) return Judgement{"the job has no collectives", {}};
   Picoseconds computes = INT64_MAX;
   for (const sim::RankReport& r : run.report.ranks) computes = std::min(computes, r.compute_ps);
-  for (const auto& [beside, group] : not_overlapped(run)) {
+  for (const Exposed& group : not_overlapped(run)) {
     Picoseconds cost = std::min(group.cost - run.links, computes);
     if (!is_large(run, cost)) continue;
     if (run.report.congestion == sim::Congestion::closed && !run.input.transfers) {
-      CHAKRA_ASSIGN(
-          const Picoseconds saved, saved_by_times(run, [&group = group, &beside = beside](const sim::Meeting& m) {
-            const bool of = std::find(group.types.begin(), group.types.end(), m.type) != group.types.end() &&
-                            analyze::beside_of(std::string(m.group), static_cast<int64_t>(m.members)) == beside;
-            return of ? std::optional<Picoseconds>(0) : std::nullopt;
-          }));
+      CHAKRA_ASSIGN(const Picoseconds saved, saved_by_times(run, [&](const sim::Meeting& m) {
+                      const bool of = std::find(group.types.begin(), group.types.end(), m.type) != group.types.end() &&
+                                      static_cast<int64_t>(m.members) == group.members;
+                      return of ? std::optional<Picoseconds>(0) : std::nullopt;
+                    }));
       cost = std::min(cost, saved);
     }
     if (cost <= 0) continue;
