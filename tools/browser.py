@@ -2,7 +2,7 @@
 """Reports in Chromium: no message of the console, no violation of axe, at three widths in both colour schemes.
 
 Makes reports of a recorded job, DLRM with 8 ranks and a recording of an H100 if there is test data, a simulated step with
-diagnoses on 131,072 ranks, and two jobs, and looks at each. Reads all cells of all tables back out of the page, searches, sorts,
+diagnoses on 131,072 ranks, two jobs, and a job with hostile names, and looks at each. Reads all cells of all tables back out of the page, searches, sorts,
 filters, zooms, jumps by keys, and follows the critical path. --pictures DIR keeps images of all pages."""
 import argparse
 import json
@@ -48,6 +48,31 @@ OUTSIDE = """[...document.querySelectorAll('figure svg[viewBox]')].filter((svg) 
 })).map((svg) => svg.closest('figure').querySelector('figcaption').textContent.slice(0, 60))"""
 
 
+EVIL = ["</script><script>document.title='evil'</script>", "<img src=x onerror=\"document.title='evil'\">", "\0\1\x1b[31m\r\n\t\u2028\u202e",
+        "A" * 1_000_000, '{"x": "', "javascript:alert(1)", "${document.title='evil'}", "&lt;b&gt;&amp;", "__proto__", "\U0001f600"]
+
+
+def make_hostile(folder):
+    """A job with hostile names of nodes, groups, tensors, storage tiers and devices of the network."""
+    job, tier = folder / "hostile", EVIL[1]
+    job.mkdir()
+    for rank in range(2):
+        nodes = []
+        for i, name in enumerate(EVIL):
+            def node(number, kind, **attributes):
+                return {"id": str(3 * i + number), "name": name, "type": kind, "dataDeps": [str(3 * i + number - 1)] if i or number > 1 else [],
+                        "attr": [{"name": key, "stringVal" if isinstance(value, str) else "int64Val": str(value)} for key, value in attributes.items()]}
+            nodes += [node(1, "COMP_NODE", stream=0, dur_ns=1000) | {"outputs": {"values": f"[[1, {i + 1}, 0, 9, 4, '<b onmouseover=1>']]"}},
+                      node(2, "COMM_COLL_NODE", stream=1, comm_type=0, comm_size=100000, pg_name=name[:1000]),
+                      node(3, "MEM_LOAD_NODE", tensor_size=1000, storage_tier=tier, io_kind="dataloader")]
+        groups = [{"pg_name": name[:1000], "pg_desc": name[:1000], "backend_config": "", "ranks": [0, 1], "group_size": 2} for name in EVIL]
+        (job / f"t.{rank}.json").write_text(json.dumps({"metadata": {"version": "0.0.4", "attr": [
+            {"name": "process_groups", "stringVal": json.dumps(groups)}]}, "nodes": nodes}))
+    (folder / "tiers.json").write_text(json.dumps({"tiers": {tier: {"bandwidth": 1, "latency-ns": 10, "scope": "rank"}}}))
+    (folder / "hostile.yml").write_text(json.dumps({"ranks": 2, "switches": [tier], "links": [
+        {"from": rank, "to": tier, "bandwidth": 10, "latency": 100} for rank in range(2)]}))
+
+
 def make(chakra, folder, data):
     """Write the reports; return their paths."""
     def run(*words):
@@ -62,7 +87,9 @@ def make(chakra, folder, data):
     run("report", "big", "--network", "net.yml", "--device", "H100-SXM", "-o", "big.html")
     run("gen", "step", "--preset", "tiny", "--all-ranks", "-o", "tiny")
     run("report", "ddp", "--against", "tiny", "--network", "net.yml", "--against-network", "fast.yml", "--timeline", "-o", "two.html")
-    pages = ["ddp.html", "big.html", "two.html"]
+    make_hostile(folder)
+    run("report", "hostile", "--network", "hostile.yml", "--system", "tiers.json", "--timeline", "-o", "hostile.html")
+    pages = ["ddp.html", "big.html", "two.html", "hostile.html"]
     if data and (data / DLRM).exists():
         for part in ("dlrm_pytorch_et", "dlrm_kineto"):
             with tarfile.open(data / DLRM / f"{part}.tar.gz") as packed:
@@ -174,6 +201,8 @@ def look(browser, page, axe, pictures):
                                     "[each.id, each.nodes.length, each.nodes[0].html.slice(0, 120)]))")
                 problems += [where + "axe: " + json.dumps(each) for each in found]
             problems += [where + each for each in use(browser)]
+            if browser.run("document.title === 'evil' || document.querySelectorAll('img, script').length !== 2"):
+                problems.append(where + "a name runs as a script, or is an element")
             if not dark and width == WIDTHS[0]:
                 browser.open(page.as_uri())
                 browser.wait("document.querySelectorAll('main section').length > 0")

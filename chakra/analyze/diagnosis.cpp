@@ -24,6 +24,22 @@ Picoseconds DiagnosisNumbers::whole() const {
   return longest;
 }
 
+Beside beside_of(std::string group, int64_t members) {
+  std::erase_if(group, [](unsigned char c) { return c >= '0' && c <= '9'; });
+  return {std::move(group), members};
+}
+
+namespace {
+
+/// "late_data_loader" as words.
+std::string words_of(std::string_view kind) {
+  std::string words(kind);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+}  // namespace
+
 Diagnoses in_order(std::vector<Judged> judged) {
   Diagnoses out;
   for (Judged& rule : judged) {
@@ -42,13 +58,13 @@ Diagnoses in_order(std::vector<Judged> judged) {
   std::string seen, unseen;
   for (const Diagnoses::Check& check : out.checks) {
     std::string& list = check.not_judged.empty() ? seen : unseen;
-    list += (list.empty() ? "" : ", ") + std::string(check.kind);
+    list += (list.empty() ? "" : ", ") + words_of(check.kind);
   }
   Diagnosis& none = out.rows.emplace_back(Diagnosis{"none", "", 0, 0, {"diagnosis_checks", 0}, {}});
   none.sentence = seen.empty() ? "No kind of problem can be judged."
-                               : fmt::format("No problem costs {} of the time or more. Judged: {}.",
+                               : fmt::format("None of these problems costs {} of the time or more: {}.",
                                              show_percent(kLeastDiagnosedShare), seen);
-  if (!seen.empty() && !unseen.empty()) none.sentence += fmt::format(" Cannot be judged: {}.", unseen);
+  if (!seen.empty() && !unseen.empty()) none.sentence += fmt::format(" These cannot be judged here: {}.", unseen);
   return out;
 }
 

@@ -3,11 +3,13 @@
 // docs/explanation/diagnosis.md has the reasons for the thresholds.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -63,7 +65,9 @@ struct DiagnosisNumbers {
   struct Load {  ///< collectives of unequal sizes
     std::string type, group;
     int64_t rank = 0;  ///< the rank with most bytes
-    double ratio = 1;  ///< most bytes of a rank, over all collectives, by the mean
+    int64_t members = 0;
+    double ratio = 1;  ///< most bytes of a rank, over the uneven collectives, by the mean
+    double worst = 1;  ///< most bytes of a rank by the mean, in one collective
     int64_t row = 0;
   };
   struct Peak {
@@ -94,6 +98,28 @@ struct Diagnosis {
   std::string sentence;
 };
 
+/// Groups with as many members whose names differ in digits only, such as tp0 and tp1: they run beside each other.
+using Beside = std::pair<std::string, int64_t>;
+Beside beside_of(std::string group, int64_t members);
+
+/// Return the groups with most cost first, without those that run beside a group with more: groups with as many members
+/// and a common type. `Group` has members, types and cost.
+template <class Group>
+std::vector<Group> without_beside(const std::map<std::string, Group>& groups) {
+  std::vector<Group> sorted, kept;
+  for (const auto& [name, group] : groups) sorted.push_back(group);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Group& a, const Group& b) { return a.cost > b.cost; });
+  for (Group& group : sorted) {
+    const bool beside = std::any_of(kept.begin(), kept.end(), [&](const Group& other) {
+      return other.members == group.members &&
+             std::find_first_of(other.types.begin(), other.types.end(), group.types.begin(), group.types.end()) !=
+                 other.types.end();
+    });
+    if (!beside) kept.push_back(std::move(group));
+  }
+  return kept;
+}
+
 /// What a rule found.
 struct Judgement {
   std::string not_judged;            ///< the missing input; empty: judged
@@ -118,6 +144,7 @@ extern const std::span<const DiagnosisRule> kDiagnosisRules;
 // Thresholds of the rules, also of those for simulated runs (chakra/whatif/diagnosis.h).
 inline constexpr double kLeastDiagnosedShare = 0.03;  ///< of a step or a run; smaller costs are not reported
 inline constexpr double kSlower = 1.25;               ///< time or load of a link by the usual one of its kind
+inline constexpr double kSkewed = 1.2;                ///< most bytes by the mean: above, experts are skewed
 inline constexpr size_t kLeastLinks = 3;              ///< fewer do not show which one is the exception
 inline constexpr double kNoOverlap = 0.25;            ///< overlapped share of communication; below, it does not overlap
 inline constexpr int64_t kLatencyParts = 4;  ///< a collective is small if its latency is at least this part of its time

@@ -191,13 +191,17 @@ class Reader {
 
   void read_sizes() {
     for_each_row(tables_, "imbalance", [&](const SourceRow& row) {
-      n_.loads.push_back({row.text("type"), row.text("group"), row.whole("most_on_rank"), 1, row.index()});
+      n_.loads.push_back({row.text("type"), row.text("group"), row.whole("most_on_rank"), row.whole("members"), 1,
+                          row.real("worst_largest_mean"), row.index()});
       Numbers::Load& load = n_.loads.back();
       for_each_row(tables_, "imbalance_ranks", [&](const SourceRow& of) {
         if (of.whole("rank") == load.rank && of.text("type") == load.type && of.text("group") == load.group &&
             of.text("bytes") == row.text("bytes"))
           load.ratio = of.real("share") * static_cast<double>(row.whole("members"));
       });
+      // Every other all-to-all of experts is even in the bytes that a rank sends, or in those that it receives.
+      if (const int64_t uneven = row.whole("unbalanced"); uneven > 0)
+        load.ratio = 1 + (load.ratio - 1) * static_cast<double>(row.whole("collectives")) / static_cast<double>(uneven);
     });
   }
 

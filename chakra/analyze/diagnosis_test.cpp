@@ -40,7 +40,8 @@ struct Plan {
   int64_t cuts = 1;  ///< parts of a gradient
   bool no_overlap = false;
   int64_t skewed = -1;
-  double skew = 1;
+  double skew = 1;    ///< load of the experts of this rank, by that of the others
+  bool even = false;  ///< all ranks have the mean load of such a job
   int64_t slow_pair = -1;
   double pair_us = 10;
   int64_t allocates = -1;  ///< -2: every rank
@@ -182,12 +183,14 @@ class Executor {
   }
   void experts() {
     if (!p_.experts) return;
-    std::vector<int64_t> received(ranks_.size(), 500'000);
-    if (p_.skewed >= 0) received[static_cast<size_t>(p_.skewed)] = std::llround(500'000 * p_.skew);
+    std::vector<double> loads(ranks_.size(), 1);
+    if (p_.skewed >= 0) loads[static_cast<size_t>(p_.skewed)] = p_.skew;
+    if (p_.even) loads.assign(loads.size(), 1 + (p_.skew - 1) / static_cast<double>(loads.size()));
+    std::vector<int64_t> received;
+    for (const double load : loads) received.push_back(std::llround(500'000 * load));
     collective("ep", 0, ranks_.size(), CommType::all_to_all, 500'000, 20, true, received);
     wait();
-    for (size_t i = 0; i < ranks_.size(); ++i)
-      kernel(ranks_[i], p_.kernel * (static_cast<int64_t>(i) == p_.skewed ? p_.skew : 1));
+    for (size_t i = 0; i < ranks_.size(); ++i) kernel(ranks_[i], p_.kernel * loads[i]);
     waits_for_comm_ = false;
     collective("ep", 0, ranks_.size(), CommType::all_to_all, 500'000, 20, true);
     wait();
@@ -290,7 +293,8 @@ Planted planted(std::string_view kind, uint64_t seed) {
     p.allocates = seed % 2 == 0 ? some : -2, p.allocate_us = p.kernel * (1.5 + size);
     if (p.allocates == -2) out.place = "all ranks";
   } else if (kind == "skewed_expert") {
-    p.skewed = some, p.skew = 3 + size;
+    p.skewed = some, p.skew = out.without.skew = 3 + size;
+    out.without.even = true;
   } else if (kind == "host_bound") {
     p.host_gap = p.kernel * (1.1 + 0.2 * size), out.place = "all ranks";
   } else if (kind == "slow_link") {
@@ -317,25 +321,126 @@ std::pair<double, double> allowed(std::string_view kind, double real) {
   return {real - wide, real + wide};
 }
 
+/// The share of the step that a problem takes, and whether the first diagnosis has its kind, place and cost.
+struct Outcome {
+  double real = 0;
+  bool right = false;
+};
+Outcome outcome_of(const Planted& job, uint64_t seed, std::string& wrong) {
+  const DiagnosisNumbers numbers = measure(job.plan);
+  const Diagnosis first = diagnose(numbers).rows[0];
+  const double with = static_cast<double>(numbers.whole());
+  const double real = 1 - static_cast<double>(measure(job.without).whole()) / with;
+  const auto [least, most] = allowed(job.kind, real);
+  const bool right = first.kind == job.kind && first.place == job.place && first.share >= least && first.share <= most;
+  if (!right)
+    wrong += fmt::format("\n{}: expected {} ({:.1f} %), found {} at {} ({:.1f} %)", seed, job.place, 100 * real,
+                         first.kind, first.place, 100 * first.share);
+  return {real, right};
+}
+
 TEST(Diagnosis, NamesPlantedProblemsAndTheirCost) {
   for (const DiagnosisRule& rule : kDiagnosisRules) {
     int right = 0;
     std::string wrong;
     for (uint64_t seed = 0; seed < 20; ++seed) {
-      const Planted job = planted(rule.kind, seed);
-      const DiagnosisNumbers numbers = measure(job.plan);
-      const Diagnosis first = diagnose(numbers).rows[0];
-      const double with = static_cast<double>(numbers.whole());
-      const double real = 1 - static_cast<double>(measure(job.without).whole()) / with;
-      EXPECT_GE(real, 0.03) << rule.kind << " " << seed << " is not planted";
-      const auto [least, most] = allowed(rule.kind, real);
-      if (first.kind == job.kind && first.place == job.place && first.share >= least && first.share <= most) ++right;
-      else
-        wrong += fmt::format("\n{}: expected {} ({:.1f} %), found {} at {} ({:.1f} %)", seed, job.place, 100 * real,
-                             first.kind, first.place, 100 * first.share);
+      const Outcome outcome = outcome_of(planted(rule.kind, seed), seed, wrong);
+      EXPECT_GE(outcome.real, 0.03) << rule.kind << " " << seed << " is not planted";
+      right += outcome.right;
     }
     RecordProperty(std::string(rule.kind), right);
     EXPECT_GE(right, 19) << rule.kind << wrong;
+  }
+}
+
+double uniform(Prng& random, double from, double to) {
+  return from + (to - from) * static_cast<double>(random.below(1'000'001)) / 1e6;
+}
+
+/// A healthy job of other sizes: any number of ranks, fast and slow kernels, networks and hosts.
+Plan unseen(Prng& random) {
+  Plan p;
+  p.seed = random.next();
+  p.ranks = static_cast<int64_t>(random.between(2, 9));
+  p.kernel = uniform(random, 300, 3000);
+  p.host_op = uniform(random, 10, 60);
+  p.latency = uniform(random, 5, 60);
+  p.bytes_per_us = uniform(random, 5'000, 60'000);
+  p.bucket_bytes = std::llround(p.bytes_per_us * p.kernel * uniform(random, 0.2, 1.2));
+  p.pairs = random.below(2) == 0;
+  p.experts = random.below(2) == 0;
+  p.loader_named = random.below(3) == 0;
+  p.before_us = random.below(4) == 0 ? uniform(random, 1'000, 100'000) : 0;
+  return p;
+}
+
+/// A problem that takes about this share of the step, in a job of other sizes.
+Planted unseen_problem(std::string_view kind, Prng& random) {
+  Planted out{kind, "", unseen(random), {}};
+  Plan& p = out.plan;
+  if (kind == "skewed_expert") p.experts = true;
+  if (kind == "slow_link") p.ranks = 2 * static_cast<int64_t>(random.between(3, 4)), p.pairs = true;
+  if (kind == "host_bound") p.pairs = p.experts = false, p.kernel = uniform(random, 100, 400);
+  const double share = uniform(random, 0.04, 0.29), layers = static_cast<double>(kLayers);
+  const double cost = 24.5 * p.kernel * share / (1 - share), members = static_cast<double>(p.ranks);
+  if (kind == "no_overlap") p.bucket_bytes = std::llround(p.bytes_per_us * cost / layers);
+  out.without = p;
+  const auto some = static_cast<int64_t>(random.below(static_cast<uint64_t>(p.ranks)));
+  const bool all = random.below(2) == 0;
+  out.place = fmt::format("rank {}", some);
+  if (kind == "slow_rank") {
+    p.slow = some, p.slow_factor = 1 + cost / (24.5 * p.kernel);
+  } else if (kind == "late_data_loader") {
+    p.late = all ? -2 : some, p.late_us = cost;
+    if (all) out.place = "all ranks";
+  } else if (kind == "memory_peak") {
+    p.allocates = all ? -2 : some, p.allocate_us = cost;
+    if (all) out.place = "all ranks";
+  } else if (kind == "skewed_expert") {
+    p.skewed = some, p.skew = out.without.skew = 1 + cost / p.kernel * members / (members - 1);
+    out.without.even = true;
+  } else if (kind == "host_bound") {
+    p.host_gap = p.kernel + cost / 24 - p.host_op, out.place = "all ranks";
+  } else if (kind == "slow_link") {
+    p.slow_pair = static_cast<int64_t>(random.below(static_cast<uint64_t>(p.ranks / 2))),
+    p.pair_us = 10 + cost / layers;
+    out.place = fmt::format("group tp{}", p.slow_pair);
+  } else if (kind == "small_messages") {
+    p.latency = 30, p.host_op = 1, p.host_gap = 1, p.bucket_bytes = 2'000'000;
+    p.cuts = std::llround((2 * p.kernel + cost / layers) / p.latency);
+    out.without.latency = p.latency, out.without.bucket_bytes = p.bucket_bytes;
+    out.place = "group 0";
+  } else {
+    p.no_overlap = true;
+    out.place = "group 0";
+  }
+  return out;
+}
+
+TEST(Diagnosis, NamesUnseenProblemsAndTheirCost) {
+  for (const DiagnosisRule& rule : kDiagnosisRules) {
+    int right = 0, all = 0;
+    std::string wrong;
+    for (uint64_t seed = 11000; all < 20 && seed < 11060; ++seed) {
+      Prng random(seed);
+      std::string why;
+      const Outcome outcome = outcome_of(unseen_problem(rule.kind, random), seed, why);
+      if (outcome.real < 0.03 || outcome.real > 0.33) continue;  // another size than planned
+      ++all, right += outcome.right;
+      wrong += why;
+    }
+    RecordProperty(std::string(rule.kind), right);
+    EXPECT_EQ(all, 20) << rule.kind;
+    EXPECT_GE(right, 19) << rule.kind << wrong;
+  }
+}
+
+TEST(Diagnosis, NamesNoProblemOfUnseenHealthyJobs) {
+  for (uint64_t seed = 11500; seed < 11600; ++seed) {
+    Prng random(seed);
+    const Diagnoses found = diagnose(measure(unseen(random)));
+    EXPECT_EQ(found.rows.size(), 1u);
+    EXPECT_EQ(found.rows[0].kind, "none") << seed << ": " << found.rows[0].sentence;
   }
 }
 

@@ -104,6 +104,7 @@ LiveBytes live_bytes(const trace::Trace& t, const Schedule& s) {
     uint64_t now = 0;
     const auto take = [&](uint64_t bytes) { now = bytes > UINT64_MAX - now ? UINT64_MAX : now + bytes; };
     for (const auto& [id, storage] : of) {
+      if (!storage.read_first && storage.first == storage.last) continue;  // nodes that take no time
       if (storage.read_first) take(storage.bytes);
       else changes.push_back({storage.first, false, storage.bytes, storage.node});
       changes.push_back({storage.last, true, storage.bytes, trace::kNoNode});

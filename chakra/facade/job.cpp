@@ -139,9 +139,10 @@ Result<Answer> Job::simulate(const SimulateOptions& options, Control control, Mo
     if (!call.timeline.empty()) {
       view::add_queue_counters(result.report.timeline);
       job::add_load_counters(result.report.link_loads, result.report.timeline);
-      if (call.expand.empty() && call.loaded && !call.loaded->classes())
-        CHAKRA_TRY(
-            job::add_memory_counters(std::get<trace::TraceSet>(call.loaded->job), false, result.report.timeline));
+      if (call.expand.empty() && !job::is_class_job(call.path, call.loaded)) {
+        CHAKRA_ASSIGN(const trace::TraceSet traces, job::read_job(call.path, call.loaded, {.texts = true}));
+        CHAKRA_TRY(job::add_memory_counters(traces, false, result.report.timeline));
+      }
       CHAKRA_TRY(view::write_timeline(result.report.timeline, call.timeline));
     }
     CHAKRA_TRY(commit(answer, control));

@@ -79,19 +79,14 @@ SliceLinks links_of(Timeline& timeline, const job::SliceFinder& finder, const tr
   return links;
 }
 
-SliceLinks links_of(Timeline& timeline, const job::SliceFinder& finder, const trace::ClassJob& job) {
-  SliceLinks links;
-  for (const int64_t rank : finder.ranks()) {
-    const auto at =
-        std::find_if(job.ranks.begin(), job.ranks.end(), [&](const auto& each) { return each.rank == rank; });
-    if (at == job.ranks.end()) continue;
-    const trace::Trace& t = job.classes[at->cls];
-    add_dependencies(timeline, t, finder.of(rank, t), links);
-  }
-  const StringId name = timeline.strings.intern("message");
-  for (const Timeline::Flow& flow : timeline.flows)
-    if (flow.name == name) add_arrow(flow.from, flow.to, name, links);
-  return links;
+SliceLinks links_of(Timeline& timeline, const job::SliceFinder& finder, const trace::ClassJob& job,
+                    const match::GroupTable& groups) {
+  trace::TraceSet shown;
+  const std::vector<int64_t> ranks = finder.ranks();
+  for (size_t i = 0; i < job.ranks.size(); ++i)
+    if (std::find(ranks.begin(), ranks.end(), job.ranks[i].rank) != ranks.end())
+      shown.ranks.push_back(trace::concrete(job, i));
+  return links_of(timeline, finder, shown, groups);
 }
 
 void add_path(const job::SliceFinder& finder, std::span<const sim::PathPiece> path, SliceLinks& links) {

@@ -19,8 +19,9 @@ namespace chakra::report {
 /// of match::match().
 SliceLinks links_of(result::Timeline& timeline, const job::SliceFinder& finder, const trace::TraceSet& job,
                     const match::GroupTable& groups);
-/// Likewise, of a simulation by classes: the dependencies, and the messages that are flows of the timeline.
-SliceLinks links_of(result::Timeline& timeline, const job::SliceFinder& finder, const trace::ClassJob& job);
+/// Likewise, of the ranks of a job by classes that the timeline shows. Members that are not shown have no slice.
+SliceLinks links_of(result::Timeline& timeline, const job::SliceFinder& finder, const trace::ClassJob& job,
+                    const match::GroupTable& groups);
 
 /// Add the critical path of a simulation.
 void add_path(const job::SliceFinder& finder, std::span<const sim::PathPiece> path, SliceLinks& links);

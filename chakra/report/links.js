@@ -28,7 +28,9 @@ async function unpackLinks(packed, count) {
       to[a] = i + signedOf(steps[a]);
     }
   const step = (by) => last += signedOf(by);
-  const collectives = Array.from(numbers(packed.collectives)).map((size) => Uint32Array.from(numbers(size), step));
+  const sizes = numbers(packed.collectives), members = Uint32Array.from(numbers(sizes.reduce((sum, size) => sum + size, 0)), step);
+  let member = 0;
+  const collectives = Array.from(sizes, (size) => members.subarray(member, member += size));
   last = 0;
   const path = Uint32Array.from(numbers(packed.path), step), gaps = numbers(packed.path), pathEnd = numbers(packed.path), collectiveOf = new Map();
   const pathStart = gaps.map((gap, p) => { const begin = (p ? pathEnd[p - 1] : 0) + gap; pathEnd[p] += begin; return begin; });

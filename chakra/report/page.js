@@ -455,11 +455,12 @@ const FACTS = { makespan_ps: "Simulated step", network: "Network", mode: "Rules"
   "congestion.closed_misses_ps": "Shared links may add", "measured.measured_ps": "Measured", "measured.simulated_transfers.error": "Off the measurement",
   "throughput.tokens_per_s": "Tokens per second", "throughput.mfu": "MFU", "link_use.links": "Links with traffic",
   "link_use.most_busy_ps": "Busiest link", "link_use.median_busy_ps": "Median link" };
+const longestPath = (paths) => rowsOf(paths).reduce((a, b) => Number(cell(paths, "length_ps", b)) > Number(cell(paths, "length_ps", a)) ? b : a, 0);
 function facts() {
   const list = [["Ranks", show(job.ranks, { unit: "count" }), "ranks of the job"]];
   const paths = tables.get("critical_path");
   if (paths?.shown && paths.column.length_ps) {
-    const longest = rowsOf(paths).reduce((a, b) => Number(cell(paths, "length_ps", b)) > Number(cell(paths, "length_ps", a)) ? b : a, 0);
+    const longest = longestPath(paths);
     for (const [key, name] of [["length_ps", "Longest critical path"], ["replay_ps", "Replay of that rank"], ["measured", "Times are measured"]])
       list.push([name, show(cell(paths, key, longest), paths.column[key]) + (key === "length_ps" ? `, rank ${cell(paths, "rank", longest)}` : ""),
         meaning(paths.column[key], cell(paths, key, longest))]);
@@ -475,6 +476,19 @@ function facts() {
     if (count) list.push([severity[0].toUpperCase() + severity.slice(1) + "s", String(count), "findings with this severity, below"]);
   }
   return factList(list);
+}
+/// The largest parts of the time of the rank with the longest critical path.
+function spent() {
+  const paths = tables.get("critical_path"), time = tables.get("time");
+  if (!paths?.shown || !paths.column.length_ps || !time?.shown) return [];
+  const rank = cell(paths, "rank", longestPath(paths));
+  const large = rowsOf(time).filter((r) => cell(time, "rank", r) === rank && cell(time, "share", r) >= .005)
+    .sort((a, b) => cell(time, "share", b) - cell(time, "share", a)).slice(0, 3).map((r) => {
+      const link = el("a", { href: "#table-" + job.id + "time" }, "evidence");
+      link.addEventListener("click", () => time.mark(placeOf(time, r)));
+      return el("li", {}, `${show(cell(time, "share", r), time.column.share)} of the time: ${cell(time, "what_runs", r)}, ${show(cell(time, "time_ps", r), time.column.time_ps)}. `, link);
+    });
+  return large.length ? [el("h3", {}, `${job.label}Rank ${rank}, which has the longest critical path`), el("ol", { class: "diagnosis" }, ...large)] : [];
 }
 /// Where the time of a simulation goes: a sentence for each of the largest parts of the critical path, and the errors.
 function predicted() {
@@ -544,7 +558,7 @@ const sections = [timelineSection()].concat([...COMPARED, ["Other differences", 
 sections.push(findingsSection());
 const empty = [...new Set(data.jobs.flatMap((each) => [...each.tables.values()]).filter((table) => !table.shown && !table.key.includes(".")).map(title))];
 const name = data.jobs.map((each) => each.name).join(" and ");
-const heads = data.jobs.map((each) => withJob(each, () => el("div", {}, two ? el("h2", {}, each.label + each.name) : undefined, facts(), ...diagnosis(), ...predicted())));
+const heads = data.jobs.map((each) => withJob(each, () => el("div", {}, two ? el("h2", {}, each.label + each.name) : undefined, facts(), ...diagnosis(), ...spent(), ...predicted())));
 document.title = "chakra report: " + name;
 page.append(el("main", {}, el("h1", {}, name), ...comparison(), ...(two ? [el("div", { class: "sides" }, ...heads)] : heads),
   el("nav", { "aria-label": "Sections" }, el("ul", {}, ...sections.map(({ id, title }) => el("li", {}, el("a", { href: "#" + id }, title))))),

@@ -160,10 +160,10 @@ Result<ReportedSide> simulate(const ReportOptions& o, const SideOptions& of, con
   if (!o.timeline) return side;
   side.timeline = std::move(result.report.timeline);
   const job::SliceFinder finder(*side.timeline);
+  CHAKRA_ASSIGN(const match::GroupTable groups, groups_of(o));
   if (of.loaded->classes()) {
-    side.links = links_of(*side.timeline, finder, *of.loaded->classes());
+    side.links = links_of(*side.timeline, finder, *of.loaded->classes(), groups);
   } else if (call.expand.empty()) {  // else ranks are not those of the job
-    CHAKRA_ASSIGN(const match::GroupTable groups, groups_of(o));
     side.links = links_of(*side.timeline, finder, std::get<trace::TraceSet>(of.loaded->job), groups);
   }
   add_path(finder, result.report.critical_path, side.links);

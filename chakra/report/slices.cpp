@@ -70,15 +70,28 @@ Result<std::string> encoded(const std::string& bytes) {
   return text;
 }
 
-/// Numbers that can be less than the one before.
-class Steps {
+/// Numbers of seven bits a byte, the lowest first: the first bytes of all numbers, then the second bytes of those that
+/// have one, and so on. Bytes of one place are deflated better together: a million random times take a tenth less.
+class Numbers {
  public:
-  explicit Steps(std::string& to) : to_(to) {}
-  void put(int64_t value, int64_t after) { put_varint(to_, zigzag(value - after)); }
-  void put(int64_t value) { put(value, std::exchange(last_, value)); }
+  void put(uint64_t value) {
+    size_t place = 0;
+    for (; value > 127; value >>= 7) byte(place++, static_cast<char>((value & 127) | 128));
+    byte(place, static_cast<char>(value));
+  }
+  void put_step(int64_t value, int64_t after) { put(zigzag(value - after)); }
+  void put_step(int64_t value) { put_step(value, std::exchange(last_, value)); }
+  friend std::string operator+(std::string text, const Numbers& numbers) {
+    for (const std::string& place : numbers.places_) text += place;
+    return text;
+  }
 
  private:
-  std::string& to_;
+  void byte(size_t place, char value) {
+    if (place == places_.size()) places_.emplace_back();
+    places_[place] += value;
+  }
+  std::vector<std::string> places_;
   int64_t last_ = 0;
 };
 
@@ -104,28 +117,27 @@ Result<std::string> packed_links(const Timeline& timeline, const std::vector<Sli
   }
   std::stable_sort(arrows.begin(), arrows.end(),
                    [](const Arrow& a, const Arrow& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); });
-  std::string counts, targets, arrow_kinds, sizes, members, path, gaps, durations;
-  Steps target(targets), member(members), piece(path);
+  Numbers counts, targets, arrow_kinds, sizes, members, path, gaps, durations;
   size_t a = 0;
   for (int64_t place = 0; place < count; ++place) {
     const size_t first = a;
     for (; a < arrows.size() && arrows[a].from == place; ++a) {
-      target.put(arrows[a].to, place);
-      put_varint(arrow_kinds, arrows[a].kind);
+      targets.put_step(arrows[a].to, place);
+      arrow_kinds.put(arrows[a].kind);
     }
-    put_varint(counts, a - first);
+    counts.put(a - first);
   }
   for (const std::vector<uint32_t>& each : links.collectives) {
-    put_varint(sizes, each.size());
-    for (const uint32_t i : each) member.put(places[i]);
+    sizes.put(each.size());
+    for (const uint32_t i : each) members.put_step(places[i]);
   }
   for (const SliceLinks::Piece& each : links.path) {
-    piece.put(places[each.slice]);
-    put_varint(gaps, static_cast<uint64_t>((each.start_ps - std::exchange(zero, each.end_ps)) / unit));
-    put_varint(durations, static_cast<uint64_t>((each.end_ps - each.start_ps) / unit));
+    path.put_step(places[each.slice]);
+    gaps.put(static_cast<uint64_t>((each.start_ps - std::exchange(zero, each.end_ps)) / unit));
+    durations.put(static_cast<uint64_t>((each.end_ps - each.start_ps) / unit));
   }
   CHAKRA_ASSIGN(const std::string bytes,
-                encoded(counts + targets + arrow_kinds + sizes + members + path + gaps + durations));
+                encoded(std::string() + counts + targets + arrow_kinds + sizes + members + path + gaps + durations));
   std::string json = ", \"arrows\": " + std::to_string(arrows.size()) +
                      ", \"collectives\": " + std::to_string(links.collectives.size()) +
                      ", \"path\": " + std::to_string(links.path.size()) + ", \"path_of\": ";
@@ -158,7 +170,8 @@ Result<std::string> packed_slices(const Timeline& timeline, const SliceLinks* li
   unit = std::max<Picoseconds>(unit, 1);
   std::unordered_map<StringId, uint64_t> places;
   std::vector<StringId> names;
-  std::string gaps, durations, name_places, json = "{\"unit_ps\": " + std::to_string(unit) + ", \"lanes\": [";
+  Numbers gaps, durations, name_places;
+  std::string json = "{\"unit_ps\": " + std::to_string(unit) + ", \"lanes\": [";
   for (const SliceLane& lane : lanes) {
     const Timeline::Track& track = timeline.tracks[lane.track];
     if (&lane != lanes.data()) json += ",\n";
@@ -170,9 +183,9 @@ Result<std::string> packed_slices(const Timeline& timeline, const SliceLinks* li
       const Timeline::Slice& slice = timeline.slices[i];
       const auto [at, added] = places.try_emplace(slice.name, names.size());
       if (added) names.push_back(slice.name);
-      put_varint(gaps, static_cast<uint64_t>((slice.start_ps - last) / unit));
-      put_varint(durations, static_cast<uint64_t>((slice.end_ps - slice.start_ps) / unit));
-      put_varint(name_places, at->second);
+      gaps.put(static_cast<uint64_t>((slice.start_ps - last) / unit));
+      durations.put(static_cast<uint64_t>((slice.end_ps - slice.start_ps) / unit));
+      name_places.put(at->second);
       last = slice.end_ps;
     }
   }
@@ -181,7 +194,7 @@ Result<std::string> packed_slices(const Timeline& timeline, const SliceLinks* li
     if (name != names.front()) json += ",\n";
     answer::append_text(json, timeline.strings[name].substr(0, kMostText));
   }
-  CHAKRA_ASSIGN(const std::string bytes, encoded(gaps + durations + name_places));
+  CHAKRA_ASSIGN(const std::string bytes, encoded(std::string() + gaps + durations + name_places));
   json += "], \"bytes\": \"" + bytes + "\"";
   if (links) {
     CHAKRA_ASSIGN(const std::string members, packed_links(timeline, lanes, *links, zero, unit));

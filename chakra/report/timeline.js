@@ -4,16 +4,23 @@ const LANE = 14, MOST_HEIGHT = 560, FACTOR = 4;
 /// Colors of series, in page.css: each pair differs also to a color-blind reader.
 const COLORS = 16;
 
-/// Numbers of seven bits a byte, the lowest first.
+/// Numbers of seven bits a byte, the lowest first: the first bytes of all, then the second bytes of those that have one, ...
 function numbersOf(bytes, count, at, to) {
+  const open = new Uint32Array(count);  // numbers that have more bytes
+  let left = 0;
   for (let i = 0; i < count; ++i) {
-    let value = 0, factor = 1, byte;
-    do {
-      byte = bytes[at++];
-      value += (byte & 127) * factor;
-      factor *= 128;
-    } while (byte > 127);
-    to[i] = value;
+    const byte = bytes[at++];
+    to[i] = byte & 127;
+    if (byte > 127) open[left++] = i;
+  }
+  for (let factor = 128; left > 0; factor *= 128) {
+    const here = left;
+    left = 0;
+    for (let k = 0; k < here; ++k) {
+      const byte = bytes[at++];
+      to[open[k]] += (byte & 127) * factor;
+      if (byte > 127) open[left++] = open[k];
+    }
   }
   return at;
 }

@@ -44,15 +44,12 @@ bool is_large(const DiagnosedRun& run, Picoseconds time) {
          static_cast<double>(time) >= analyze::kLeastDiagnosedShare * static_cast<double>(run.report.makespan_ps);
 }
 
-namespace {
-
 std::vector<trace::Trace>& traces_of(sim::SimInput& input) {
   return input.classes ? input.classes->classes : input.job.ranks;
 }
 const std::vector<trace::Trace>& traces_of(const sim::SimInput& input) {
   return input.classes ? input.classes->classes : input.job.ranks;
 }
-/// The trace of each rank of the report; empty if the report has other ranks than the input.
 std::vector<size_t> trace_by_rank(const DiagnosedRun& run) {
   std::map<int64_t, size_t> traces;
   if (run.input.classes)
@@ -67,6 +64,8 @@ std::vector<size_t> trace_by_rank(const DiagnosedRun& run) {
   }
   return out;
 }
+
+namespace {
 
 /// A number that is equal for traces with the same operations, work and communication, whatever their times.
 uint64_t operations_of(const trace::Trace& t) {
@@ -241,14 +240,14 @@ Result<Judgement> pipeline_bubbles(DiagnosedRun& run) {
 }
 
 Result<Judgement> memory_peak(DiagnosedRun&) { return Judgement{"a simulation has no calls of an allocator", {}}; }
-Result<Judgement> skewed_expert(DiagnosedRun&) {
-  return Judgement{"a simulation does not compare ranks with different work", {}};
-}
 
 constexpr RunRule kRules[] = {
     {"late_data_loader", late_data_loader, "the run, less a run where the tier of the data loader takes no time"},
     {"memory_peak", memory_peak, "not judged"},
-    {"skewed_expert", skewed_expert, "not judged"},
+    {"skewed_expert", skewed_expert,
+     "the run, less a run where ranks with the same nodes have the mean work and the mean bytes, if the largest sends "
+     "of "
+     "all-to-alls are 1.2 times the mean"},
     {"slow_rank", slow_rank,
      "the run, less a run where ranks that compute 3 % of the run longer than the median of ranks with the same "
      "operations take the times of such a rank"},
@@ -259,13 +258,14 @@ constexpr RunRule kRules[] = {
      "fluid and packet: the run, less a run where links between switches that are busy for more than 1.25 times the "
      "mean of their kind have a higher rate, so that they would be busy for the mean"},
     {"small_messages", small_messages,
-     "closed: the run, less a run where small collectives of a type and group have one latency together; a latency is "
-     "the part of the time that a network of twice the rate does not shorten"},
+     "closed: the run, less a run where small collectives of a type and group have one latency together, for all types "
+     "of groups beside each other; a latency is the part of the time that a network of twice the rate does not "
+     "shorten"},
     {"pipeline_bubbles", pipeline_bubbles,
      "least time that a rank waits for messages that are not sent yet, and for the end of the run"},
     {"no_overlap", no_overlap,
-     "least exposed time of a type and group over the ranks, if at most a quarter of the communication overlaps; at "
-     "most the computation of a rank, and in closed form at most the run, less a run where the collectives take no "
+     "least exposed time of the types of a group over the ranks, if at most a quarter of a type overlaps; at most the "
+     "computation of a rank, and in closed form at most the run, less a run where the collectives take no "
      "time"},
 };
 

@@ -20,10 +20,7 @@ constexpr net::LinkId kMostLinks = 1u << 20;
 constexpr std::string_view kRecorded = "communication takes the recorded time";
 
 /// "leaf3" and "leaf12" are of one kind.
-std::string kind_of(std::string name) {
-  std::erase_if(name, [](unsigned char c) { return c >= '0' && c <= '9'; });
-  return name;
-}
+std::string kind_of(std::string name) { return analyze::beside_of(std::move(name), 0).first; }
 
 struct Odd {
   std::vector<net::OddLink> usual;  ///< the slow links, as other links of their kind
@@ -147,16 +144,27 @@ std::map<Key, Total> totals_of(const DiagnosedRun& run) {
   return kinds;
 }
 
+/// Least exposed time of each group, of all types together.
+std::map<std::string, Picoseconds> by_group(const std::map<Key, Exposure>& exposed) {
+  std::map<std::string, Picoseconds> sums;
+  for (const auto& [key, exposure] : exposed) {
+    Picoseconds& sum = sums[key.second];
+    sum = add_saturated(sum, exposure.least);
+  }
+  return sums;
+}
+
 /// The collectives of a type and group, of all sizes, and the latency of one of each size.
 struct Sizes {
-  int64_t count = 0;
+  int64_t count = 0, members = 0;
+  Picoseconds latencies = 0;  ///< of all
   uint64_t most_bytes = 0;
   std::map<uint64_t, Picoseconds> latency, time;
   int64_t row = 0;
 };
 
 /// Small collectives by type and group, if a network of twice the rate leaves most of their time.
-Result<std::map<Key, Sizes>> small_of(const DiagnosedRun& run, const std::map<Key, Exposure>& exposed) {
+Result<std::map<Key, Sizes>> small_of(const DiagnosedRun& run, const std::map<std::string, Picoseconds>& exposed) {
   sim::SimInput changed = sim::copy_of(run.input);
   for (size_t c = 0; c < net::link_classes(run.input.fabric).size(); ++c)
     changed.fabric = net::with_class(changed.fabric, c, 2, 1);
@@ -167,14 +175,16 @@ Result<std::map<Key, Sizes>> small_of(const DiagnosedRun& run, const std::map<Ke
   std::map<Key, Sizes> all;
   for (size_t i = 0; i < run.report.collectives.size(); ++i) {
     const sim::CollectiveReport& c = run.report.collectives[i];
-    const auto found = exposed.find(key_of(c));
+    const auto found = exposed.find(c.group);
     const auto fast = times.find({key_of(c), c.bytes});
-    if (found == exposed.end() || !is_large(run, found->second.least) || fast == times.end() || c.count == 0) continue;
+    if (found == exposed.end() || !is_large(run, found->second) || fast == times.end() || c.count == 0) continue;
     const Picoseconds time = c.total_ps / c.count, latency = std::min(time, 2 * fast->second - time);
     if (latency <= 0 || time / kLatencyParts > latency) continue;
     Sizes& sizes = all[key_of(c)];
     if (sizes.count == 0) sizes.row = static_cast<int64_t>(i);
     sizes.count += c.count;
+    sizes.members = c.members;
+    sizes.latencies = add_saturated(sizes.latencies, latency * c.count);
     sizes.most_bytes = std::max(sizes.most_bytes, c.bytes);
     sizes.latency[c.bytes] = latency;
     sizes.time[c.bytes] = time;
@@ -274,69 +284,103 @@ Result<Judgement> small_messages(DiagnosedRun& run) {
   if (run.report.congestion != sim::Congestion::closed)
     return Judgement{"latencies are known in closed form only; use --congestion closed", {}};
   if (run.report.events > kMostRepeatedEvents) return too_long();
-  const std::map<Key, Exposure> exposed = exposures(run);
-  if (std::none_of(exposed.begin(), exposed.end(), [&](const auto& e) { return is_large(run, e.second.least); }))
-    return j;
+  const std::map<std::string, Picoseconds> exposed = by_group(exposures(run));
+  if (std::none_of(exposed.begin(), exposed.end(), [&](const auto& e) { return is_large(run, e.second); })) return j;
   using BySize = std::map<Key, Sizes>;
   CHAKRA_ASSIGN(const BySize small, small_of(run, exposed));
-  std::map<std::string, std::pair<Key, Sizes>> by_type;  // groups of one type run beside each other
-  for (const auto& [key, sizes] : small)
-    if (auto& most = by_type[key.first]; sizes.count > most.second.count) most = {key, sizes};
-  for (const auto& [type, most] : by_type) {
-    const auto& [key, sizes] = most;
-    CHAKRA_ASSIGN(const Picoseconds saved, saved_by_times(run, [&small, &type = type](const sim::Meeting& m) {
+  struct Group {  // all types together
+    int64_t count = 0, of_type = 0, row = 0;
+    uint64_t most_bytes = 0;
+  };
+  std::map<analyze::Beside, std::map<std::string, Group>> sides;
+  for (const auto& [key, sizes] : small) {
+    Group& group = sides[analyze::beside_of(key.second, sizes.members)][key.second];
+    group.count += sizes.count, group.most_bytes = std::max(group.most_bytes, sizes.most_bytes);
+    if (sizes.count > group.of_type) group.of_type = sizes.count, group.row = sizes.row;
+  }
+  for (const auto& [beside, groups] : sides) {
+    const auto& [name, most] = *std::max_element(
+        groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.second.count < b.second.count; });
+    CHAKRA_ASSIGN(const Picoseconds saved, saved_by_times(run, [&small, &groups = groups](const sim::Meeting& m) {
                     const auto of = small.find(Key(trace::name(m.type), m.group));
-                    if (of == small.end() || of->first.first != type) return std::optional<Picoseconds>();
+                    if (of == small.end() || !groups.contains(of->first.second)) return std::optional<Picoseconds>();
                     const auto latency = of->second.latency.find(m.bytes);
                     if (latency == of->second.latency.end()) return std::optional<Picoseconds>();
                     const Picoseconds time = of->second.time.at(m.bytes);
                     return std::optional(time - latency->second + latency->second / of->second.count);
                   }));
     if (saved <= 0) continue;
-    for (const auto& [each, unused] : small)
-      if (each.first == type) run.by_group[each] += saved;
+    for (const auto& [each, of] : small)
+      if (groups.contains(each.second)) run.by_group[each] += std::min(saved, of.latencies);
     Diagnosis& d = j.diagnoses.emplace_back(
-        row_of(run, "small_messages", fmt::format("group {}", key.second), saved, {"collectives", sizes.row}));
+        row_of(run, "small_messages", fmt::format("group {}", name), saved, {"collectives", most.row}));
     d.sentence = fmt::format(
-        "{} {} of at most {} in group {} take a latency each. As one collective, the job takes up to {} less. Larger "
-        "buckets or fused collectives save these latencies.",
-        show_count(sizes.count), type, show_bytes(static_cast<double>(sizes.most_bytes)), key.second, amount(d));
+        "{} collectives of at most {} in group {} take a latency each. As one collective of each type, the job takes "
+        "up to {} less. Larger buckets or fused collectives save these latencies.",
+        show_count(most.count), show_bytes(static_cast<double>(most.most_bytes)), name, amount(d));
   }
   return j;
 }
 
-Result<Judgement> no_overlap(DiagnosedRun& run) {
-  Judgement j;
-  if (run.report.collectives.empty()) return Judgement{"the job has no collectives", {}};
+namespace {
+
+/// Exposed communication of a group that does not overlap, less what other rules found.
+struct Exposed {
+  std::string name;
+  std::vector<trace::CommType> types;
+  Picoseconds cost = 0, largest = 0;  ///< of all types, and of the type of the actor
+  int64_t actor = 0, members = 0;
+};
+
+/// The groups with such types; of groups beside each other the one with most.
+std::vector<Exposed> not_overlapped(const DiagnosedRun& run) {
   const std::map<Key, Exposure> exposed = exposures(run);
-  Picoseconds computes = INT64_MAX;
-  for (const sim::RankReport& r : run.report.ranks) computes = std::min(computes, r.compute_ps);
-  std::map<std::string, std::pair<Key, Exposure>> by_type;  // the largest: groups of one type run beside each other
+  std::map<std::string, Exposed> groups;
   for (const auto& [key, kind] : totals_of(run)) {
     const auto found = exposed.find(key);
     if (found == exposed.end() || found->second.ranks < kind.members) continue;  // some member has no exposed time
     const Exposure& x = found->second;
     if (x.sum / static_cast<double>(x.ranks) < (1 - kNoOverlap) * static_cast<double>(kind.time)) continue;
-    auto& largest = by_type[key.first];
-    if (x.least > largest.second.least) largest = {key, x};
+    const auto other = run.by_group.find(key);
+    const Picoseconds cost = x.least - (other == run.by_group.end() ? 0 : other->second);
+    if (cost <= 0) continue;
+    Exposed& group = groups[key.second];
+    group.name = key.second, group.members = kind.members;
+    group.types.push_back(x.type);
+    group.cost = add_saturated(group.cost, cost);
+    if (cost > group.largest) group.largest = cost, group.actor = x.actor;
   }
-  for (const auto& [type, suspect] : by_type) {
-    const auto& [key, x] = suspect;
-    Picoseconds cost = std::min(x.least - run.by_group[key] - run.links, computes);
+  return analyze::without_beside(groups);
+}
+
+}  // namespace
+
+Result<Judgement> no_overlap(DiagnosedRun& run) {
+  Judgement j;
+  if (run.report.collectives.empty()) return Judgement{"the job has no collectives", {}};
+  Picoseconds computes = INT64_MAX;
+  for (const sim::RankReport& r : run.report.ranks) computes = std::min(computes, r.compute_ps);
+  for (const Exposed& group : not_overlapped(run)) {
+    Picoseconds cost = std::min(group.cost - run.links, computes);
     if (!is_large(run, cost)) continue;
     if (run.report.congestion == sim::Congestion::closed && !run.input.transfers) {
-      CHAKRA_ASSIGN(const Picoseconds saved, saved_by_times(run, [type = x.type](const sim::Meeting& m) {
-                      return m.type == type ? std::optional<Picoseconds>(0) : std::nullopt;
+      CHAKRA_ASSIGN(const Picoseconds saved, saved_by_times(run, [&](const sim::Meeting& m) {
+                      const bool of = std::find(group.types.begin(), group.types.end(), m.type) != group.types.end() &&
+                                      static_cast<int64_t>(m.members) == group.members;
+                      return of ? std::optional<Picoseconds>(0) : std::nullopt;
                     }));
       cost = std::min(cost, saved);
     }
     if (cost <= 0) continue;
+    std::string types;
+    for (const trace::CommType type : group.types)
+      types += (types.empty() ? "" : " and ") + std::string(trace::name(type));
     Diagnosis& d = j.diagnoses.emplace_back(
-        row_of(run, "no_overlap", fmt::format("group {}", key.second), cost, {"actors", x.actor}));
+        row_of(run, "no_overlap", fmt::format("group {}", group.name), cost, {"actors", group.actor}));
     d.sentence = fmt::format(
         "{} in group {} runs without computation for up to {}. Where later computation does not need the result, an "
         "earlier start or a wait at a later point hides this time.",
-        type, key.second, amount(d));
+        types, group.name, amount(d));
   }
   return j;
 }

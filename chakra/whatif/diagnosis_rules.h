@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chakra/whatif/diagnosis.h"
 
@@ -20,7 +21,13 @@ analyze::Diagnosis row_of(const DiagnosedRun& run, std::string_view kind, std::s
 std::string amount(const analyze::Diagnosis& d);
 /// Return whether the time is at least kLeastDiagnosedShare of the run.
 bool is_large(const DiagnosedRun& run, Picoseconds time);
+/// The traces of the job, or of the classes of the job.
+std::vector<trace::Trace>& traces_of(sim::SimInput& input);
+const std::vector<trace::Trace>& traces_of(const sim::SimInput& input);
+/// Return the trace of each rank of the report; empty if the report has other ranks than the input.
+std::vector<size_t> trace_by_rank(const DiagnosedRun& run);
 
+Result<analyze::Judgement> skewed_expert(DiagnosedRun& run);
 Result<analyze::Judgement> slow_link(DiagnosedRun& run);
 Result<analyze::Judgement> loaded_link(DiagnosedRun& run);
 Result<analyze::Judgement> small_messages(DiagnosedRun& run);

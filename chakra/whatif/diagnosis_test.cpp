@@ -2,8 +2,12 @@
 // place, and the cost must be the difference from the same job without the problem. Healthy jobs have no row.
 #include "chakra/whatif/diagnosis.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <deque>
+#include <functional>
 
 #include "chakra/net/change.h"
 #include "chakra/trace/testing/small_job.h"
@@ -247,6 +251,98 @@ TEST(SimulatedDiagnosis, PipelineBubbles) {
         << text(is.found);
   }
   EXPECT_EQ(judge(pipeline(2, 200)).found.rows[0].kind, "none");
+}
+
+/// Layers of experts: each rank sends equal parts, computes for its load, and sends the results back. `loads`: by layer
+/// and rank, 1 is the mean.
+sim::SimInput experts(const std::vector<std::vector<double>>& loads) {
+  const size_t ranks = loads[0].size();
+  constexpr double kOps = 1e9;
+  static std::deque<std::string> texts;  // of splits
+  Job job(ranks);
+  const auto exchange = [&](size_t r, const std::vector<int64_t>& sent, const std::vector<int64_t>& received,
+                            NodeId on) {
+    int64_t sum = 0;
+    for (const int64_t each : sent) sum += each;
+    const NodeId n = job.collective(r, CommType::all_to_all, static_cast<uint64_t>(16 * sum), {on});
+    trace::Comm& comm = job.builders[r].comm(n);
+    comm.in_split = texts.emplace_back(fmt::format("[{}]", fmt::join(sent, ", ")));
+    comm.out_split = texts.emplace_back(fmt::format("[{}]", fmt::join(received, ", ")));
+    return n;
+  };
+  for (size_t r = 0; r < ranks; ++r) {
+    std::vector<NodeId> before;
+    for (const std::vector<double>& layer : loads) {
+      std::vector<int64_t> of_ranks;
+      for (const double load : layer) of_ranks.push_back(std::llround(1000 * load));
+      const std::vector<int64_t> own(ranks, of_ranks[r]);
+      const NodeId there = exchange(r, of_ranks, own, job.compute(r, 3 * kLayer, before));
+      const NodeId work = job.compute(r, static_cast<Picoseconds>(static_cast<double>(kLayer) * layer[r]), {there});
+      job.builders[r].trace.num_ops.resize(work + 1);
+      job.builders[r].trace.num_ops.edit(work) = static_cast<uint64_t>(kOps * layer[r]);
+      before = {exchange(r, own, of_ranks, work)};
+    }
+  }
+  sim::SimInput in;
+  in.job = job.finish();
+  in.fabric = {{{net::TopologyKind::switch_, static_cast<int64_t>(ranks), 100, 500}}};
+  return in;
+}
+
+/// The loads of layers where one rank has `most` times the mean, and the others share the rest.
+std::vector<std::vector<double>> loads_of(size_t layers, size_t ranks, double most,
+                                          const std::function<size_t()>& heavy) {
+  std::vector<std::vector<double>> loads(
+      layers, std::vector<double>(ranks, (static_cast<double>(ranks) - most) / static_cast<double>(ranks - 1)));
+  for (std::vector<double>& layer : loads) layer[heavy()] = most;
+  return loads;
+}
+
+TEST(SimulatedDiagnosis, SkewedExperts) {
+  Prng random(9);
+  for (int round = 0; round < kRounds; ++round) {
+    const size_t ranks = random.between(2, 8), layers = random.between(2, 12);
+    const double most = 1.25 + 0.7 * static_cast<double>(random.below(100)) / 100;
+    const size_t heavy = random.below(ranks);
+    const auto even = [&](size_t of) { return experts(loads_of(of, ranks, 1, [] { return size_t{0}; })); };
+    expect(experts(loads_of(layers, ranks, most, [&] { return heavy; })), even(layers), "skewed_expert",
+           fmt::format("rank {}", heavy), 0.001);
+    size_t next = heavy;  // each rank is the busiest of as many layers
+    expect(experts(loads_of(2 * ranks, ranks, most, [&] { return next++ % ranks; })), even(2 * ranks), "skewed_expert",
+           "group ", 0.001);
+  }
+}
+
+/// A device that waits for its host: each kernel has a launch that takes longer than the kernel, or a tenth.
+sim::SimInput launches(int64_t ranks, int64_t kernels, double host_by_kernel) {
+  Job job(static_cast<size_t>(ranks));
+  for (size_t r = 0; r < static_cast<size_t>(ranks); ++r) {
+    trace::Trace& t = job.builders[r].trace;
+    std::vector<NodeId> host, device;
+    for (int64_t k = 0; k < kernels; ++k) {
+      host = {job.compute(r, static_cast<Picoseconds>(static_cast<double>(kLayer) * host_by_kernel), host)};
+      t.flags.edit(host[0]) |= trace::kOnCpu;
+      t.lane.edit(host[0]) = job.builders[r].lane({trace::Lane::Kind::thread, 1, 1});
+      device.push_back(host[0]);
+      device = {job.compute(r, kLayer, device)};
+      t.lane.edit(device[0]) = job.builders[r].lane({trace::Lane::Kind::stream, 0, 7});
+    }
+  }
+  sim::SimInput in;
+  in.job = job.finish();
+  in.fabric = {{{net::TopologyKind::switch_, ranks, 100, 500}}};
+  return in;
+}
+
+TEST(SimulatedDiagnosis, AHostThatIsLate) {
+  Prng random(10);
+  for (int round = 0; round < kRounds; ++round) {
+    const auto ranks = static_cast<int64_t>(random.between(1, 6)),
+               kernels = static_cast<int64_t>(random.between(50, 200));
+    const double late = 1.06 + 0.02 * static_cast<double>(random.below(20));
+    // The first launch remains in a healthy job.
+    expect(launches(ranks, kernels, late), launches(ranks, kernels, 0.05), "host_bound", "all ranks", 0.03);
+  }
 }
 
 TEST(SimulatedDiagnosis, HealthyJobsHaveNoRow) {

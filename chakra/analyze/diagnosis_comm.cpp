@@ -1,0 +1,268 @@
+// The rules of the diagnosis about communication.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "chakra/analyze/diagnosis_rules.h"
+
+namespace chakra::analyze {
+namespace {
+
+constexpr int64_t kLatencyBytes = 8192;  ///< transfers of so few bytes take the latency alone
+constexpr int64_t kSizesApart = 4;       ///< ratio of two sizes whose times determine a latency
+constexpr std::string_view kMessages = "messages";
+
+/// Least exposed time of a type and group over the ranks that use it: the last rank to arrive does not wait.
+struct Exposure {
+  Picoseconds least = 0, mean = 0;
+  int64_t row = 0;  ///< evidence: rank with least
+};
+Exposure exposure_of(const Numbers& n, std::string_view type, std::string_view group, int64_t members) {
+  Exposure e;
+  int64_t count = 0;
+  for (const Numbers::Exposed& x : n.exposed) {
+    if (x.type != type || x.group != group) continue;
+    if (count == 0 || x.time < e.least) e.least = x.time, e.row = x.row;
+    e.mean += x.time / std::max<int64_t>(1, members);
+    ++count;
+  }
+  if (count < members) e.least = 0;  // a member without a row has no exposed time
+  return e;
+}
+
+/// A group whose collectives take longer than those of other groups.
+struct SlowGroup {
+  std::map<std::string, Picoseconds> by_type;  ///< time above that of the others
+  const Numbers::Transfer* worst = nullptr;    ///< with most time above that of the others
+  Picoseconds usual = 0, over = 0;  ///< of the worst: time of one in the other groups; the time above, in all
+  size_t others = 0;
+};
+
+Picoseconds mean_time(const Numbers::Transfer& t) { return t.time / t.count; }
+
+/// The slowest of groups with the same collectives, for each type and size. Return true if any can be compared.
+bool find_slow_groups(const Numbers& n, std::map<std::string, SlowGroup>& groups) {
+  bool judged = false;
+  std::map<std::tuple<std::string, int64_t, int64_t>, std::vector<const Numbers::Transfer*>> levels;
+  for (const Numbers::Transfer& t : n.transfers)
+    if (t.count > 0 && t.bytes > 0) levels[{t.type, t.bytes, t.members}].push_back(&t);
+  for (const auto& [key, level] : levels) {
+    if (level.size() < kLeastLinks) continue;
+    judged = true;
+    const Numbers::Transfer& worst =
+        **std::max_element(level.begin(), level.end(), [](auto* a, auto* b) { return mean_time(*a) < mean_time(*b); });
+    std::vector<Picoseconds> others;
+    for (const Numbers::Transfer* t : level)
+      if (t != &worst) others.push_back(mean_time(*t));
+    const Picoseconds usual = median_of(std::move(others));
+    if (static_cast<double>(mean_time(worst)) < kSlower * static_cast<double>(usual)) continue;
+    const Picoseconds over = (mean_time(worst) - usual) * worst.count;
+    SlowGroup& group = groups[worst.group];
+    group.by_type[worst.type] = add_saturated(group.by_type[worst.type], over);
+    if (group.worst && over <= group.over) continue;
+    group.worst = &worst, group.usual = usual, group.over = over, group.others = level.size() - 1;
+  }
+  return judged;
+}
+
+/// One row for each slow group: a slow link slows down all collectives of its group.
+bool slow_groups(const Numbers& n, Taken& taken, Judgement& j) {
+  std::map<std::string, SlowGroup> groups;
+  const bool judged = find_slow_groups(n, groups);
+  for (const auto& [name, group] : groups) {
+    const Numbers::Transfer& worst = *group.worst;
+    Picoseconds cost = 0;
+    for (const auto& [type, over] : group.by_type) {
+      const Picoseconds costs = std::min(over, exposure_of(n, type, name, worst.members).least);
+      taken.by_group[{type, name}] += costs;
+      cost += costs;
+    }
+    if (cost <= 0) continue;
+    Diagnosis& d = j.diagnoses.emplace_back(
+        row_of(n, "slow_link", fmt::format("group {}", name), cost, {"collectives", worst.row}));
+    d.sentence = fmt::format(
+        "{} of {} takes {} in group {} and {} in {} other groups of the same size. All collectives of this group that "
+        "are slower cost {}. Check the links between these ranks.",
+        worst.type, show_bytes(static_cast<double>(worst.bytes)), show_time(mean_time(worst)), name,
+        show_time(group.usual), group.others, amount(n, d));
+  }
+  return judged;
+}
+
+/// Compare pairs of ranks with messages of the same size. The later end of a message does not wait.
+bool slow_pairs(const Numbers& n, Judgement& j) {
+  bool judged = false;
+  struct Pair {
+    Picoseconds time = INT64_MAX;
+    int64_t count = 0, row = 0;
+    bool both = false;
+  };
+  std::map<int64_t, std::map<std::pair<int64_t, int64_t>, Pair>> sizes;
+  for (const Numbers::Message& m : n.messages) {
+    if (m.count <= 0 || m.from < 0 || m.to < 0) continue;
+    Pair& pair = sizes[m.bytes][{m.from, m.to}];
+    pair.both = pair.time != INT64_MAX;
+    if (m.time / m.count < pair.time) pair.time = m.time / m.count, pair.count = m.count, pair.row = m.row;
+  }
+  for (const auto& [bytes, pairs] : sizes) {
+    if (pairs.size() < kLeastLinks || !std::all_of(pairs.begin(), pairs.end(), [](auto& p) { return p.second.both; }))
+      continue;
+    judged = true;
+    const auto worst =
+        std::max_element(pairs.begin(), pairs.end(), [](auto& a, auto& b) { return a.second.time < b.second.time; });
+    std::vector<Picoseconds> others;
+    for (const auto& [ends, pair] : pairs)
+      if (ends != worst->first) others.push_back(pair.time);
+    const Picoseconds usual = median_of(std::move(others)), time = worst->second.time;
+    if (static_cast<double>(time) < kSlower * static_cast<double>(usual)) continue;
+    Picoseconds exposed = 0;
+    for (const Numbers::Exposed& x : n.exposed)
+      if (x.type == kMessages && x.rank == worst->first.second) exposed = x.time;
+    const Picoseconds cost = std::min((time - usual) * worst->second.count, exposed);
+    if (cost <= 0) continue;
+    Diagnosis& d = j.diagnoses.emplace_back(
+        row_of(n, "slow_link", fmt::format("link {} to {}", worst->first.first, worst->first.second), cost,
+               {"message_bandwidth", worst->second.row}));
+    d.sentence = fmt::format(
+        "A message of {} from rank {} to rank {} takes {}, and {} between {} other pairs of ranks, which costs {}. "
+        "Check the link between these ranks.",
+        show_bytes(static_cast<double>(bytes)), worst->first.first, worst->first.second, show_time(time),
+        show_time(usual), pairs.size() - 1, amount(n, d));
+  }
+  return judged;
+}
+
+}  // namespace
+
+Judgement slow_link(const Numbers& n, Taken& taken) {
+  Judgement j;
+  if (!n.measured) return {std::string(kNotMeasured), {}};
+  const bool groups = slow_groups(n, taken, j), pairs = slow_pairs(n, j);
+  if (!groups && !pairs) j.not_judged = "fewer than three groups or pairs of ranks have the same communication";
+  return j;
+}
+
+namespace {
+
+/// The latency of collectives of one type and group: the time of very small ones, or the line through the smallest and
+/// the largest. 0: unknown.
+Picoseconds latency_of(const std::vector<const Numbers::Transfer*>& sizes) {
+  const Numbers::Transfer &small = *sizes.front(), &large = *sizes.back();
+  if (small.bytes <= kLatencyBytes) return mean_time(small);
+  if (large.bytes / kSizesApart < small.bytes) return 0;
+  const double slope =
+      static_cast<double>(mean_time(large) - mean_time(small)) / static_cast<double>(large.bytes - small.bytes);
+  return std::max<Picoseconds>(0,
+                               mean_time(small) - static_cast<Picoseconds>(slope * static_cast<double>(small.bytes)));
+}
+
+}  // namespace
+
+Judgement small_messages(const Numbers& n, Taken& taken) {
+  Judgement j;
+  if (!compares(n, j)) return j;
+  std::map<std::pair<std::string, std::string>, std::vector<const Numbers::Transfer*>> kinds;
+  for (const Numbers::Transfer& t : n.transfers)
+    if (t.count > 0 && t.bytes > 0) kinds[{t.type, t.group}].push_back(&t);
+  bool judged = false;
+  for (auto& [key, sizes] : kinds) {
+    std::sort(sizes.begin(), sizes.end(), [](auto* a, auto* b) { return a->bytes < b->bytes; });
+    const Picoseconds latency = latency_of(sizes);
+    if (latency == 0) continue;
+    judged = true;
+    int64_t count = 0, bytes = 0;
+    const Numbers::Transfer* most = nullptr;
+    for (const Numbers::Transfer* t : sizes) {
+      if (t->time / t->count > kLatencyParts * latency) continue;
+      count += t->count, bytes = std::max(bytes, t->bytes);
+      if (!most || t->count > most->count) most = t;
+    }
+    if (!most || count < kLeastMessages * n.steps()) continue;
+    const Exposure exposed = exposure_of(n, key.first, key.second, most->members);
+    const double saved = static_cast<double>(latency) * static_cast<double>(count - n.steps());
+    const Picoseconds rest = exposed.least - taken.by_group[key];
+    const Picoseconds cost = saved < static_cast<double>(rest) ? static_cast<Picoseconds>(saved) : rest;
+    if (cost <= 0) continue;
+    Diagnosis& d = j.diagnoses.emplace_back(
+        row_of(n, "small_messages", fmt::format("group {}", key.second), cost, {"collectives", most->row}));
+    d.sentence = fmt::format(
+        "{} {} of at most {} in group {} have a latency of {} each: up to {}. Larger buckets or "
+        "one fused collective save the latency of the others.",
+        show_count(count / n.steps()), key.first, show_bytes(static_cast<double>(bytes)), key.second,
+        show_time(latency), amount(n, d));
+    taken.by_group[key] += cost;
+  }
+  if (!judged) j.not_judged = "no group has collectives of sizes that show the latency";
+  return j;
+}
+
+namespace {}  // namespace
+
+Judgement no_overlap(const Numbers& n, Taken& taken) {
+  Judgement j;
+  if (!n.measured) return {std::string(kNotMeasured), {}};
+  if (n.ranks.size() == 1) {
+    const Numbers::Rank& r = n.ranks[0];
+    const Picoseconds all = r.overlapped + r.exposed, cost = std::min(r.exposed, r.alone);
+    if (all == 0) return {"the job does not communicate", {}};
+    if (cost <= 0 || static_cast<double>(r.overlapped) >= kNoOverlap * static_cast<double>(all)) return j;
+    Diagnosis& d = j.diagnoses.emplace_back(
+        row_of(n, "no_overlap", fmt::format("rank {}", r.rank), cost, {"overlap", r.overlap_row}));
+    d.sentence = fmt::format(
+        "Communication of rank {} runs without computation for {}; waiting for ranks that are not recorded is "
+        "included.",
+        r.rank, amount(n, d));
+    return j;
+  }
+  if (!compares(n, j)) return j;
+  struct Kind {
+    Picoseconds time = 0;  ///< of a member
+    int64_t members = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Kind> kinds;
+  for (const Numbers::Transfer& t : n.transfers) {
+    Kind& kind = kinds[{t.type, t.group}];
+    kind.time = add_saturated(kind.time, add_saturated(t.wait, t.time)), kind.members = t.members;
+  }
+  struct Group {
+    std::string name;
+    std::vector<std::string> types;
+    Picoseconds cost = 0, largest = 0;  ///< of all types, and of the type of the row
+    int64_t members = 0, row = 0;
+  };
+  std::map<std::string, Group> groups;
+  for (const auto& [key, kind] : kinds) {
+    const Exposure exposed = exposure_of(n, key.first, key.second, kind.members);
+    if (static_cast<double>(exposed.mean) < (1 - kNoOverlap) * static_cast<double>(kind.time)) continue;
+    const Picoseconds cost = exposed.least - taken.by_group[key];
+    if (cost <= 0) continue;
+    Group& group = groups[key.second];
+    group.name = key.second;
+    group.types.push_back(key.first);
+    group.cost += cost, group.members = kind.members;
+    if (cost > group.largest) group.largest = cost, group.row = exposed.row;
+  }
+  Picoseconds most = INT64_MAX;
+  for (const Numbers::Rank& r : n.ranks) {
+    // While the device waits for its host, it has no computation that could hide communication.
+    const bool waits =
+        static_cast<double>(std::min(r.idle, r.host_wait)) >= kLeastDiagnosedShare * static_cast<double>(r.total);
+    const Picoseconds late = waits ? std::max<Picoseconds>(0, r.host_wait - r.idle) : 0;
+    most = std::min({most, r.alone, r.exposed - late});
+  }
+  for (const Group& group : without_beside(groups)) {
+    const Picoseconds cost = std::min(group.cost, most);
+    if (cost <= 0) continue;
+    Diagnosis& d = j.diagnoses.emplace_back(
+        row_of(n, "no_overlap", fmt::format("group {}", group.name), cost, {"exposed", group.row}));
+    d.sentence = fmt::format(
+        "{} in group {} runs without computation for up to {}. Where later computation does not need the result, an "
+        "earlier start or a wait at a later point hides this time.",
+        fmt::join(group.types, " and "), group.name, amount(n, d));
+  }
+  return j;
+}
+
+}  // namespace chakra::analyze
