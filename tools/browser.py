@@ -52,6 +52,12 @@ EVIL = ["</script><script>document.title='evil'</script>", "<img src=x onerror=\
         "A" * 1_000_000, '{"x": "', "javascript:alert(1)", "${document.title='evil'}", "&lt;b&gt;&amp;", "__proto__", "\U0001f600"]
 
 
+def hostile_node(number, name, kind, **attributes):
+    """A node that depends on the node before."""
+    return {"id": str(number), "name": name, "type": kind, "dataDeps": [str(number - 1)] if number > 1 else [],
+            "attr": [{"name": key, "stringVal" if isinstance(value, str) else "int64Val": str(value)} for key, value in attributes.items()]}
+
+
 def make_hostile(folder):
     """A job with hostile names of nodes, groups, tensors, storage tiers and devices of the network."""
     job, tier = folder / "hostile", EVIL[1]
@@ -59,12 +65,10 @@ def make_hostile(folder):
     for rank in range(2):
         nodes = []
         for i, name in enumerate(EVIL):
-            def node(number, kind, **attributes):
-                return {"id": str(3 * i + number), "name": name, "type": kind, "dataDeps": [str(3 * i + number - 1)] if i or number > 1 else [],
-                        "attr": [{"name": key, "stringVal" if isinstance(value, str) else "int64Val": str(value)} for key, value in attributes.items()]}
-            nodes += [node(1, "COMP_NODE", stream=0, dur_ns=1000) | {"outputs": {"values": f"[[1, {i + 1}, 0, 9, 4, '<b onmouseover=1>']]"}},
-                      node(2, "COMM_COLL_NODE", stream=1, comm_type=0, comm_size=100000, pg_name=name[:1000]),
-                      node(3, "MEM_LOAD_NODE", tensor_size=1000, storage_tier=tier, io_kind="dataloader")]
+            outputs = {"values": f"[[1, {i + 1}, 0, 9, 4, '<b onmouseover=1>']]"}
+            nodes += [hostile_node(3 * i + 1, name, "COMP_NODE", stream=0, dur_ns=1000) | {"outputs": outputs},
+                      hostile_node(3 * i + 2, name, "COMM_COLL_NODE", stream=1, comm_type=0, comm_size=100000, pg_name=name[:1000]),
+                      hostile_node(3 * i + 3, name, "MEM_LOAD_NODE", tensor_size=1000, storage_tier=tier, io_kind="dataloader")]
         groups = [{"pg_name": name[:1000], "pg_desc": name[:1000], "backend_config": "", "ranks": [0, 1], "group_size": 2} for name in EVIL]
         (job / f"t.{rank}.json").write_text(json.dumps({"metadata": {"version": "0.0.4", "attr": [
             {"name": "process_groups", "stringVal": json.dumps(groups)}]}, "nodes": nodes}))
