@@ -198,8 +198,6 @@ Judgement small_messages(const Numbers& n, Taken& taken) {
   return j;
 }
 
-namespace {}  // namespace
-
 Judgement no_overlap(const Numbers& n, Taken& taken) {
   Judgement j;
   if (!n.measured) return {std::string(kNotMeasured), {}};

@@ -266,8 +266,7 @@ constexpr DiagnosisRule kRules[] = {
      "the part of this rank in even loads"},
     {"slow_rank", slow_rank,
      "waiting for the rank, less waiting for the next one; at most the time without exposed communication that the "
-     "rank "
-     "has more than the median of the others"},
+     "rank has more than the median of the others"},
     {"host_bound", host_bound,
      "gaps of the stream with most gaps before which the launch came late, at most the idle time; median of the ranks"},
     {"slow_link", slow_link,

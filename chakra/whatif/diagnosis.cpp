@@ -246,8 +246,7 @@ constexpr RunRule kRules[] = {
     {"memory_peak", memory_peak, "not judged"},
     {"skewed_expert", skewed_expert,
      "the run, less a run where ranks with the same nodes have the mean work and the mean bytes, if the largest sends "
-     "of "
-     "all-to-alls are 1.2 times the mean"},
+     "of all-to-alls are 1.2 times the mean"},
     {"slow_rank", slow_rank,
      "the run, less a run where ranks that compute 3 % of the run longer than the median of ranks with the same "
      "operations take the times of such a rank"},
