@@ -105,9 +105,8 @@ def rooms_of(text):
 ROOM_COLOURS = {"base": "grey", "des": "grey", "answer": "grey", "json": "grey", "schema": "grey", "filetype": "grey", "options": "grey", "pack": "grey",
                 "trace": "blue", "io": "blue", "feed": "blue", "feeders": "blue", "result": "blue", "edit": "blue", "gen": "teal", "foreign": "teal",
                 "model": "teal", "recording": "teal", "flight": "teal", "link": "teal", "match": "green", "check": "green", "analyze": "green", "net": "orange",
-                "coll": "orange", "work": "orange", "device": "orange", "calibrate": "orange", "sim": "red", "recorded": "red", "replay": "red", "replay_fabric": "red",
-                "replay_torch": "red", "astra": "red",
-                "whatif": "red", "doctor": "teal",
+                "coll": "orange", "work": "orange", "device": "orange", "calibrate": "orange", "sim": "red", "recorded": "red", "replay": "red",
+                "replay_fabric": "red", "replay_torch": "red", "astra": "red", "whatif": "red", "doctor": "teal",
                 "view": "purple", "job": "purple", "linking": "purple", "generate": "purple", "convert": "purple", "run": "purple", "query": "purple",
                 "report": "purple", "sweep": "purple", "fleet": "purple", "share": "purple", "certify": "purple", "list": "purple", "facade": "purple",
                 "cli": "purple"}
