@@ -9,7 +9,6 @@
 #include "chakra/base/real.h"
 #include "chakra/gen/serve_plan.h"
 #include "chakra/gen/stage.h"
-#include "chakra/trace/metadata.h"
 #include "chakra/trace/roles.h"
 
 namespace chakra::gen {
@@ -256,7 +255,6 @@ Result<ClassJob> serve(const ServeOptions& options) {
     const ProgressPart part(static_cast<double>(side) / static_cast<double>(plan.sides.size()), 1);
     CHAKRA_TRY(add_side(plan, side, job));
   }
-  for (trace::Trace& t : job.classes) trace::describe_memory(memory_of(plan, t.rank).sum(), t);
   return job;
 }
 

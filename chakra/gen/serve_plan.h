@@ -85,7 +85,4 @@ struct ServePlan {
 /// Plan a serving job. Errors: those of serve().
 Result<ServePlan> serve_plan(const ServeOptions& options);
 
-/// Return the most that a rank holds by formulas (docs/reference/serving.md).
-ServeMemory memory_of(const ServePlan& plan, int64_t rank);
-
 }  // namespace chakra::gen

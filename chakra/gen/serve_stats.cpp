@@ -90,13 +90,6 @@ class Counter {
 
 }  // namespace
 
-ServeMemory memory_of(const ServePlan& plan, int64_t rank) {
-  ServeClassStats stats;
-  const Side& side = plan.side_of(rank);
-  Counter(plan).rank(side, side.mesh.place(rank - side.first_rank, Axis::pp), stats);
-  return stats.memory;
-}
-
 Result<ServeStats> serve_stats(const ServeOptions& options, const trace::ClassJob& job) {
   CHAKRA_ASSIGN(const ServePlan plan, serve_plan(options));
   ServeStats result;

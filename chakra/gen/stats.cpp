@@ -234,12 +234,6 @@ std::vector<Surplus> surplus(const Plan& plan) {
 
 }  // namespace
 
-Memory memory_of(const Plan& plan, int64_t stage, int64_t place) {
-  ClassStats stats;
-  add_memory(plan, chunks_of(plan, stage, place), stage, stats);
-  return stats.memory;
-}
-
 Result<StepStats> stats(const StepOptions& options, const trace::ClassJob& job) {
   CHAKRA_ASSIGN(const Plan plan, gen::plan(options));
   const StepOptions& o = plan.o;

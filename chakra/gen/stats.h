@@ -6,7 +6,6 @@
 
 #include "chakra/gen/communication.h"
 #include "chakra/gen/mesh.h"
-#include "chakra/gen/plan.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::gen {
@@ -21,8 +20,5 @@ std::vector<Communication> communication(const trace::Trace& trace, const std::v
                                          std::string_view others, const Moved& uneven = {});
 /// Return sums by tier and kind.
 std::vector<StorageSum> storage(const trace::Trace& trace);
-
-/// Return the memory of a rank of that stage and place by formulas (docs/reference/generating.md).
-Memory memory_of(const Plan& plan, int64_t stage, int64_t place);
 
 }  // namespace chakra::gen

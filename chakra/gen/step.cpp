@@ -7,8 +7,6 @@
 #include "chakra/base/progress.h"
 #include "chakra/base/real.h"
 #include "chakra/gen/stage.h"
-#include "chakra/gen/stats.h"
-#include "chakra/trace/metadata.h"
 #include "chakra/trace/roles.h"
 
 namespace chakra::gen {
@@ -56,14 +54,6 @@ void describe_work(const Plan& plan, ClassJob& job) {
   }
 }
 
-/// What a result needs to say whether the job fits into a device.
-void describe_memory(const Plan& plan, ClassJob& job) {
-  for (size_t cls = 0; cls < job.classes.size(); ++cls) {
-    const auto [stage, place] = std::div(static_cast<int64_t>(cls), plan.places());
-    trace::describe_memory(memory_of(plan, stage, place).sum(), job.classes[cls]);
-  }
-}
-
 }  // namespace
 
 Result<ClassJob> step(const StepOptions& options) {
@@ -106,7 +96,6 @@ Result<ClassJob> step(const StepOptions& options) {
     for (const Neighbour& to : peers[cls]) job.peer_of.push_back(plan.mesh.moved(rank, to.axis, to.steps));
   }
   describe_work(plan, job);
-  describe_memory(plan, job);
   for (trace::Trace& t : job.classes) describe_recipe(options, t);
   return job;
 }

@@ -98,11 +98,11 @@ constexpr std::array kAtMost{rounded<Fit>("memory_at_most", Unit::bytes,
                                           [](const Fit& f) { return device::memory_at_most(f.sum); })};
 constexpr std::array kFits{
     rounded<Fit>("device_memory", Unit::bytes, "memory of the device", [](const Fit& f) { return f.device; }),
-    column<Fit>(
-        "fits", Unit::none, "whether it fits into the device: yes, maybe (with allocator and so on) or no",
-        [](const Fit& f) {
-          return std::string(f.sum > f.device ? "no" : device::memory_at_most(f.sum) > f.device ? "maybe" : "yes");
-        })};
+    column<Fit>("fits", Unit::none, "whether it fits into the device: yes, maybe (with allocator and so on) or no",
+                [](const Fit& f) {
+                  const auto finding = sim::memory_finding(f.rank, f.sum, f.device, "");
+                  return std::string(!finding ? "yes" : finding->severity == Severity::warning ? "no" : "maybe");
+                })};
 template <class Classes>
 Fit fit_of(const Classes& classes, double device_gib) {
   if (classes.empty()) return {0, 0, device_gib * kGib};

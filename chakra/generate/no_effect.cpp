@@ -41,8 +41,9 @@ std::string why_job(const Facts& f) {
 }
 template <class Facts>
 std::string why_memory(const Facts& f) {
-  const bool fits = device::memory_at_most(fullest(f.stats.classes).memory.sum()) <=
-                    f.asked.device_memory_gib.value_or(kUsualDeviceGib) * kGib;
+  const auto& most = fullest(f.stats.classes);
+  const double device_bytes = f.asked.device_memory_gib.value_or(kUsualDeviceGib) * kGib;
+  const bool fits = !sim::memory_finding(most.first_rank, most.memory.sum(), device_bytes, "");
   return f.asked.shows_memory || !f.asked.files.report.empty() || !fits
              ? ""
              : "the job fits, and only --stats and --json show the memory";

@@ -15,7 +15,8 @@ Result<device::Stack> use_device_and_stack(const std::string& device, const std:
   return software;
 }
 
-double memory_of_device(std::optional<double> asked, const device::System& system) {
+double memory_of_device(std::optional<double> asked, device::System& system) {
+  if (asked && system.target) system.target->memory_bytes = *asked * kGib;
   if (asked) return *asked;
   return system.target && system.target->memory_bytes > 0 ? system.target->memory_bytes / kGib : kUsualDeviceGib;
 }

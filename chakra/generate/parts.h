@@ -15,6 +15,7 @@
 #include "chakra/generate/serve.h"
 #include "chakra/generate/step.h"
 #include "chakra/sim/sim.h"
+#include "chakra/trace/metadata.h"
 
 namespace chakra::generate {
 
@@ -24,8 +25,9 @@ inline int64_t whole(double bytes) { return std::llround(bytes); }
 /// Add the device to the system, and return the stack (the default stack if `stack` is empty). Errors: as for
 /// device::find_or_load and device::find_or_load_stack.
 Result<device::Stack> use_device_and_stack(const std::string& device, const std::string& stack, device::System& system);
-/// Return the memory in GiB: the option, else the size from the device, else kUsualDeviceGib.
-double memory_of_device(std::optional<double> asked, const device::System& system);
+/// Return the memory in GiB: the option, which the device in the system then has, else the size from the device, else
+/// kUsualDeviceGib.
+double memory_of_device(std::optional<double> asked, device::System& system);
 
 /// Descriptions of the parts of memory of a rank.
 struct MemoryFormulas {
@@ -41,6 +43,12 @@ const auto& fullest(const Classes& classes) {
   return *most;
 }
 
+/// Add the memory of a rank to the metadata of each class.
+template <class Classes>
+void describe_memory(const Classes& classes, trace::ClassJob& job) {
+  for (size_t cls = 0; cls < job.classes.size(); ++cls)
+    trace::describe_memory(classes[cls].memory.sum(), job.classes[cls]);
+}
 /// Compare the memory of the class that needs most with a device of that size. Finding: sim.device.memory.
 template <class Classes>
 void note_memory(const Classes& classes, double device_gib, Findings& findings) {

@@ -37,14 +37,14 @@ Result<ServeJob> generate_serve(const ServeJobOptions& o, Findings& findings) {
   made.serve.pass_ns = std::llround(stack.serving.pass_s * 1e9);
   made.serve.sequence_ns = std::llround(stack.serving.sequence_s * 1e9);
   made.device_memory_gib = memory_of_device(o.device_memory_gib, system);
-  if (system.target && o.device_memory_gib) system.target->memory_bytes = *o.device_memory_gib * kGib;
   CHAKRA_ASSIGN(trace::ClassJob job, gen::serve(made.serve));
+  CHAKRA_ASSIGN(made.stats, gen::serve_stats(made.serve, job));
+  describe_memory(made.stats.classes, job);
   CHAKRA_TRY(sim::retarget(job, system, findings));
   GenerateOptions files = o.files;
   files.name = "serve";
   CHAKRA_ASSIGN(made.files, generate_job(job, files));
   made.files.shape = shape_of(made.serve);
-  CHAKRA_ASSIGN(made.stats, gen::serve_stats(made.serve, job));
   if (!system.target && o.device_memory_gib) note_memory(made.stats.classes, *o.device_memory_gib, findings);
   made.job = std::move(job);
   for (Finding& finding : options_without_effect(o, made.serve, made.stats)) findings.push_back(std::move(finding));

@@ -37,6 +37,9 @@ constexpr std::string_view kParametersLine =
 constexpr std::string_view kSumLine =
     "  sum          {memory_per_rank.sum}: [{?fits=yes}fits into|{?fits=maybe}may not fit into|does not fit into] the "
     "device with {device_memory}; at most {memory_at_most} with allocator, context and buffers";
+constexpr std::string_view kAssumedLine =
+    "no device given, taken: multiplications at {assumed_device.efficiency} of {assumed_device.ops_per_s}, memory at "
+    "{assumed_device.bytes_per_s}; --device prices kernels, with an error";
 constexpr std::string_view kClassLine = "\nranks like rank {first_rank}: {count}";
 
 // ---- steps ---------------------------------------------------------------------------------------------------
@@ -50,9 +53,7 @@ constexpr std::array<Show, 19> kStepText{{
     {.line = "trained: {trained_parameters} parameters of adapters (--lora-rank), all others are frozen"},
     {.line = "not given, taken: {taken*}"},
     {.line = "stack {stack}: {by_stack*}"},
-    {.line =
-         "no device given, taken: multiplications at {assumed_device.efficiency} of {assumed_device.ops_per_s}, memory "
-         "at {assumed_device.bytes_per_s}; --device prices kernels, with an error"},
+    {.line = kAssumedLine},
     {.line = kParametersLine},
     {.line = "FLOPs         {operations} of all ranks: matrix multiplications only, two per multiply-add"},
     {.line = "  with inputs of eight bits {fp8_operations}"},
@@ -81,9 +82,7 @@ constexpr std::array<Show, 16> kServeText{{
              "parameters and {decode.cache_bytes} of the cache read"},
     {.when = "[!{?host.pass_ns}|{?host.sequence_ns}]",
      .line = "stack {stack}: the host takes {host.pass_ns} between passes, and {host.sequence_ns} for each sequence"},
-    {.line =
-         "no device given, taken: multiplications at {assumed_device.efficiency} of {assumed_device.ops_per_s}, memory "
-         "at {assumed_device.bytes_per_s}; --device prices kernels, with an error"},
+    {.line = kAssumedLine},
     {.line = kParametersLine},
     {.line = "cache         {kv_bytes_per_token} per token, all layers"},
     {.line = "moved         {?transfer_bytes}{transfer_bytes} of the cache, to ranks that decode"},

@@ -271,8 +271,9 @@ class Summary {
     too_fast_ = add_saturated(too_fast_, multiply_saturated(carrier.too_fast_ps, ranks));
     if (!carrier.too_fast_on.empty()) too_fast_on_ = carrier.too_fast_on;
     if (device.host_s > 0 && !carrier.has_host) without_host_ = to;
-    if (const auto held = trace::metadata_number(carrier.trace(), trace::kMemoryPerRank)) {
-      Held& most = held_.try_emplace(to, Held{carrier.trace().rank, *held, device.memory_bytes}).first->second;
+    const auto held = trace::metadata_number(carrier.trace(), trace::kMemoryPerRank);
+    if (held && *held > 0 && device.memory_bytes > 0) {  // 0: unknown
+      Held& most = held_[to];
       if (*held > most.bytes) most = {carrier.trace().rank, *held, device.memory_bytes};
     }
     if (device.kernels.empty() && !carrier.rows.empty() && !device::measured_file(to).empty()) measured_.insert(to);
@@ -370,7 +371,7 @@ class Summary {
 
 std::optional<Finding> memory_finding(int64_t rank, double bytes, double device_bytes, std::string_view device) {
   const double most = device::memory_at_most(bytes);
-  if (device_bytes <= 0 || most <= device_bytes) return std::nullopt;
+  if (most <= device_bytes) return std::nullopt;
   const std::string needs = fmt::format("rank {} holds {}", rank, show_bytes(bytes));
   const std::string has = fmt::format("and {} has {}", device, show_bytes(device_bytes));
   if (bytes > device_bytes)

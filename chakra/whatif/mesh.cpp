@@ -6,6 +6,7 @@
 
 #include "chakra/device/device.h"
 #include "chakra/gen/gen.h"
+#include "chakra/trace/metadata.h"
 #include "chakra/whatif/rules.h"
 
 namespace chakra::whatif {
@@ -51,6 +52,9 @@ bool same(const Trace& a, const Trace& b) {
 /// The step on the device that `like` was generated for.
 Result<trace::TraceSet> generate(const gen::StepOptions& options, const Trace& like, Findings& findings) {
   CHAKRA_ASSIGN(trace::ClassJob classes, gen::step(options));
+  CHAKRA_ASSIGN(const gen::StepStats stats, gen::stats(options, classes));
+  for (size_t cls = 0; cls < classes.classes.size(); ++cls)
+    trace::describe_memory(stats.classes[cls].memory.sum(), classes.classes[cls]);
   const gen::RecipeDevice of = gen::recipe_device_of(like);
   if (of.device.empty()) return trace::expand(classes);
   device::System system;
