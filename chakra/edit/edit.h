@@ -7,8 +7,9 @@
 #include <string_view>
 
 #include "chakra/base/base.h"
-#include "chakra/edit/hide.h"   // IWYU pragma: export
-#include "chakra/edit/sizes.h"  // IWYU pragma: export
+#include "chakra/edit/hide.h"    // IWYU pragma: export
+#include "chakra/edit/layers.h"  // IWYU pragma: export
+#include "chakra/edit/sizes.h"   // IWYU pragma: export
 #include "chakra/match/match.h"
 #include "chakra/trace/trace.h"
 

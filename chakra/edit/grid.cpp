@@ -41,9 +41,14 @@ constexpr auto kWidths = std::to_array<Cell>({{1, 448, 384},
                                               {8192, 12288, 8192},
                                               {14336, 25600, 16384}});
 
-/// Cells of at least kLeastJobs jobs, kLeastValues values and 1/bins octaves. Values that are left over at the end
+/// Numbers of layers of published models. A copy has the least number of its cell; `shown` is a middle one, by which
+/// communications grow.
+constexpr auto kLayers = std::to_array<Cell>(
+    {{4, 11, 6}, {12, 23, 16}, {24, 31, 28}, {32, 43, 36}, {44, 60, 48}, {61, 87, 72}, {88, 126, 96}});
+
+/// Cells of at least kLeastJobs jobs, `least` values and 1/bins octaves. Values that are left over at the end
 /// belong to the last cell. Empty if there is not enough for one.
-Cells cells_of(std::vector<Value> values, double octaves) {
+Cells cells_of(std::vector<Value> values, double octaves, size_t least = kLeastValues) {
   std::sort(values.begin(), values.end(), [](const Value& a, const Value& b) { return a.scaled < b.scaled; });
   Cells cells;
   std::set<size_t> jobs;
@@ -53,7 +58,7 @@ Cells cells_of(std::vector<Value> values, double octaves) {
     return Cell{values[begin].scaled, values[end - 1].scaled, values[begin + (end - begin) / 2].scaled};
   };
   const auto is_whole = [&](size_t end) {
-    return jobs.size() >= kLeastJobs && originals.size() >= kLeastValues &&
+    return jobs.size() >= kLeastJobs && originals.size() >= least &&
            std::log2(values[end - 1].scaled / values[begin].scaled) >= octaves;
   };
   size_t last = 0;  // where the last cell begins
@@ -87,6 +92,13 @@ const Cell& cell_of(const Cells& cells, double value) {
   return value / below.high < above->low / value ? below : *above;
 }
 
+const Cell& layer_cell_of(const Cells& cells, int64_t layers) {
+  CHAKRA_ASSERT(!cells.empty() && layers > 0);
+  const auto above = std::upper_bound(cells.begin(), cells.end(), static_cast<double>(layers),
+                                      [](double v, const Cell& c) { return v < c.low; });
+  return above == cells.begin() ? cells.front() : *std::prev(above);
+}
+
 double shown_width(const Grid& grid, int64_t width) {
   return width > 0 && !grid.widths.empty() ? cell_of(grid.widths, static_cast<double>(width)).shown : 0;
 }
@@ -108,6 +120,7 @@ uint64_t shown(const Grid& grid, Quantity quantity, double value) {
 Grid shipped_grid() {
   Grid grid;
   grid.widths.assign(kWidths.begin(), kWidths.end());
+  grid.layers.assign(kLayers.begin(), kLayers.end());
   return grid;
 }
 
@@ -123,6 +136,11 @@ Result<Grid> grid_of(std::span<const FleetJob> fleet) {
     return fail(Code::usage, "edit.grid.few",
                 fmt::format("{} of {} jobs show a width; a cell of the grid needs {} jobs with {} different widths",
                             known, fleet.size(), kLeastJobs, kLeastValues));
+  std::vector<Value> layers;
+  for (size_t job = 0; job < fleet.size(); ++job)
+    if (fleet[job].layers > 0)
+      layers.push_back({static_cast<double>(fleet[job].layers), static_cast<uint64_t>(fleet[job].layers), job});
+  grid.layers = cells_of(std::move(layers), 0, kLeastLayers);
   for (size_t q = 0; q < kQuantities.size(); ++q) {
     std::vector<Value> values;
     for (size_t job = 0; job < fleet.size(); ++job)

@@ -32,6 +32,8 @@ constexpr const QuantityRow& row_of(Quantity quantity) { return kQuantities[stat
 
 /// The least contents of a cell: that many jobs of the fleet, with that many different values.
 inline constexpr size_t kLeastJobs = 5, kLeastValues = 4;
+/// The least number of different numbers of layers in a cell.
+inline constexpr size_t kLeastLayers = 5;
 
 /// Values from `low` to `high` become `shown`.
 struct Cell {
@@ -42,6 +44,7 @@ using Cells = std::vector<Cell>;
 
 struct Grid {
   Cells widths;                                 ///< of models
+  Cells layers;                                 ///< of models; empty: the fleet shows too few
   std::array<Cells, kQuantities.size()> sizes;  ///< by Quantity, of sizes after scale(); empty: `bins` cells an octave
 };
 
@@ -62,10 +65,14 @@ Grid shipped_grid();
 struct FleetJob {
   bool is_measured = false;                                  ///< a rank has measured times
   int64_t width = 0;                                         ///< 0: unknown
+  int64_t layers = 0;                                        ///< 0: unknown
   std::array<std::set<uint64_t>, kQuantities.size()> sizes;  ///< by Quantity
 };
 /// Make the grid of a fleet: the smallest cells that hold at least kLeastJobs jobs and kLeastValues different values.
 /// Errors: edit.grid.few (the fleet has fewer jobs or widths). Cost: O(sizes log sizes).
 Result<Grid> grid_of(std::span<const FleetJob> fleet);
+
+/// Return the cell of a number of layers: the last one that does not begin above it. Requires cells and layers > 0.
+const Cell& layer_cell_of(const Cells& cells, int64_t layers);
 
 }  // namespace chakra::edit

@@ -43,7 +43,6 @@ struct Allowed {
   bool shows_size = false;  ///< of tensors, or of the work that follows from them
 };
 constexpr bool kShowsSize = true;
-constexpr int64_t kLevelOfSizes = 2;  ///< for kHiddenLevel
 
 /// Attributes of nodes that have no column.
 constexpr auto kOfNodes = std::to_array<Allowed>({
@@ -316,7 +315,7 @@ class Hider {
     for (const NodeId n : t_.nodes()) {
       if (t_.io_row[n] == trace::kNoRow) continue;
       rows[n] = trace::kNoRow;
-      if (h_.hides_sizes || t_.type[n] == trace::NodeType::metadata) continue;  // of metadata: they describe groups
+      if (h_.level > 1 || t_.type[n] == trace::NodeType::metadata) continue;  // of metadata: they describe groups
       const trace::Io io = t_.ios[t_.io_row[n]];
       const trace::Io made{hidden(io.inputs, values[0]), hidden(io.outputs, values[1])};
       rows[n] = static_cast<uint32_t>(out_.ios.size());
@@ -354,12 +353,12 @@ class Hider {
       if (const auto value = stays.text()) stays.value = out_.texts.add(*value);
     }
     out_.metadata.push_back({out_.strings.intern(kHiddenMark), out_.texts.add(h_.mark)});
-    if (h_.hides_sizes) out_.metadata.push_back({out_.strings.intern(kHiddenLevel), kLevelOfSizes});
+    if (h_.level > 1) out_.metadata.push_back({out_.strings.intern(kHiddenLevel), h_.level});
   }
 
   /// The attribute as it may stay. `text`: memory for its value.
   std::optional<Attr> allowed(const Allowed& row, const Attr& attr, std::string& text) {
-    if (row.shows_size && h_.hides_sizes) return std::nullopt;
+    if (row.shows_size && h_.level > 1) return std::nullopt;
     const auto value = attr.text();
     if (!value) return row.form == Form::number ? std::optional(attr) : std::nullopt;
     const auto made = [&](std::string other) -> std::optional<Attr> {

@@ -26,8 +26,9 @@ struct Hiding {
                                                                                    ///< unique for kind and text
   std::string mark;                                                                ///< of the job, for kHiddenMark
   int64_t zero_ns = 0;  ///< the new zero of times since 1970; no start of the job is before this time
-  bool hides_sizes =
-      false;  ///< also remove shapes, arguments, and attributes that show sizes; hide_sizes() shows others
+  /// What the copy hides. 1: names; 2: also shapes, arguments, and attributes that show sizes (hide_sizes() shows other
+  /// sizes); 3: also the number of layers (hide_layers()).
+  int64_t level = 1;
 };
 
 /// By hidden name, the text that the name stands for.

@@ -83,9 +83,12 @@ bool is_storage(NodeType type) { return type == NodeType::mem_load || type == No
 
 class SizeHider {
  public:
-  SizeHider(const Trace& t, const trace::RolesByName& roles, const SizeHiding& hiding, HiddenSizes& hidden)
+  SizeHider(const Trace& t, const trace::RolesByName& roles, const SizeHiding& hiding, HiddenSizes& hidden,
+            std::span<const uint8_t> grows)
       : t_(t),
         grid_(hiding.grid),
+        growth_(hiding.growth),
+        grows_(grows),
         hidden_(hidden),
         quantities_(t, roles, shown_width(hiding.grid, hiding.width), hiding.is_measured) {
     for (size_t q = 0; q < scale_.size(); ++q) scale_[q] = scale(hiding.grid, static_cast<Quantity>(q), hiding.width);
@@ -123,7 +126,7 @@ class SizeHider {
 
   void set_comm(NodeId n, Comm& comm, Arena& texts) {
     const Quantity quantity = quantities_.of(n);
-    const double by = scale_[kOf(quantity)];
+    const double by = scale_[kOf(quantity)] * (grows_.empty() || !grows_[n] ? 1 : growth_);
     const Comm before = comm;
     const auto changed = [&](uint64_t value) { return show(value, quantity, by); };
     comm.bytes = changed(before.bytes);
@@ -165,6 +168,8 @@ class SizeHider {
 
   const Trace& t_;
   const Grid& grid_;
+  double growth_ = 1;
+  std::span<const uint8_t> grows_;
   HiddenSizes& hidden_;
   Quantities quantities_;
   std::array<double, kQuantities.size()> scale_{};
@@ -209,15 +214,20 @@ void add_sizes(const Trace& t, const trace::RolesByName& roles, FleetJob& job) {
   }
 }
 
-Trace hide_sizes(const Trace& t, const trace::RolesByName& roles, const SizeHiding& hiding, HiddenSizes& hidden) {
+Trace hide_sizes(const Trace& t, const trace::RolesByName& roles, const SizeHiding& hiding, HiddenSizes& hidden,
+                 std::span<const uint8_t> grows) {
   trace::assert_whole(t);
-  return SizeHider(t, roles, hiding, hidden).run();
+  CHAKRA_ASSERT(grows.empty() || grows.size() == t.size());
+  return SizeHider(t, roles, hiding, hidden, grows).run();
 }
 
-trace::ClassJob hide_sizes(const trace::ClassJob& job, const SizeHiding& hiding, HiddenSizes& hidden) {
+trace::ClassJob hide_sizes(const trace::ClassJob& job, const SizeHiding& hiding, HiddenSizes& hidden,
+                           std::span<const std::vector<uint8_t>> grows) {
   trace::ClassJob out = job;
   const std::vector<trace::RolesByName> roles = trace::roles_of_slots(job);
-  for (size_t c = 0; c < out.classes.size(); ++c) out.classes[c] = hide_sizes(job.classes[c], roles[c], hiding, hidden);
+  for (size_t c = 0; c < out.classes.size(); ++c)
+    out.classes[c] = hide_sizes(job.classes[c], roles[c], hiding, hidden,
+                                grows.empty() ? std::span<const uint8_t>() : std::span<const uint8_t>(grows[c]));
   return out;
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
+#include <vector>
 
 #include "chakra/base/base.h"
 #include "chakra/edit/grid.h"
@@ -16,6 +18,7 @@ struct SizeHiding {
   Grid grid;
   int64_t width = 0;         ///< of the model; 0: unknown
   bool is_measured = false;  ///< FleetJob::is_measured of the job
+  double growth = 1;         ///< of the bytes of communications of layers, where layers are hidden
 };
 
 /// Return whether the trace was recorded, with or without times.
@@ -41,9 +44,11 @@ struct HiddenSizes {
 ///   - operations and bytes of computations. They are removed if the node has a duration, else shown by cells.
 /// Sizes of collectives of parameters are those of layers, but for the least frequent sizes of a group and a type. Both
 /// sides of a message and all members of a group get the same size, since only a size and its quantity decide. Shapes
-/// are attributes and arguments, which hide() removes. Cost: O(nodes log sizes).
+/// are attributes and arguments, which hide() removes. `grows`: HiddenLayers::grows of each trace; empty: no communication
+/// grows. Cost: O(nodes log sizes).
 trace::Trace hide_sizes(const trace::Trace& trace, const trace::RolesByName& roles, const SizeHiding& hiding,
-                        HiddenSizes& hidden);
-trace::ClassJob hide_sizes(const trace::ClassJob& job, const SizeHiding& hiding, HiddenSizes& hidden);
+                        HiddenSizes& hidden, std::span<const uint8_t> grows = {});
+trace::ClassJob hide_sizes(const trace::ClassJob& job, const SizeHiding& hiding, HiddenSizes& hidden,
+                           std::span<const std::vector<uint8_t>> grows = {});
 
 }  // namespace chakra::edit

@@ -1,6 +1,6 @@
 #include "chakra/share/obfuscate.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -36,6 +36,7 @@ using answer::Unit;
 // `job.obfuscate.width` (warning): the width of the model is unknown, so sizes change by their own cells alone
 // `job.obfuscate.priced` (warning): durations were computed from sizes, so durations still show the sizes
 // `job.obfuscate.work` (warning): the work of nodes without a duration stays, in coarse steps
+// `job.obfuscate.layers` (1; warning): the job, or some of the ranks, repeat nothing that could be layers
 // `job.obfuscate.among` (warning): jobs of the fleet that cannot be read are left out
 // `job.obfuscate.tiers` (note): names of storage tiers are hidden, so a file of a system must name the hidden tiers
 
@@ -115,20 +116,36 @@ bool has_priced_kernels(const trace::Trace& t) {
 /// What level 2 must know about a job before it hides sizes.
 struct FirstLook {
   edit::FleetJob job;      ///< without sizes
+  int64_t stages = 1;      ///< of the pipeline
   bool is_priced = false;  ///< durations of a generated job
 };
-/// `width` 0: as the job shows it.
-Result<FirstLook> look_at(const std::string& path, int64_t width) {
-  FirstLook look{{false, width, {}}};
+/// What the owner of the job says; 0: as the job shows it.
+struct Known {
+  int64_t width = 0, layers = 0;
+};
+Result<FirstLook> look_at(const std::string& path, const Known& known, bool hides_layers) {
+  FirstLook look{{false, known.width, known.layers, {}}};
   synth::AttributeGuess guess;
+  std::map<int64_t, int64_t> layers;  // by stage: of the rank with the most
+  const bool guesses = known.width == 0 || hides_layers;
   const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName&) -> Result<void> {
-    if (width == 0) guess.add(t, true);
+    if (guesses) guess.add(t, io::is_class_job(path));
+    if (hides_layers) {
+      int64_t& most = layers[trace::metadata_number(t, "stage").value_or(0)];
+      most = std::max(most, edit::layers_of(t));
+    }
     look.job.is_measured |= edit::is_measured(t);
     look.is_priced |= has_priced_kernels(t);
     return {};
   };
-  CHAKRA_TRY(fleet::for_each_part(path, add, {.texts = width == 0}));
-  if (width == 0) look.job.width = guess.finish().width;
+  CHAKRA_TRY(fleet::for_each_part(path, add, {.texts = guesses}));
+  const synth::Attributes shown = guess.finish();
+  if (known.width == 0) look.job.width = shown.width;
+  if (!hides_layers) return look;
+  look.stages = std::max<int64_t>(1, shown.stages);
+  if (known.layers > 0) return look;
+  for (const auto& [stage, most] : layers) look.job.layers += most;
+  if (layers.size() == 1) look.job.layers *= look.stages;
   return look;
 }
 
@@ -149,6 +166,19 @@ struct SizeLevel {
   bool is_priced = false;  ///< durations of a generated job
 };
 
+/// What level 3 knows and does.
+struct LayerLevel {
+  edit::LayerHiding hiding;
+  edit::LayerAgreement agreement;
+  ObfuscatedJob::Layers job;
+
+  void add(const edit::HiddenLayers& hidden) {
+    job.removed += hidden.nodes;
+    job.without += hidden.before == 0;
+    if (hidden.before > job.before) job.before = hidden.before, job.after = hidden.after;
+  }
+};
+
 class Obfuscation {
  public:
   explicit Obfuscation(const ObfuscateOptions& options) : o_(options) {
@@ -165,6 +195,7 @@ class Obfuscation {
     if (o_.reveal) CHAKRA_TRY(open_names(key));
     else set_hiding(key);
     if (o_.level > 1) CHAKRA_TRY(set_grid());
+    if (o_.level > 2) CHAKRA_TRY(set_layers());
     CHAKRA_TRY(io::is_class_job(o_.path) ? change_classes() : change_ranks());
     if (!o_.reveal) CHAKRA_TRY(add_names(key));
     CHAKRA_TRY(check_folder());
@@ -202,12 +233,14 @@ class Obfuscation {
     hiding_.public_device = public_device;
     hiding_.token = [&key](std::string_view kind, std::string_view text) { return key.token(kind, text); };
     hiding_.mark = seal::random_mark();
-    hiding_.hides_sizes = o_.level > 1;
+    hiding_.level = o_.level;
   }
 
   /// The width of the model, and the grid that hides the width.
   Result<void> set_grid() {
-    CHAKRA_ASSIGN(FirstLook own, look_at(o_.path, o_.width));
+    CHAKRA_ASSIGN(FirstLook own, look_at(o_.path, {o_.width, o_.layers}, o_.level > 2));
+    layers_.hiding.layers = own.job.layers;
+    layers_.hiding.stages = own.stages;
     sizes_.hiding.width = own.job.width;
     sizes_.hiding.is_measured = own.job.is_measured;
     sizes_.is_priced = own.is_priced;
@@ -221,7 +254,7 @@ class Obfuscation {
     size_t unread = 0;
     for (const std::string& path : jobs.jobs) {
       if (fleet::identity_of(path) == fleet::identity_of(o_.path)) continue;
-      auto look = look_at(path, 0);
+      auto look = look_at(path, {}, o_.level > 2);
       auto job = look ? with_sizes(path, std::move(look->job)) : Failure(look.error());
       CHAKRA_TRY(keep_going());
       if (job) fleet.push_back(std::move(*job));
@@ -231,6 +264,22 @@ class Obfuscation {
       job_.findings.push_back({"job.obfuscate.among", Severity::warning, -1, -1,
                                fmt::format("{} of {} jobs of the fleet could not be read", unread, jobs.jobs.size())});
     CHAKRA_ASSIGN(sizes_.hiding.grid, edit::grid_of(fleet));
+    return {};
+  }
+
+  /// The cell of the number of layers.
+  Result<void> set_layers() {
+    if (layers_.hiding.layers == 0)
+      return fail(Code::bad_input, "job.obfuscate.layers",
+                  "no rank has equal parts that could be layers, so their number cannot be hidden; --level 2 hides sizes",
+                  {o_.path});
+    const edit::Cells& cells = sizes_.hiding.grid.layers;
+    if (cells.empty())
+      return fail(Code::usage, "edit.grid.few",
+                  fmt::format("the fleet shows too few different numbers of layers; a cell needs {} jobs with {}",
+                              edit::kLeastJobs, edit::kLeastLayers));
+    layers_.hiding.cell = edit::layer_cell_of(cells, layers_.hiding.layers);
+    sizes_.hiding.growth = edit::growth(layers_.hiding);
     return {};
   }
 
@@ -261,10 +310,14 @@ class Obfuscation {
       CHAKRA_TRY(check_mark(cls));
       if (hiding_.zero_ns == 0) hiding_.zero_ns = zero_before(start_of(cls));
     }
+    trace::ClassJob fewer = job;
+    std::vector<std::vector<uint8_t>> grows;
+    if (o_.level > 2) CHAKRA_TRY(hide_layers(fewer, grows));
     CHAKRA_ASSIGN(const trace::ClassJob changed,
                   o_.reveal       ? edit::reveal(job, map_.texts)
                   : o_.level == 1 ? edit::hide(job, hiding_, hidden_)
-                                  : edit::hide(edit::hide_sizes(job, sizes_.hiding, sizes_.hidden), hiding_, hidden_));
+                                  : edit::hide(edit::hide_sizes(fewer, sizes_.hiding, sizes_.hidden, grows), hiding_,
+                                               hidden_));
     job_.ranks = static_cast<int64_t>(job.ranks.size());
     for (const trace::ClassJob::Rank& rank : job.ranks) job_.nodes += job.classes[rank.cls].size();
     CHAKRA_ASSIGN(const std::vector<std::string> paths, io::write_class_job(changed, o_.output, files_));
@@ -272,6 +325,33 @@ class Obfuscation {
     for (const std::string& path : paths) outputs_.insert(fs::path(path).filename().string());
     job_.other_files = other_files(inputs[0], paths);
     return {};
+  }
+
+  Result<void> hide_layers(trace::ClassJob& job, std::vector<std::vector<uint8_t>>& grows) {
+    std::vector<edit::HiddenLayers> hidden(job.classes.size());
+    for (size_t c = 0; c < job.classes.size(); ++c) {
+      CHAKRA_ASSIGN(job.classes[c], edit::hide_layers(job.classes[c], layers_.hiding, hidden[c]));
+      layers_.add(hidden[c]);
+      grows.push_back(std::move(hidden[c].grows));
+    }
+    for (const trace::ClassJob::Rank& rank : job.ranks) {
+      const std::vector<std::string>& slots = job.group_slots[rank.cls];
+      const auto group_of = [&](const std::string& group) {
+        const auto slot = std::find(slots.begin(), slots.end(), group);
+        if (slot == slots.end()) return group;
+        return job.groups[job.group_of[rank.first_group + static_cast<size_t>(slot - slots.begin())]].name;
+      };
+      const auto peer_of = [&](int64_t slot) { return job.peer_of[rank.first_peer + static_cast<size_t>(slot)]; };
+      CHAKRA_TRY(layers_.agreement.add(rank.rank, hidden[rank.cls], group_of, peer_of));
+    }
+    return layers_.agreement.finish();
+  }
+
+  /// Groups of different ranks can have one name, so the members are a part of the key.
+  static std::string group_key(const trace::Trace& t, const std::string& name) {
+    for (const trace::ProcessGroup& group : t.groups)
+      if (group.name == name) return fmt::format("{} of {}", name, fmt::join(group.ranks, ","));
+    return name;
   }
 
   Result<void> change_ranks() {
@@ -286,10 +366,16 @@ class Obfuscation {
       CHAKRA_TRY(check_mark(before));
       edit::Hidden hidden;
       edit::HiddenSizes sizes;
+      edit::HiddenLayers layers;
+      trace::Trace fewer = before;
+      if (o_.level > 2) {
+        CHAKRA_ASSIGN(fewer, edit::hide_layers(before, layers_.hiding, layers));
+      }
       CHAKRA_ASSIGN(const trace::Trace after,
                     o_.reveal       ? edit::reveal(before, map_.texts)
                     : o_.level == 1 ? edit::hide(before, hiding_, hidden)
-                                    : edit::hide(edit::hide_sizes(before, {}, sizes_.hiding, sizes), hiding_, hidden));
+                                    : edit::hide(edit::hide_sizes(fewer, {}, sizes_.hiding, sizes, layers.grows),
+                                                 hiding_, hidden));
       const std::string name = fmt::format("trace.{}.et", after.rank);
       CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create((fs::path(o_.output) / name).string()));
       CHAKRA_TRY(io::write_et(after, file));
@@ -299,8 +385,14 @@ class Obfuscation {
       outputs_.insert(name);
       job_.nodes += after.size();
       sizes_.hidden.add(std::move(sizes));
+      if (o_.level > 2) {
+        layers_.add(layers);
+        const auto group_of = [&](const std::string& group) { return group_key(before, group); };
+        CHAKRA_TRY(layers_.agreement.add(before.rank, layers, group_of, [](int64_t peer) { return peer; }));
+      }
       return hidden_.add(std::move(hidden));
     }));
+    if (o_.level > 2) CHAKRA_TRY(layers_.agreement.finish());
     for (std::optional<AtomicFile>& file : written) CHAKRA_TRY(files_.add(std::move(*file)));
     job_.ranks = static_cast<int64_t>(files.size());
     std::vector<std::string> paths;
@@ -344,8 +436,20 @@ class Obfuscation {
                sizes_.hidden.kept_works));
   }
 
+  void finish_layers() {
+    const edit::Cell& cell = layers_.hiding.cell;
+    layers_.job.layers = layers_.hiding.layers;
+    layers_.job.low = cell.low, layers_.job.high = cell.high;
+    job_.layers = layers_.job;
+    if (layers_.job.without > 0)
+      job_.findings.push_back({"job.obfuscate.layers", Severity::warning, -1, -1,
+                               fmt::format("{} traces have no equal parts that could be layers, and keep their structure",
+                                           layers_.job.without)});
+  }
+
   void finish() {
     if (o_.level > 1) finish_sizes();
+    if (o_.level > 2) finish_layers();
     job_.level = o_.level;
     job_.hidden_nodes = hidden_.names;
     job_.words = hidden_.words;
@@ -367,6 +471,7 @@ class Obfuscation {
   edit::Hidden hidden_;
   edit::HiddenMap map_;
   SizeLevel sizes_;
+  LayerLevel layers_;
   FilesTogether<AtomicFile> files_;
   std::vector<std::string> before_;  ///< names in the folder before this run
   std::set<std::string> outputs_;    ///< names in the folder that this run writes
@@ -405,7 +510,9 @@ Result<ObfuscatedJob> obfuscate_job(const ObfuscateOptions& o) {
     return fail(Code::usage, "cli.usage",
                 "--reveal restores names alone: sizes do not come back, so --level has no effect");
   if (o.level == 1 && (!o.among.empty() || o.width > 0))
-    return fail(Code::usage, "cli.usage", "--among and --width have no effect without --level 2");
+    return fail(Code::usage, "cli.usage", "--among and --width have no effect without --level 2 or 3");
+  if (o.level < 3 && o.layers > 0)
+    return fail(Code::usage, "cli.usage", "--layers has no effect without --level 3");
   const std::string folder = resolve_links(without_slash(o.output)) + "/";
   for (const std::string& secret : {o.key, names_file_of(o)})
     if (resolve_links(secret).starts_with(folder))
@@ -436,7 +543,7 @@ answer::Answer answer_of(const ObfuscatedJob& job) {
       column<&ObfuscatedJob::texts>("texts", Unit::count, "different names that were hidden or restored"),
       column<&ObfuscatedJob::hidden_nodes>("hidden_nodes", Unit::count,
                                            "nodes with a hidden name; of a job by classes, nodes of the classes"),
-      column<&ObfuscatedJob::level>("level", Unit::count, "what is hidden: 1 names and ids, 2 also sizes"),
+      column<&ObfuscatedJob::level>("level", Unit::count, "what is hidden: 1 names and ids, 2 also sizes, 3 also the number of layers"),
       column<&ObfuscatedJob::words>("words", Unit::count, "words of shapes, types and values that became \"?\"")};
   constexpr std::array kDropped{column<&ObfuscatedJob::Dropped::name>("attribute", Unit::none, "name of the attribute"),
                                 column<&ObfuscatedJob::Dropped::count>("count", Unit::count, "how many were removed")};
@@ -451,7 +558,18 @@ answer::Answer answer_of(const ObfuscatedJob& job) {
       column<&ObfuscatedJob::Sizes::removed>("removed", Unit::count, "computations whose operations were removed"),
       column<&ObfuscatedJob::Sizes::bytes>("bytes_ratio", Unit::share,
                                            "communicated bytes of the copy over the job's")};
+  constexpr std::array kLayers{
+      column<&ObfuscatedJob::Layers::layers>("layers", Unit::count, "layers of the model; a secret"),
+      column<&ObfuscatedJob::Layers::low>("layers_low", Unit::count, "least number of layers of the cell"),
+      column<&ObfuscatedJob::Layers::high>("layers_high", Unit::count, "largest number of layers of the cell"),
+      column<&ObfuscatedJob::Layers::before>("before", Unit::count,
+                                             "layers in a row, in the rank or class with the most; a secret"),
+      column<&ObfuscatedJob::Layers::after>("after", Unit::count, "layers in a row of the copy, in that rank or class"),
+      column<&ObfuscatedJob::Layers::removed>("removed", Unit::count,
+                                              "nodes of removed layers; of a job by classes, of the classes"),
+      column<&ObfuscatedJob::Layers::without>("without", Unit::count, "ranks or classes that repeat nothing")};
   to.values("", &job, kWhole);
+  to.values("layers.", job.layers ? &*job.layers : nullptr, kLayers);
   to.values("sizes.", job.sizes ? &*job.sizes : nullptr, kSizes);
   to.table("dropped", "attributes that were removed, by name", job.dropped, kDropped);
   to.table("other_files", "files of the folder that are not part of the job, and were not copied", job.other_files,
@@ -462,13 +580,15 @@ answer::Answer answer_of(const ObfuscatedJob& job) {
 view::Text text_of(const ObfuscatedJob&) {
   static constexpr std::array<view::ShowColumn, 2> kDropped{
       {{.key = "attribute", .heading = "removed attribute"}, {.key = "count", .heading = "count"}}};
-  static constexpr std::array<view::Show, 7> kText{{
+  static constexpr std::array<view::Show, 8> kText{{
       {.line = "{output}: {ranks} rank[{?ranks=1}|s], {nodes} nodes; [{?revealed}{texts} names restored|{texts} names "
                "hidden, {words} words replaced]"},
       {.line = "  names: {names_file}"},
       {.line = "  sizes: {sizes.shown} different ones of communications, {sizes.bytes_ratio} of the bytes"},
       {.line = "  width: {sizes.width}, shown as {sizes.width_shown}, which stands for {sizes.width_low} to "
                "{sizes.width_high}"},
+      {.line = "  layers: {layers.layers}, shown as the least of {layers.layers_low} to {layers.layers_high}; in a row "
+               "{layers.before}, now {layers.after}"},
       {.table = "dropped", .first = 12, .columns = kDropped},
       {.line = "  not copied: {}", .table = "other_files", .first = 12},
       {.findings = true},

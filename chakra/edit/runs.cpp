@@ -1,0 +1,122 @@
+#include "chakra/edit/runs.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace chakra::edit {
+namespace {
+
+constexpr size_t kLeastParts = 3;
+constexpr size_t kLeastPeriod = 3;      ///< of a layer; shorter parts are layers only beside longer ones
+constexpr size_t kMostPeriod = 20'000;  ///< operations of a layer
+constexpr double kLeastShare = 0.4;     ///< of the operations that layers fill
+
+/// The most frequent distances between equal values, ascending.
+std::vector<size_t> periods_of(std::span<const uint32_t> values) {
+  absl::flat_hash_map<uint32_t, size_t> last;
+  absl::flat_hash_map<size_t, size_t> counts;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto [at, first] = last.emplace(values[i], i);
+    if (!first && i - at->second <= kMostPeriod) ++counts[i - at->second];
+    at->second = i;
+  }
+  std::vector<std::pair<size_t, size_t>> by_count;  // negative order: the most frequent first
+  for (const auto& [period, count] : counts) by_count.emplace_back(count, period);
+  std::sort(by_count.begin(), by_count.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  if (by_count.size() > kMostPeriods) by_count.resize(kMostPeriods);
+  std::vector<size_t> periods;
+  for (const auto& [count, period] : by_count) periods.push_back(period);
+  std::sort(periods.begin(), periods.end());
+  return periods;
+}
+
+void add_runs(std::span<const uint32_t> values, size_t lane, size_t period, std::vector<Run>& runs) {
+  for (size_t begin = 0; begin + period < values.size();) {
+    size_t end = begin;  // values[i] == values[i + period] for i in [begin, end)
+    while (end + period < values.size() && values[end] == values[end + period]) ++end;
+    const size_t count = (end - begin) / period + 1;
+    if (count >= kLeastParts) runs.push_back({lane, begin, period, count});
+    begin = end + 1;
+  }
+}
+
+/// Intervals of the sequences that are taken.
+class Taken {
+ public:
+  /// Take the run, unless a part of it is taken.
+  bool take(const Run& run) {
+    auto& lane = lanes_[run.lane];
+    const auto after = lane.lower_bound(run.begin);
+    if (after != lane.end() && after->first < run.end()) return false;
+    if (after != lane.begin() && std::prev(after)->second > run.begin) return false;
+    lane.emplace(run.begin, run.end());
+    return true;
+  }
+
+ private:
+  std::map<size_t, std::map<size_t, size_t>> lanes_;  ///< by lane: from begin to end
+};
+
+bool varies(std::span<const uint32_t> part) {
+  return std::any_of(part.begin(), part.end(), [&](uint32_t value) { return value != part[0]; });
+}
+
+bool counts_as(const Run& run, size_t layers, size_t fewer) {
+  return run.count <= layers && run.count + fewer >= layers;
+}
+
+/// What the runs of a number of layers fill.
+struct Filled {
+  size_t values = 0, parts = 0;
+  double period() const { return static_cast<double>(values) / static_cast<double>(parts); }
+};
+
+}  // namespace
+
+LayerRuns find_layers(std::span<const std::vector<uint32_t>> lanes) {
+  std::vector<Run> runs;  // of a lane by ascending period
+  size_t all = 0;
+  for (size_t lane = 0; lane < lanes.size(); ++lane) {
+    all += lanes[lane].size();
+    for (const size_t period : periods_of(lanes[lane])) add_runs(lanes[lane], lane, period, runs);
+  }
+  const auto is_layer = [&](const Run& run) {
+    return run.period >= kLeastPeriod && varies(std::span(lanes[run.lane]).subspan(run.begin, run.period));
+  };
+  std::map<size_t, Filled> of_count;
+  for (const Run& run : runs)
+    if (is_layer(run)) of_count.try_emplace(run.count);
+  LayerRuns found;
+  const Filled* best = nullptr;
+  for (auto& [layers, filled] : of_count) {
+    Taken taken;
+    for (const Run& run : runs)
+      if (counts_as(run, layers, kFewer) && is_layer(run) && taken.take(run))
+        filled.values += run.period * run.count, filled.parts += run.count;
+    if (static_cast<double>(filled.values) < kLeastShare * static_cast<double>(all)) continue;
+    if (best && (filled.period() > best->period() || (filled.period() == best->period() && filled.values <= best->values)))
+      continue;
+    best = &filled;
+    found.layers = layers;
+  }
+  if (!best) return {};
+  Taken taken;
+  const auto keep = [&](const Run& run) {
+    if (taken.take(run)) found.runs.push_back(run);
+  };
+  for (const Run& run : runs)
+    if (counts_as(run, found.layers, kFewer) && is_layer(run)) keep(run);
+  for (const Run& run : runs)  // one or two operations a layer, as those of an optimizer
+    if (counts_as(run, found.layers, 1)) keep(run);
+  std::sort(found.runs.begin(), found.runs.end(), [](const Run& a, const Run& b) {
+    return std::pair(a.lane, a.begin) < std::pair(b.lane, b.begin);
+  });
+  return found;
+}
+
+}  // namespace chakra::edit
