@@ -9,6 +9,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
@@ -67,14 +68,12 @@ class Layers {
  public:
   explicit Layers(const Trace& t) : t_(t), places_(t.size()) {
     set_sequences();
-    std::vector<std::vector<uint32_t>> values;
-    for (const std::vector<NodeId>& sequence : sequences_) {
-      std::vector<uint32_t>& of = values.emplace_back();
-      for (const NodeId n : sequence) of.push_back(kind_of(n));
+    found_ = find_layers(kinds_of(sequences_));
+    place_operations(0);
+    if (has_threads_) {
+      place_scattered();
+      place_on_threads();
     }
-    found_ = find_layers(values);
-    place_operations();
-    if (has_threads_) place_on_threads();
     place_others();
   }
 
@@ -89,8 +88,9 @@ class Layers {
   /// A number that is equal for equal operations.
   uint32_t kind_of(NodeId n) {
     const Comm* const comm = t_.comm(n);
+    const StringId shapes = t_.io_row[n] == trace::kNoRow ? 0 : trace::Io(t_.ios[t_.io_row[n]]).inputs.shapes;
     const auto key = std::tuple(stem_of(t_.name[n]), static_cast<uint32_t>(t_.type[n]),
-                                comm ? static_cast<uint32_t>(comm->type) : 0, comm ? comm->group : 0);
+                                comm ? static_cast<uint32_t>(comm->type) : 0, comm ? comm->group : shapes);
     return kinds_.emplace(key, static_cast<uint32_t>(kinds_.size())).first->second;
   }
 
@@ -122,8 +122,35 @@ class Layers {
     return stem = stem_numbers_.emplace(std::move(text), static_cast<uint32_t>(stem_numbers_.size())).first->second;
   }
 
-  void place_operations() {
-    for (uint32_t r = 0; r < found_.runs.size(); ++r) {
+  std::vector<std::vector<uint32_t>> kinds_of(std::span<const std::vector<NodeId>> sequences) {
+    std::vector<std::vector<uint32_t>> kinds;
+    for (const std::vector<NodeId>& sequence : sequences) {
+      std::vector<uint32_t>& of = kinds.emplace_back();
+      for (const NodeId n : sequence) of.push_back(kind_of(n));
+    }
+    return kinds;
+  }
+
+  /// Operations outside of layers that come once for each tensor of a layer, with others between them: copies of
+  /// gradients from buckets. Each operation has a sequence of its own.
+  void place_scattered() {
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<NodeId>> by_stem;
+    for (const NodeId n : t_.nodes())
+      if (is_operation(n) && !places_[n]) by_stem[{t_.lane[n], stem_of(t_.name[n])}].push_back(n);
+    std::vector<std::vector<NodeId>> sequences;
+    for (auto& [stem, nodes] : by_stem) sequences.push_back(std::move(nodes));
+    const size_t first = found_.runs.size();
+    for (Run run : find_runs(kinds_of(sequences), found_.layers)) {
+      run.lane += sequences_.size();
+      found_.runs.push_back(run);
+    }
+    sequences_.insert(sequences_.end(), std::make_move_iterator(sequences.begin()),
+                      std::make_move_iterator(sequences.end()));
+    place_operations(static_cast<uint32_t>(first));
+  }
+
+  void place_operations(uint32_t first) {
+    for (uint32_t r = first; r < found_.runs.size(); ++r) {
       const Run& run = found_.runs[r];
       for (size_t i = 0; i < run.period * run.count; ++i)
         places_[sequences_[run.lane][run.begin + i]] = {r, static_cast<uint32_t>(i / run.period),
@@ -134,9 +161,9 @@ class Layers {
   std::optional<Place> owner(NodeId n) const {
     if (t_.part_of[n] != trace::kNoNode) return beside(t_.part_of[n]);
     for (size_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e) {
-      if (t_.deps.kind.empty()) break;
-      const EdgeKind kind = trace::kind_of(t_.deps.kind[e]);
-      if (kind == EdgeKind::launch || kind == EdgeKind::comm) return beside(t_.deps.node[e]);
+      const EdgeKind kind = t_.deps.kind.empty() ? EdgeKind::given : trace::kind_of(t_.deps.kind[e]);
+      const bool waited = t_.name_of(t_.deps.node[e]) == trace::kHostGap;  // a thread that waits for calls of others
+      if (kind == EdgeKind::launch || kind == EdgeKind::comm || waited) return beside(t_.deps.node[e]);
     }
     return std::nullopt;
   }
@@ -219,7 +246,8 @@ class Remover {
     set_removed();
     set_stretches();
     Trace out = made();
-    CHAKRA_TRY(trace::running_order(out, "edit.layers.order"));
+    CHAKRA_ASSIGN(const std::vector<NodeId> order, trace::running_order(out, "edit.layers.order"));
+    keep_starts_in_order(out, order);
     note_communications();
     set_sequences(out);
     trace::assert_whole(out);
@@ -279,6 +307,7 @@ class Remover {
       }
       removed_[n] = cuts_[place.run].holds(place);
       hidden_.nodes += removed_[n];
+      if (removed_[n] && t_.comm(n)) hidden_.bytes += static_cast<double>(t_.comm(n)->bytes);
       grows_[n] = trace::is_comm(t_.type[n]);
     }
     for (const NodeId n : t_.nodes())
@@ -295,6 +324,7 @@ class Remover {
         of_part[{place.run, place.part}].emplace_back(layers_.kind_of(n), comm->bytes, comm->src, comm->dst);
     }
     std::vector<uint8_t> regular(cuts_.size(), 1);
+    if (hiding_.removes_uneven) return regular;
     for (uint32_t r = 0; r < cuts_.size(); ++r)
       for (uint32_t part = cuts_[r].begin; part < cuts_[r].end; ++part)
         regular[r] &= of_part[{r, part}] == of_part[{r, cuts_[r].begin}];
@@ -373,6 +403,8 @@ class Remover {
   void add(NodeId n, trace::Builder& builder);
   void add_edges(trace::Builder& builder);
   void note_communications();
+  /// Lanes stretch by different times, so that a start can move before that of a node waited for.
+  static void keep_starts_in_order(Trace& out, std::span<const NodeId> order);
   /// Sequence numbers of each group count up again.
   void set_sequences(Trace& out) const;
 
@@ -474,6 +506,15 @@ void Remover::note_communications() {
     for (size_t k = 0; k < of.size(); ++k)
       if (!removed_[of[k].node]) hash = absl::HashOf(hash, k);
     hidden_.collectives.emplace(t_.strings[group], hash);
+  }
+}
+
+void Remover::keep_starts_in_order(Trace& out, std::span<const NodeId> order) {
+  const std::span<Picoseconds> starts = out.start_ps.edit();
+  for (const NodeId n : order) {
+    if (!out.has_start(n)) continue;
+    for (const NodeId on : out.deps.of(n))
+      if (out.has_start(on)) starts[n] = std::max(starts[n], starts[on]);
   }
 }
 

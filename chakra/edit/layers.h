@@ -21,6 +21,9 @@ struct LayerHiding {
   Cell cell;           ///< of the number of layers
   int64_t layers = 0;  ///< of the model, in the cell
   int64_t stages = 1;  ///< among which a pipeline divides the layers
+  /// Also remove communications that differ between the removed layers, such as buckets of gradients. It is right where
+  /// all ranks remove the same ones.
+  bool removes_uneven = true;
 };
 /// Return the factor for the bytes of communications of a layer that stays: the middle of the cell over its least number.
 /// It is the same for all jobs of the cell.
@@ -33,6 +36,7 @@ int64_t layers_of(const trace::Trace& trace);
 /// What hiding layers did to a trace.
 struct HiddenLayers {
   int64_t nodes = 0;                  ///< removed
+  double bytes = 0;                   ///< of removed communications
   int64_t before = 0, after = 0;      ///< layers of a run of the trace; 0: the trace repeats nothing
   std::vector<uint8_t> grows;         ///< by node of the result: a communication of a layer
   struct Messages {
@@ -50,7 +54,7 @@ struct HiddenLayers {
 ///     the ratio of the numbers.
 ///   - Dependencies: what a removed operation waited for, its counterpart in the next part that stays waits for; what
 ///     waited for it waits for its counterpart in the part before.
-///   - Communications are removed only where all removed parts have the same ones; others stay, as buckets of gradients.
+///   - Communications that differ between the removed parts stay, unless `removes_uneven`.
 /// Ids become places, sequence numbers of groups count up, and attributes that number operations are removed, since they
 /// would show gaps. A trace that repeats nothing stays. Errors: edit.layers.few (a run would keep fewer than two parts),
 /// edit.layers.order (the result has a cycle). Cost: that of find_layers(), and O(nodes log nodes + edges).

@@ -13,6 +13,7 @@ constexpr size_t kLeastParts = 3;
 constexpr size_t kLeastPeriod = 3;      ///< of a layer; shorter parts are layers only beside longer ones
 constexpr size_t kMostPeriod = 20'000;  ///< operations of a layer
 constexpr double kLeastShare = 0.4;     ///< of the operations that layers fill
+constexpr size_t kMostInPart = 4;       ///< layers that an equal part of single operations can have
 
 /// The most frequent distances between equal values, ascending.
 std::vector<size_t> periods_of(std::span<const uint32_t> values) {
@@ -76,18 +77,45 @@ struct Filled {
   double period() const { return static_cast<double>(values) / static_cast<double>(parts); }
 };
 
+/// All runs, those of a lane by ascending period.
+std::vector<Run> all_runs(std::span<const std::vector<uint32_t>> lanes) {
+  std::vector<Run> runs;
+  for (size_t lane = 0; lane < lanes.size(); ++lane)
+    for (const size_t period : periods_of(lanes[lane])) add_runs(lanes[lane], lane, period, runs);
+  return runs;
+}
+
+bool can_be_layer(std::span<const std::vector<uint32_t>> lanes, const Run& run) {
+  return run.period >= kLeastPeriod && varies(std::span(lanes[run.lane]).subspan(run.begin, run.period));
+}
+
+void sort(std::vector<Run>& runs) {
+  std::sort(runs.begin(), runs.end(),
+            [](const Run& a, const Run& b) { return std::pair(a.lane, a.begin) < std::pair(b.lane, b.begin); });
+}
+
 }  // namespace
 
-LayerRuns find_layers(std::span<const std::vector<uint32_t>> lanes) {
-  std::vector<Run> runs;  // of a lane by ascending period
-  size_t all = 0;
-  for (size_t lane = 0; lane < lanes.size(); ++lane) {
-    all += lanes[lane].size();
-    for (const size_t period : periods_of(lanes[lane])) add_runs(lanes[lane], lane, period, runs);
+std::vector<Run> find_runs(std::span<const std::vector<uint32_t>> lanes, size_t layers) {
+  std::vector<Run> found;
+  Taken taken;
+  for (Run run : all_runs(lanes)) {
+    if (!can_be_layer(lanes, run)) continue;
+    for (size_t in_part = 1; in_part <= kMostInPart; ++in_part) {
+      if (run.period % in_part != 0 || !counts_as({0, 0, 0, run.count * in_part}, layers, in_part)) continue;
+      if (taken.take(run)) found.push_back({run.lane, run.begin, run.period / in_part, run.count * in_part});
+      break;
+    }
   }
-  const auto is_layer = [&](const Run& run) {
-    return run.period >= kLeastPeriod && varies(std::span(lanes[run.lane]).subspan(run.begin, run.period));
-  };
+  sort(found);
+  return found;
+}
+
+LayerRuns find_layers(std::span<const std::vector<uint32_t>> lanes) {
+  const std::vector<Run> runs = all_runs(lanes);
+  size_t all = 0;
+  for (const std::vector<uint32_t>& lane : lanes) all += lane.size();
+  const auto is_layer = [&](const Run& run) { return can_be_layer(lanes, run); };
   std::map<size_t, Filled> of_count;
   for (const Run& run : runs)
     if (is_layer(run)) of_count.try_emplace(run.count);
@@ -113,9 +141,7 @@ LayerRuns find_layers(std::span<const std::vector<uint32_t>> lanes) {
     if (counts_as(run, found.layers, kFewer) && is_layer(run)) keep(run);
   for (const Run& run : runs)  // one or two operations a layer, as those of an optimizer
     if (counts_as(run, found.layers, 1)) keep(run);
-  std::sort(found.runs.begin(), found.runs.end(), [](const Run& a, const Run& b) {
-    return std::pair(a.lane, a.begin) < std::pair(b.lane, b.begin);
-  });
+  sort(found.runs);
   return found;
 }
 

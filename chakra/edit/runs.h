@@ -28,4 +28,8 @@ inline constexpr size_t kFewer = 2;
 LayerRuns find_layers(std::span<const std::vector<uint32_t>> lanes);
 inline constexpr size_t kMostPeriods = 64;
 
+/// Find runs of layers in sequences of one operation each, whose values are shapes: parts of at least three values that
+/// differ. An equal part can have up to four layers, as where a bucket holds one and a half; it counts as so many parts.
+std::vector<Run> find_runs(std::span<const std::vector<uint32_t>> lanes, size_t layers);
+
 }  // namespace chakra::edit

@@ -169,7 +169,6 @@ struct SizeLevel {
 /// What level 3 knows and does.
 struct LayerLevel {
   edit::LayerHiding hiding;
-  edit::LayerAgreement agreement;
   ObfuscatedJob::Layers job;
 
   void add(const edit::HiddenLayers& hidden) {
@@ -328,12 +327,33 @@ class Obfuscation {
   }
 
   Result<void> hide_layers(trace::ClassJob& job, std::vector<std::vector<uint8_t>>& grows) {
-    std::vector<edit::HiddenLayers> hidden(job.classes.size());
-    for (size_t c = 0; c < job.classes.size(); ++c) {
-      CHAKRA_ASSIGN(job.classes[c], edit::hide_layers(job.classes[c], layers_.hiding, hidden[c]));
-      layers_.add(hidden[c]);
-      grows.push_back(std::move(hidden[c].grows));
+    std::vector<edit::HiddenLayers> hidden;
+    std::vector<trace::Trace> fewer;
+    const auto hide_all = [&]() -> Result<void> {
+      hidden.assign(job.classes.size(), {});
+      fewer.clear();
+      for (size_t c = 0; c < job.classes.size(); ++c) {
+        CHAKRA_ASSIGN(trace::Trace made, edit::hide_layers(job.classes[c], layers_.hiding, hidden[c]));
+        fewer.push_back(std::move(made));
+      }
+      return agree(job, hidden);
+    };
+    if (!hide_all()) {
+      layers_.hiding.removes_uneven = false;
+      CHAKRA_TRY(hide_all());
     }
+    job.classes = std::move(fewer);
+    for (edit::HiddenLayers& of : hidden) {
+      layers_.add(of);
+      sizes_.hidden.bytes_before += of.bytes;
+      grows.push_back(std::move(of.grows));
+    }
+    return {};
+  }
+
+  /// Whether the members of each group keep the same communications.
+  static Result<void> agree(const trace::ClassJob& job, const std::vector<edit::HiddenLayers>& hidden) {
+    edit::LayerAgreement agreement;
     for (const trace::ClassJob::Rank& rank : job.ranks) {
       const std::vector<std::string>& slots = job.group_slots[rank.cls];
       const auto group_of = [&](const std::string& group) {
@@ -342,9 +362,21 @@ class Obfuscation {
         return job.groups[job.group_of[rank.first_group + static_cast<size_t>(slot - slots.begin())]].name;
       };
       const auto peer_of = [&](int64_t slot) { return job.peer_of[rank.first_peer + static_cast<size_t>(slot)]; };
-      CHAKRA_TRY(layers_.agreement.add(rank.rank, hidden[rank.cls], group_of, peer_of));
+      CHAKRA_TRY(agreement.add(rank.rank, hidden[rank.cls], group_of, peer_of));
     }
-    return layers_.agreement.finish();
+    return agreement.finish();
+  }
+  Result<void> agree(const std::vector<io::RankFile>& files) {
+    edit::LayerAgreement agreement;
+    CHAKRA_TRY(job::each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
+      CHAKRA_ASSIGN(const trace::Trace before, io::read_rank(files[i], {.texts = true}));
+      edit::HiddenLayers hidden;
+      CHAKRA_TRY(edit::hide_layers(before, layers_.hiding, hidden));
+      const auto group_of = [&](const std::string& group) { return group_key(before, group); };
+      const std::lock_guard lock(mutex_);
+      return agreement.add(before.rank, hidden, group_of, [](int64_t peer) { return peer; });
+    }));
+    return agreement.finish();
   }
 
   /// Groups of different ranks can have one name, so the members are a part of the key.
@@ -359,6 +391,10 @@ class Obfuscation {
     for (size_t i = 0; i < files.size() && !o_.reveal && hiding_.zero_ns == 0; ++i) {
       CHAKRA_ASSIGN(const int64_t start_ns, start_of(files[i]));
       hiding_.zero_ns = zero_before(start_ns);
+    }
+    if (o_.level > 2 && !agree(files)) {
+      layers_.hiding.removes_uneven = false;
+      CHAKRA_TRY(agree(files));
     }
     std::vector<std::optional<AtomicFile>> written(files.size());
     CHAKRA_TRY(job::each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
@@ -385,14 +421,10 @@ class Obfuscation {
       outputs_.insert(name);
       job_.nodes += after.size();
       sizes_.hidden.add(std::move(sizes));
-      if (o_.level > 2) {
-        layers_.add(layers);
-        const auto group_of = [&](const std::string& group) { return group_key(before, group); };
-        CHAKRA_TRY(layers_.agreement.add(before.rank, layers, group_of, [](int64_t peer) { return peer; }));
-      }
+      if (o_.level > 2) layers_.add(layers);
+      sizes_.hidden.bytes_before += layers.bytes;
       return hidden_.add(std::move(hidden));
     }));
-    if (o_.level > 2) CHAKRA_TRY(layers_.agreement.finish());
     for (std::optional<AtomicFile>& file : written) CHAKRA_TRY(files_.add(std::move(*file)));
     job_.ranks = static_cast<int64_t>(files.size());
     std::vector<std::string> paths;
