@@ -933,15 +933,18 @@ struct ObfuscateOptions {
   std::string output = {};
   /// Make the key; a file is never replaced
   bool new_key = false;
-  /// What to hide. 1: names and ids; 2: also sizes and shapes. At level 2 a simulation takes a similar time, not the
-  /// same. 'chakra certify' measures the difference. 1 to 2.
+  /// What to hide. 1: names and ids; 2: also sizes and shapes; 3: also the number of layers. From level 2 on, a
+  /// simulation takes a similar time, not the same. 'chakra certify' measures the difference. Level 3 hides neither
+  /// pipeline stages nor experts. 1 to 3.
   int64_t level = 1;
-  /// Jobs, or a folder of jobs, among which the job must not stand out, for --level 2. A size becomes that of a cell,
-  /// and each cell holds sizes of at least 5 of these jobs, with 4 different values. Default: cells of widths of
+  /// Jobs, or a folder of jobs, among which the job must not stand out, from --level 2 on. A size becomes that of a
+  /// cell, and each cell holds sizes of at least 5 of these jobs, with 4 different values. Default: cells of widths of
   /// published models. You can give it several times.
   std::vector<std::string> among = {};
-  /// Width of the model, for --level 2. Default: estimated from shapes and sizes. 1 to 1000000.
+  /// Width of the model, from --level 2 on. Default: estimated from shapes and sizes. 1 to 1000000.
   int64_t width = 0;
+  /// Layers of the model, for --level 3. Default: equal parts of the operations. 1 to 1000000.
+  int64_t layers = 0;
   /// Restore the names of a hidden job
   bool reveal = false;
   /// Sealed file of the names. Default: DIR.names; with --reveal, JOB.names. Only the key opens the file.

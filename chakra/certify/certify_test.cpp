@@ -139,6 +139,20 @@ TEST_F(Certify, KnowsTheLevelOfACopy) {
   EXPECT_FALSE(claim(*made, ClaimKey::layers).is_within);
 }
 
+TEST_F(Certify, CountsTheLayersOfACopy) {
+  const std::string job = folder_.path("deep");
+  generate(job, 16);
+  share::ObfuscateOptions o;
+  o.path = job, o.output = folder_.path("hidden3"), o.key = folder_.path("key"), o.level = 3;
+  ASSERT_TRUE(share::obfuscate_job(o));
+  const auto made = certify_job({.original = job, .shared = o.output});
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(made->level, 3);
+  EXPECT_EQ(claim(*made, ClaimKey::layers).original, 1);
+  EXPECT_EQ(claim(*made, ClaimKey::layers).copy, 0);
+  EXPECT_EQ(claim(*made, ClaimKey::stages).copy, 1);  // stages stay
+}
+
 TEST_F(Certify, FindsANameInAnyFile) {
   struct Row {
     std::string name, bytes;

@@ -17,7 +17,7 @@
 #include <tuple>
 #include <utility>
 
-#include "chakra/edit/runs.h"
+#include "chakra/edit/layer_places.h"
 
 namespace chakra::edit {
 
@@ -34,179 +34,20 @@ using trace::NodeType;
 using trace::Trace;
 
 constexpr size_t kLeastKept = 2;  ///< parts of a run: the first and the last
-constexpr uint32_t kNone = UINT32_MAX;
 
 /// Attributes that number operations, or say what was launched when.
 constexpr auto kNumbers = std::to_array<std::string_view>({"rf_id", "seq_id", "correlation", "fw_parent"});
 /// Attributes in nanoseconds or microseconds.
-constexpr auto kTimes = std::to_array<std::string_view>({"inside_dur_ns", "call_dur_ns", "call_late_ns", "duration_micros"});
+constexpr auto kTimes =
+    std::to_array<std::string_view>({"inside_dur_ns", "call_dur_ns", "call_late_ns", "duration_micros"});
 
 template <class List>
 bool is_in(const List& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-/// Calls of the runtime and of communication libraries come at other places in each layer.
-bool is_call(std::string_view name) {
-  for (const std::string_view start : {"cuda", "hip", "cuLaunch", "nccl", "rccl", "gloo", "c10d::", "record_param_comms",
-                                       "[chakra|"})
-    if (name.starts_with(start)) return true;
-  return false;
-}
-
-// ---- where a node belongs --------------------------------------------------------------------------------------------
-
-/// The place of a node in a run.
-struct Place {
-  uint32_t run = kNone, part = 0;
-  uint32_t at = 0;          ///< the operation of the part: itself, or the one that the node belongs to
-  bool is_operation = false;
-  explicit operator bool() const { return run != kNone; }
-};
-
-class Layers {
- public:
-  explicit Layers(const Trace& t) : t_(t), places_(t.size()) {
-    set_sequences();
-    found_ = find_layers(kinds_of(sequences_));
-    place_operations(0);
-    if (has_threads_) {
-      place_scattered();
-      place_on_threads();
-    }
-    place_others();
-  }
-
-  size_t count() const { return found_.layers; }
-  std::span<const Run> runs() const { return found_.runs; }
-  const Place& place(NodeId n) const { return places_[n]; }
-  Place& place(NodeId n) { return places_[n]; }
-  NodeId operation(uint32_t run, size_t part, size_t at) const {
-    const Run& of = found_.runs[run];
-    return sequences_[of.lane][of.begin + part * of.period + at];
-  }
-  /// A number that is equal for equal operations.
-  uint32_t kind_of(NodeId n) {
-    const Comm* const comm = t_.comm(n);
-    const StringId shapes = t_.io_row[n] == trace::kNoRow ? 0 : trace::Io(t_.ios[t_.io_row[n]]).inputs.shapes;
-    const auto key = std::tuple(stem_of(t_.name[n]), static_cast<uint32_t>(t_.type[n]),
-                                comm ? static_cast<uint32_t>(comm->type) : 0, comm ? comm->group : shapes);
-    return kinds_.emplace(key, static_cast<uint32_t>(kinds_.size())).first->second;
-  }
-
- private:
-  bool is_on_thread(NodeId n) const {
-    return t_.lane[n] != trace::kNoLane && t_.lanes[t_.lane[n]].kind == trace::Lane::Kind::thread;
-  }
-  bool is_operation(NodeId n) const {
-    if (t_.type[n] == NodeType::metadata || t_.part_of[n] != trace::kNoNode) return false;
-    if (!has_threads_) return !t_.name_of(n).starts_with("[chakra|");
-    return is_on_thread(n) && !trace::is_comm(t_.type[n]) && !is_call(t_.name_of(n));
-  }
-  void set_sequences() {
-    has_threads_ = std::any_of(t_.nodes().begin(), t_.nodes().end(), [&](NodeId n) {
-      return is_on_thread(n) && t_.type[n] == NodeType::comp && t_.part_of[n] == trace::kNoNode;
-    });
-    sequences_.resize(has_threads_ ? t_.lanes.size() : 1);
-    for (const NodeId n : t_.nodes())
-      if (is_operation(n)) sequences_[has_threads_ ? t_.lane[n] : 0].push_back(n);
-  }
-
-  /// The text without digits: "layer3.norm" and "layer12.norm" are equal.
-  uint32_t stem_of(StringId name) {
-    if (stems_.size() <= name) stems_.resize(t_.strings.size(), kNone);
-    uint32_t& stem = stems_[name];
-    if (stem != kNone) return stem;
-    std::string text(t_.strings[name]);
-    std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-    return stem = stem_numbers_.emplace(std::move(text), static_cast<uint32_t>(stem_numbers_.size())).first->second;
-  }
-
-  std::vector<std::vector<uint32_t>> kinds_of(std::span<const std::vector<NodeId>> sequences) {
-    std::vector<std::vector<uint32_t>> kinds;
-    for (const std::vector<NodeId>& sequence : sequences) {
-      std::vector<uint32_t>& of = kinds.emplace_back();
-      for (const NodeId n : sequence) of.push_back(kind_of(n));
-    }
-    return kinds;
-  }
-
-  /// Operations outside of layers that come once for each tensor of a layer, with others between them: copies of
-  /// gradients from buckets. Each operation has a sequence of its own.
-  void place_scattered() {
-    std::map<std::pair<uint32_t, uint32_t>, std::vector<NodeId>> by_stem;
-    for (const NodeId n : t_.nodes())
-      if (is_operation(n) && !places_[n]) by_stem[{t_.lane[n], stem_of(t_.name[n])}].push_back(n);
-    std::vector<std::vector<NodeId>> sequences;
-    for (auto& [stem, nodes] : by_stem) sequences.push_back(std::move(nodes));
-    const size_t first = found_.runs.size();
-    for (Run run : find_runs(kinds_of(sequences), found_.layers)) {
-      run.lane += sequences_.size();
-      found_.runs.push_back(run);
-    }
-    sequences_.insert(sequences_.end(), std::make_move_iterator(sequences.begin()),
-                      std::make_move_iterator(sequences.end()));
-    place_operations(static_cast<uint32_t>(first));
-  }
-
-  void place_operations(uint32_t first) {
-    for (uint32_t r = first; r < found_.runs.size(); ++r) {
-      const Run& run = found_.runs[r];
-      for (size_t i = 0; i < run.period * run.count; ++i)
-        places_[sequences_[run.lane][run.begin + i]] = {r, static_cast<uint32_t>(i / run.period),
-                                                        static_cast<uint32_t>(i % run.period), true};
-    }
-  }
-  /// The operation that a node belongs to, if it says so.
-  std::optional<Place> owner(NodeId n) const {
-    if (t_.part_of[n] != trace::kNoNode) return beside(t_.part_of[n]);
-    for (size_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e) {
-      const EdgeKind kind = t_.deps.kind.empty() ? EdgeKind::given : trace::kind_of(t_.deps.kind[e]);
-      const bool waited = t_.name_of(t_.deps.node[e]) == trace::kHostGap;  // a thread that waits for calls of others
-      if (kind == EdgeKind::launch || kind == EdgeKind::comm || waited) return beside(t_.deps.node[e]);
-    }
-    return std::nullopt;
-  }
-  Place beside(NodeId n) const {
-    Place place = places_[n];
-    place.is_operation = false;
-    return place;
-  }
-  /// Gaps, calls and pieces on a thread belong to the operation before them.
-  void place_on_threads() {
-    std::vector<NodeId> last(t_.lanes.size(), trace::kNoNode);
-    for (const NodeId n : t_.nodes()) {
-      if (!is_on_thread(n)) continue;
-      if (is_operation(n)) last[t_.lane[n]] = n;
-      else if (t_.part_of[n] != trace::kNoNode) places_[n] = beside(t_.part_of[n]);
-      else if (last[t_.lane[n]] != trace::kNoNode && t_.type[n] != NodeType::metadata)
-        places_[n] = beside(last[t_.lane[n]]);
-    }
-  }
-  void place_others() {
-    NodeId last = trace::kNoNode;
-    for (const NodeId n : t_.nodes()) {
-      if (is_operation(n)) {
-        last = n;
-        continue;
-      }
-      if (places_[n] || t_.type[n] == NodeType::metadata) continue;
-      if (const auto place = owner(n)) places_[n] = *place;
-      else if (!has_threads_ && last != trace::kNoNode) places_[n] = beside(last);
-    }
-  }
-
-  const Trace& t_;
-  bool has_threads_ = false;
-  std::vector<std::vector<NodeId>> sequences_;
-  LayerRuns found_;
-  std::vector<Place> places_;
-  std::vector<uint32_t> stems_;
-  absl::flat_hash_map<std::string, uint32_t> stem_numbers_;
-  absl::flat_hash_map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, uint32_t> kinds_;
-};
-
-// ---- what is removed -------------------------------------------------------------------------------------------------
+// ---- what is removed
+// -------------------------------------------------------------------------------------------------
 
 /// The parts of a run that are removed: neither the first nor the last.
 struct Cut {
@@ -257,10 +98,11 @@ class Remover {
  private:
   /// The layers of a run that the copy shows: those of a model with the least number of layers of the cell.
   size_t shown_layers() const {
-    const auto in_run = static_cast<double>(layers_.count());
-    const auto of_stage = static_cast<double>(hiding_.layers) / static_cast<double>(hiding_.stages);
-    const double runs = std::max(1.0, std::round(of_stage / in_run));  // virtual stages
-    return static_cast<size_t>(std::max(1.0, std::floor(hiding_.cell.low / static_cast<double>(hiding_.stages) / runs)));
+    const auto stages = static_cast<double>(hiding_.stages), longest = static_cast<double>(hiding_.longest);
+    const double of_stage = static_cast<double>(hiding_.layers) / stages;
+    const double runs = std::max(1.0, std::round(of_stage / longest));  // virtual stages
+    const double apart = std::max(0.0, std::ceil(of_stage / runs) - longest);
+    return static_cast<size_t>(std::max(1.0, std::floor(hiding_.cell.low / stages / runs) - apart));
   }
 
   Result<void> set_cuts() {
@@ -271,10 +113,11 @@ class Remover {
     for (uint32_t r = 0; r < layers_.runs().size(); ++r) {
       const Run& run = layers_.runs()[r];
       if (fewer > 0 && run.count < fewer + kLeastKept)
-        return fail(Code::bad_input, "edit.layers.few",
-                    fmt::format("rank {} has {} equal layers in a row, and the copy would keep {}; at least {} must stay",
-                                t_.rank, run.count, run.count - std::min(run.count, fewer), kLeastKept),
-                    {t_.file});
+        return fail(
+            Code::bad_input, "edit.layers.few",
+            fmt::format("rank {} has {} equal layers in a row, and the copy would keep {}; at least {} must stay",
+                        t_.rank, run.count, run.count - std::min(run.count, fewer), kLeastKept),
+            {t_.file});
       const size_t begin = is_backward(r) ? run.count - 1 - fewer : 1;
       cuts_.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(begin + fewer)});
     }
@@ -454,10 +297,14 @@ void Remover::add(NodeId n, trace::Builder& builder) {
 }
 
 void Remover::add_edges(trace::Builder& builder) {
+  enum class Moved : uint8_t { no, waiting, waited };  ///< which of the nodes was removed
   struct Dep {
     NodeId to, from;
     uint8_t kind = 0;
-    bool moved = false;  ///< of a removed node
+    Moved moved = Moved::no;
+    bool is_across = false;                      ///< between runs
+    uint32_t run = Place::kNone, node_kind = 0;  ///< of the node waited for
+    size_t place = 0;                            ///< among the edges of the node
     Picoseconds lag = 0;
   };
   std::vector<Dep> deps;
@@ -465,26 +312,36 @@ void Remover::add_edges(trace::Builder& builder) {
     for (size_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e) {
       const NodeId on = t_.deps.node[e];
       const Place &a = layers_.place(on), &b = layers_.place(n);
-      const bool moved = removed_[n] || removed_[on];
+      const Moved moved = removed_[n] ? Moved::waiting : removed_[on] ? Moved::waited : Moved::no;
       if (removed_[n] && removed_[on] && a.run == b.run && a.part == b.part) continue;
       const NodeId from = before(on), to = after(n);
       const uint8_t kind = t_.deps.kind.empty() ? uint8_t{0} : t_.deps.kind[e];
-      if (from != to) deps.push_back({rows_[to], rows_[from], kind, moved, t_.deps.lag_of(e)});
+      if (from != to)
+        deps.push_back({rows_[to], rows_[from], kind, moved, a.run != b.run, a.run, layers_.kind_of(on),
+                        e - t_.deps.begin[n], t_.deps.lag_of(e)});
     }
     if (removed_[n]) continue;
     for (const NodeId parent : t_.ctrl.of(n))
       if (const NodeId kept = before(parent); kept != n) builder.ctrl(rows_[n], rows_[kept]);
   }
-  // Edges of removed nodes often repeat an edge that is there. A node keeps the order of its edges.
-  std::stable_sort(deps.begin(), deps.end(), [](const Dep& a, const Dep& b) {
-    return std::pair(a.to, a.moved) < std::pair(b.to, b.moved);
-  });
+  // Edges of removed nodes often repeat an edge that is there. An edge to another
+  // run moves only where its node has no other edge to such nodes of that run: parts of runs can begin anywhere in a
+  // layer, so the removed nodes of two runs need not be of the same layers.
+  std::stable_sort(deps.begin(), deps.end(),
+                   [](const Dep& a, const Dep& b) { return std::pair(a.to, a.moved) < std::pair(b.to, b.moved); });
   absl::flat_hash_set<NodeId> seen;
+  absl::flat_hash_set<std::pair<uint32_t, uint32_t>> seen_kinds;
   NodeId node = trace::kNoNode;
+  std::vector<Dep> kept;
   for (const Dep& dep : deps) {
-    if (dep.to != node) seen.clear(), node = dep.to;
-    if (seen.insert(dep.from).second || !dep.moved) builder.dep(dep.to, dep.from, dep.kind, dep.lag);
+    if (dep.to != node) seen.clear(), seen_kinds.clear(), node = dep.to;
+    const bool is_new = seen_kinds.emplace(dep.run, dep.run == Place::kNone ? 0 : dep.node_kind).second;
+    if (dep.moved != Moved::no && dep.is_across && dep.run != Place::kNone && !is_new) continue;
+    if (seen.insert(dep.from).second || dep.moved == Moved::no) kept.push_back(dep);
   }
+  std::stable_sort(kept.begin(), kept.end(),
+                   [](const Dep& a, const Dep& b) { return std::pair(a.to, a.place) < std::pair(b.to, b.place); });
+  for (const Dep& dep : kept) builder.dep(dep.to, dep.from, dep.kind, dep.lag);
 }
 
 void Remover::note_communications() {
@@ -544,7 +401,8 @@ Result<Trace> hide_layers(const Trace& t, const LayerHiding& hiding, HiddenLayer
   return Remover(t, hiding, hidden).run();
 }
 
-// ---- all ranks -------------------------------------------------------------------------------------------------------
+// ---- all ranks
+// -------------------------------------------------------------------------------------------------------
 
 Result<void> LayerAgreement::add(int64_t rank, const HiddenLayers& hidden, const GroupKey& group_of,
                                  const PeerOf& peer_of) {
@@ -569,10 +427,11 @@ Result<void> LayerAgreement::add(int64_t rank, const HiddenLayers& hidden, const
 Result<void> LayerAgreement::finish() const {
   for (const auto& [ends, balance] : messages_)
     if (balance != 0 && ranks_.contains(ends.first) && ranks_.contains(ends.second))
-      return fail(Code::bad_input, "edit.layers.ranks",
-                  fmt::format("the layers of rank {} send other messages than those of rank {} receive: no layer can be "
-                              "removed from both",
-                              ends.first, ends.second));
+      return fail(
+          Code::bad_input, "edit.layers.ranks",
+          fmt::format("the layers of rank {} send other messages than those of rank {} receive: no layer can be "
+                      "removed from both",
+                      ends.first, ends.second));
   return {};
 }
 

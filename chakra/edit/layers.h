@@ -1,5 +1,5 @@
-// Trace -> Trace: show the number of layers by the cells of a grid. Removed layers leave their time and their dependencies
-// to the layers that stay.
+// Trace -> Trace: show the number of layers by the cells of a grid. Removed layers leave their time and their
+// dependencies to the layers that stay.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,15 +19,16 @@ namespace chakra::edit {
 
 /// How the layers of a job are shown: the same for all ranks.
 struct LayerHiding {
-  Cell cell;           ///< of the number of layers
-  int64_t layers = 0;  ///< of the model, in the cell
-  int64_t stages = 1;  ///< among which a pipeline divides the layers
+  Cell cell;            ///< of the number of layers
+  int64_t layers = 0;   ///< of the model, in the cell
+  int64_t stages = 1;   ///< among which a pipeline divides the layers
+  int64_t longest = 0;  ///< the most layers_of() of a rank: fewer than the layers of a stage if the first one differs
   /// Also remove communications that differ between the removed layers, such as buckets of gradients. It is right where
   /// all ranks remove the same ones.
   bool removes_uneven = true;
 };
-/// Return the factor for the bytes of communications of a layer that stays: the middle of the cell over its least number.
-/// It is the same for all jobs of the cell.
+/// Return the factor for the bytes of communications of a layer that stays: the middle of the cell over its least
+/// number. It is the same for all jobs of the cell.
 double growth(const LayerHiding& hiding);
 
 /// Return the layers of a run of the trace, of which each virtual stage of a pipeline has its own; 0: the trace repeats
@@ -35,10 +37,10 @@ int64_t layers_of(const trace::Trace& trace);
 
 /// What hiding layers did to a trace.
 struct HiddenLayers {
-  int64_t nodes = 0;                  ///< removed
-  double bytes = 0;                   ///< of removed communications
-  int64_t before = 0, after = 0;      ///< layers of a run of the trace; 0: the trace repeats nothing
-  std::vector<uint8_t> grows;         ///< by node of the result: a communication of a layer
+  int64_t nodes = 0;              ///< removed
+  double bytes = 0;               ///< of removed communications
+  int64_t before = 0, after = 0;  ///< layers of a run of the trace; 0: the trace repeats nothing
+  std::vector<uint8_t> grows;     ///< by node of the result: a communication of a layer
   struct Messages {
     int64_t sent = 0, received = 0;
   };
@@ -48,17 +50,20 @@ struct HiddenLayers {
 
 /// Remove layers. The layers are equal parts of the operations of a thread (names without digits), or of all nodes of a
 /// trace without threads; device operations and communications belong to the operation that launched them. In each run
-/// of equal parts, the first and the last part stay, and those after the first (of backward passes: before the last) are
-/// removed, until the run has the parts that the least number of layers of the cell would have.
+/// of equal parts, the first and the last part stay, and those after the first (of backward passes: before the last)
+/// are removed, until the run has the parts that the least number of layers of the cell would have.
 ///   - Times: the parts that stay stretch over the time of the run, lane by lane; durations without a start grow by
 ///     the ratio of the numbers.
 ///   - Dependencies: what a removed operation waited for, its counterpart in the next part that stays waits for; what
 ///     waited for it waits for its counterpart in the part before.
 ///   - Communications that differ between the removed parts stay, unless `removes_uneven`.
-/// Ids become places, sequence numbers of groups count up, and attributes that number operations are removed, since they
-/// would show gaps. A trace that repeats nothing stays. Errors: edit.layers.few (a run would keep fewer than two parts),
-/// edit.layers.order (the result has a cycle). Cost: that of find_layers(), and O(nodes log nodes + edges).
+/// Ids become places, sequence numbers of groups count up, and attributes that number operations are removed, since
+/// they would show gaps. A trace that repeats nothing stays. Errors: edit.layers.few (a run would keep fewer than two
+/// parts), edit.layers.order (the result has a cycle). Cost: that of find_layers(), and O(nodes log nodes + edges).
 Result<trace::Trace> hide_layers(const trace::Trace& trace, const LayerHiding& hiding, HiddenLayers& hidden);
+
+/// The tag of the errors of LayerAgreement.
+inline constexpr std::string_view kLayersDiffer = "edit.layers.ranks";
 
 /// Checks that all ranks keep the same communications.
 class LayerAgreement {

@@ -26,9 +26,8 @@ std::vector<size_t> periods_of(std::span<const uint32_t> values) {
   }
   std::vector<std::pair<size_t, size_t>> by_count;  // negative order: the most frequent first
   for (const auto& [period, count] : counts) by_count.emplace_back(count, period);
-  std::sort(by_count.begin(), by_count.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first > b.first : a.second < b.second;
-  });
+  std::sort(by_count.begin(), by_count.end(),
+            [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
   if (by_count.size() > kMostPeriods) by_count.resize(kMostPeriods);
   std::vector<size_t> periods;
   for (const auto& [count, period] : by_count) periods.push_back(period);
@@ -67,8 +66,11 @@ bool varies(std::span<const uint32_t> part) {
   return std::any_of(part.begin(), part.end(), [&](uint32_t value) { return value != part[0]; });
 }
 
-bool counts_as(const Run& run, size_t layers, size_t fewer) {
-  return run.count <= layers && run.count + fewer >= layers;
+/// Of the runs of a pass.
+bool is_pass(const Run& run, size_t layers) { return run.count <= layers && run.count + kFewer >= layers; }
+/// Of what comes once for each layer, those that differ in a pass included.
+bool is_beside(size_t count, size_t layers, size_t in_part) {
+  return count <= layers + kFewer && count + in_part >= layers;
 }
 
 /// What the runs of a number of layers fill.
@@ -102,7 +104,7 @@ std::vector<Run> find_runs(std::span<const std::vector<uint32_t>> lanes, size_t 
   for (Run run : all_runs(lanes)) {
     if (!can_be_layer(lanes, run)) continue;
     for (size_t in_part = 1; in_part <= kMostInPart; ++in_part) {
-      if (run.period % in_part != 0 || !counts_as({0, 0, 0, run.count * in_part}, layers, in_part)) continue;
+      if (run.period % in_part != 0 || !is_beside(run.count * in_part, layers, in_part)) continue;
       if (taken.take(run)) found.push_back({run.lane, run.begin, run.period / in_part, run.count * in_part});
       break;
     }
@@ -124,10 +126,11 @@ LayerRuns find_layers(std::span<const std::vector<uint32_t>> lanes) {
   for (auto& [layers, filled] : of_count) {
     Taken taken;
     for (const Run& run : runs)
-      if (counts_as(run, layers, kFewer) && is_layer(run) && taken.take(run))
+      if (is_pass(run, layers) && is_layer(run) && taken.take(run))
         filled.values += run.period * run.count, filled.parts += run.count;
     if (static_cast<double>(filled.values) < kLeastShare * static_cast<double>(all)) continue;
-    if (best && (filled.period() > best->period() || (filled.period() == best->period() && filled.values <= best->values)))
+    if (best &&
+        (filled.period() > best->period() || (filled.period() == best->period() && filled.values <= best->values)))
       continue;
     best = &filled;
     found.layers = layers;
@@ -138,9 +141,9 @@ LayerRuns find_layers(std::span<const std::vector<uint32_t>> lanes) {
     if (taken.take(run)) found.runs.push_back(run);
   };
   for (const Run& run : runs)
-    if (counts_as(run, found.layers, kFewer) && is_layer(run)) keep(run);
+    if (is_pass(run, found.layers) && is_layer(run)) keep(run);
   for (const Run& run : runs)  // one or two operations a layer, as those of an optimizer
-    if (counts_as(run, found.layers, 1)) keep(run);
+    if (is_beside(run.count, found.layers, 1)) keep(run);
   sort(found.runs);
   return found;
 }

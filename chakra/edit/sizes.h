@@ -44,8 +44,8 @@ struct HiddenSizes {
 ///   - operations and bytes of computations. They are removed if the node has a duration, else shown by cells.
 /// Sizes of collectives of parameters are those of layers, but for the least frequent sizes of a group and a type. Both
 /// sides of a message and all members of a group get the same size, since only a size and its quantity decide. Shapes
-/// are attributes and arguments, which hide() removes. `grows`: HiddenLayers::grows of each trace; empty: no communication
-/// grows. Cost: O(nodes log sizes).
+/// are attributes and arguments, which hide() removes. `grows`: HiddenLayers::grows of each trace; empty: no
+/// communication grows. Cost: O(nodes log sizes).
 trace::Trace hide_sizes(const trace::Trace& trace, const trace::RolesByName& roles, const SizeHiding& hiding,
                         HiddenSizes& hidden, std::span<const uint8_t> grows = {});
 trace::ClassJob hide_sizes(const trace::ClassJob& job, const SizeHiding& hiding, HiddenSizes& hidden,

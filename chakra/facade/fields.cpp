@@ -514,8 +514,9 @@ Options rows_of(CertifyOptions& o, const Arguments& more) { return bound<certify
 
 Options fields_of(ObfuscateOptions& o) {
   return {
-      {"--key", &o.key, {}},     {"--output", &o.output, {}}, {"--new-key", &o.new_key, {}}, {"--level", &o.level, {}},
-      {"--among", &o.among, {}}, {"--width", &o.width, {}},   {"--reveal", &o.reveal, {}},   {"--names", &o.names, {}},
+      {"--key", &o.key, {}},       {"--output", &o.output, {}}, {"--new-key", &o.new_key, {}},
+      {"--level", &o.level, {}},   {"--among", &o.among, {}},   {"--width", &o.width, {}},
+      {"--layers", &o.layers, {}}, {"--reveal", &o.reveal, {}}, {"--names", &o.names, {}},
   };
 }
 Options rows_of(ObfuscateOptions& o, const Arguments& more) {

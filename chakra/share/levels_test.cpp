@@ -63,6 +63,22 @@ TEST(Grid, ShipsCellsOfFivePublishedWidths) {
   }
 }
 
+TEST(Grid, ShipsCellsOfFiveNumbersOfLayers) {
+  // Of published models: BERT and GPT-2, Llama 1 to 3, Gemma, Qwen, OLMo, Falcon, DeepSeek, Mixtral, PaLM and others.
+  constexpr auto kPublished =
+      std::to_array<double>({4,  6,  8,  10, 12, 14, 16, 18, 20, 22, 24, 26, 27, 28, 30, 32, 34, 36,  40,  42,
+                             44, 46, 48, 52, 56, 60, 61, 62, 64, 70, 72, 80, 88, 92, 94, 95, 96, 105, 118, 126});
+  const edit::Cells cells = edit::shipped_grid().layers;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const edit::Cell& cell = cells[i];
+    const auto inside = std::count_if(kPublished.begin(), kPublished.end(),
+                                      [&](double layers) { return cell.low <= layers && layers <= cell.high; });
+    if (i > 0) EXPECT_GE(inside, static_cast<int64_t>(edit::kLeastLayers)) << cell.low;
+    if (i > 0) EXPECT_EQ(cells[i - 1].high + 1, cell.low);
+    EXPECT_TRUE(cell.low <= cell.shown && cell.shown <= cell.high);
+  }
+}
+
 /// A decoder of that width. `parts`: of an eighth of the width for the MLP.
 model::Model decoder(int64_t width, int64_t parts) {
   model::ModelChange change;
@@ -121,6 +137,66 @@ TEST(Sizes, ShowNoMoreThanTheCellOfTheWidth) {
   }
   EXPECT_EQ(raw, jobs) << "an attack that finds nothing proves nothing";
   EXPECT_LE(found / jobs, chance / jobs + 0.05);
+}
+
+/// What a reader sees of the structure: kinds of nodes in order, and sizes of communications.
+std::vector<uint64_t> structure_of(const trace::ClassJob& job) {
+  std::vector<uint64_t> seen;
+  for (const trace::Trace& t : job.classes) {
+    seen.push_back(t.size());
+    for (const trace::NodeId n : t.nodes()) {
+      seen.push_back(static_cast<uint64_t>(t.type[n]));
+      if (const trace::Comm* const comm = t.comm(n))
+        seen.insert(seen.end(), {static_cast<uint64_t>(comm->type), comm->bytes});
+      for (const trace::NodeId on : t.deps.of(n)) seen.push_back(static_cast<uint32_t>(on));
+    }
+  }
+  return seen;
+}
+
+/// The attacker knows the mechanism, and generates the job with each number of layers of the cell. Copies are equal in
+/// kinds, order, edges and sizes.
+TEST(Layers, ShowNoMoreThanTheCellOfTheirNumber) {
+  const edit::Grid grid = edit::shipped_grid();
+  Prng random(21);
+  double found = 0, chance = 0;
+  int jobs = 0, raw = 0;
+  for (int round = 0; round < 40; ++round) {
+    gen::StepOptions o;
+    o.tp = 1 << random.below(2), o.pp = 1 << random.below(2), o.dp = 1 + random.below(3);
+    o.zero = o.pp == 1 ? random.below(4) : random.below(2);
+    o.micro_batches = 1 + random.below(4);
+    o.sequence_parallel = random.chance(0.5);
+    o.overlap = random.chance(0.5);
+    const edit::Cell& cell = grid.layers[1 + random.below(2)];
+    std::vector<std::vector<uint64_t>> copies;
+    for (int64_t layers = static_cast<int64_t>(cell.low); layers <= static_cast<int64_t>(cell.high); ++layers) {
+      if (layers % o.pp != 0) continue;
+      o.model = decoder(1024, 28);
+      o.model.layers.assign(static_cast<size_t>(layers), 0);
+      const auto job = gen::step(o);
+      ASSERT_TRUE(job) << job.error().message();
+      ++jobs;
+      raw += synth::guess_attributes(*job).layers == layers;
+      trace::ClassJob fewer = *job;
+      std::vector<std::vector<uint8_t>> grows;
+      int64_t longest = 0;
+      for (const trace::Trace& cls : job->classes) longest = std::max(longest, edit::layers_of(cls));
+      for (trace::Trace& cls : fewer.classes) {
+        edit::HiddenLayers hidden;
+        auto made = edit::hide_layers(cls, {cell, layers, o.pp, longest, true}, hidden);
+        ASSERT_TRUE(made) << made.error().message();
+        cls = std::move(*made);
+        grows.push_back(std::move(hidden.grows));
+      }
+      edit::HiddenSizes sizes;
+      copies.push_back(structure_of(edit::hide_sizes(fewer, {grid, 1024, false, cell.shown / cell.low}, sizes, grows)));
+    }
+    found += static_cast<double>(std::set(copies.begin(), copies.end()).size());
+    chance += 1;
+  }
+  EXPECT_GE(raw * 10, jobs * 8) << "an attack that finds nothing proves nothing";
+  EXPECT_LE(found / jobs, chance / jobs + 0.05) << "sums over all layers can lie in two cells";
 }
 
 }  // namespace

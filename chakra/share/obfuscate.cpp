@@ -17,6 +17,7 @@
 #include "chakra/linking/linking.h"
 #include "chakra/recording/recording.h"
 #include "chakra/seal/seal.h"
+#include "chakra/share/fewer_layers.h"
 #include "chakra/synth/synth.h"
 #include "chakra/trace/metadata.h"
 
@@ -102,80 +103,11 @@ std::string_view mark_of(const trace::Trace& trace) {
   return mark ? mark->text().value_or("") : "";
 }
 
-/// Whether kernels have a duration without a measured start: the duration is a price.
-bool has_priced_kernels(const trace::Trace& t) {
-  const StringId kernel = t.strings.find("kernel");
-  for (const trace::NodeId n : t.nodes()) {
-    if (t.has_start(n) || t.dur_ps[n] == 0) continue;
-    for (const trace::Attr& attr : t.attrs_of(n))
-      if (attr.name == kernel) return true;
-  }
-  return false;
-}
-
-/// What level 2 must know about a job before it hides sizes.
-struct FirstLook {
-  edit::FleetJob job;      ///< without sizes
-  int64_t stages = 1;      ///< of the pipeline
-  bool is_priced = false;  ///< durations of a generated job
-};
-/// What the owner of the job says; 0: as the job shows it.
-struct Known {
-  int64_t width = 0, layers = 0;
-};
-Result<FirstLook> look_at(const std::string& path, const Known& known, bool hides_layers) {
-  FirstLook look{{false, known.width, known.layers, {}}};
-  synth::AttributeGuess guess;
-  std::map<int64_t, int64_t> layers;  // by stage: of the rank with the most
-  const bool guesses = known.width == 0 || hides_layers;
-  const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName&) -> Result<void> {
-    if (guesses) guess.add(t, io::is_class_job(path));
-    if (hides_layers) {
-      int64_t& most = layers[trace::metadata_number(t, "stage").value_or(0)];
-      most = std::max(most, edit::layers_of(t));
-    }
-    look.job.is_measured |= edit::is_measured(t);
-    look.is_priced |= has_priced_kernels(t);
-    return {};
-  };
-  CHAKRA_TRY(fleet::for_each_part(path, add, {.texts = guesses}));
-  const synth::Attributes shown = guess.finish();
-  if (known.width == 0) look.job.width = shown.width;
-  if (!hides_layers) return look;
-  look.stages = std::max<int64_t>(1, shown.stages);
-  if (known.layers > 0) return look;
-  for (const auto& [stage, most] : layers) look.job.layers += most;
-  if (layers.size() == 1) look.job.layers *= look.stages;
-  return look;
-}
-
-/// A job of a fleet, with its sizes. `job`: from look_at().
-Result<edit::FleetJob> with_sizes(const std::string& path, edit::FleetJob job) {
-  const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName& roles) -> Result<void> {
-    edit::add_sizes(t, roles, job);
-    return {};
-  };
-  CHAKRA_TRY(fleet::for_each_part(path, add));
-  return job;
-}
-
 /// What level 2 knows and does.
 struct SizeLevel {
   edit::SizeHiding hiding;
   edit::HiddenSizes hidden;
   bool is_priced = false;  ///< durations of a generated job
-};
-
-/// What level 3 knows and does.
-struct LayerLevel {
-  edit::LayerHiding hiding;
-  ObfuscatedJob::Layers job;
-
-  void add(const edit::HiddenLayers& hidden) {
-    job.removed += hidden.nodes;
-    job.without += hidden.before == 0;
-    if (hidden.before > job.before) job.before = hidden.before, job.after = hidden.after;
-  }
 };
 
 class Obfuscation {
@@ -194,7 +126,8 @@ class Obfuscation {
     if (o_.reveal) CHAKRA_TRY(open_names(key));
     else set_hiding(key);
     if (o_.level > 1) CHAKRA_TRY(set_grid());
-    if (o_.level > 2) CHAKRA_TRY(set_layers());
+    if (o_.level > 2) CHAKRA_TRY(layers_.set_cell(sizes_.hiding.grid.layers, o_.path));
+    sizes_.hiding.growth = layers_.growth();
     CHAKRA_TRY(io::is_class_job(o_.path) ? change_classes() : change_ranks());
     if (!o_.reveal) CHAKRA_TRY(add_names(key));
     CHAKRA_TRY(check_folder());
@@ -238,8 +171,7 @@ class Obfuscation {
   /// The width of the model, and the grid that hides the width.
   Result<void> set_grid() {
     CHAKRA_ASSIGN(FirstLook own, look_at(o_.path, {o_.width, o_.layers}, o_.level > 2));
-    layers_.hiding.layers = own.job.layers;
-    layers_.hiding.stages = own.stages;
+    layers_ = FewerLayers(own);
     sizes_.hiding.width = own.job.width;
     sizes_.hiding.is_measured = own.job.is_measured;
     sizes_.is_priced = own.is_priced;
@@ -263,22 +195,6 @@ class Obfuscation {
       job_.findings.push_back({"job.obfuscate.among", Severity::warning, -1, -1,
                                fmt::format("{} of {} jobs of the fleet could not be read", unread, jobs.jobs.size())});
     CHAKRA_ASSIGN(sizes_.hiding.grid, edit::grid_of(fleet));
-    return {};
-  }
-
-  /// The cell of the number of layers.
-  Result<void> set_layers() {
-    if (layers_.hiding.layers == 0)
-      return fail(Code::bad_input, "job.obfuscate.layers",
-                  "no rank has equal parts that could be layers, so their number cannot be hidden; --level 2 hides sizes",
-                  {o_.path});
-    const edit::Cells& cells = sizes_.hiding.grid.layers;
-    if (cells.empty())
-      return fail(Code::usage, "edit.grid.few",
-                  fmt::format("the fleet shows too few different numbers of layers; a cell needs {} jobs with {}",
-                              edit::kLeastJobs, edit::kLeastLayers));
-    layers_.hiding.cell = edit::layer_cell_of(cells, layers_.hiding.layers);
-    sizes_.hiding.growth = edit::growth(layers_.hiding);
     return {};
   }
 
@@ -311,12 +227,13 @@ class Obfuscation {
     }
     trace::ClassJob fewer = job;
     std::vector<std::vector<uint8_t>> grows;
-    if (o_.level > 2) CHAKRA_TRY(hide_layers(fewer, grows));
+    if (o_.level > 2) CHAKRA_TRY(layers_.hide(fewer, grows));
+    sizes_.hidden.bytes_before += layers_.bytes();
     CHAKRA_ASSIGN(const trace::ClassJob changed,
-                  o_.reveal       ? edit::reveal(job, map_.texts)
-                  : o_.level == 1 ? edit::hide(job, hiding_, hidden_)
-                                  : edit::hide(edit::hide_sizes(fewer, sizes_.hiding, sizes_.hidden, grows), hiding_,
-                                               hidden_));
+                  o_.reveal ? edit::reveal(job, map_.texts)
+                  : o_.level == 1
+                      ? edit::hide(job, hiding_, hidden_)
+                      : edit::hide(edit::hide_sizes(fewer, sizes_.hiding, sizes_.hidden, grows), hiding_, hidden_));
     job_.ranks = static_cast<int64_t>(job.ranks.size());
     for (const trace::ClassJob::Rank& rank : job.ranks) job_.nodes += job.classes[rank.cls].size();
     CHAKRA_ASSIGN(const std::vector<std::string> paths, io::write_class_job(changed, o_.output, files_));
@@ -326,76 +243,13 @@ class Obfuscation {
     return {};
   }
 
-  Result<void> hide_layers(trace::ClassJob& job, std::vector<std::vector<uint8_t>>& grows) {
-    std::vector<edit::HiddenLayers> hidden;
-    std::vector<trace::Trace> fewer;
-    const auto hide_all = [&]() -> Result<void> {
-      hidden.assign(job.classes.size(), {});
-      fewer.clear();
-      for (size_t c = 0; c < job.classes.size(); ++c) {
-        CHAKRA_ASSIGN(trace::Trace made, edit::hide_layers(job.classes[c], layers_.hiding, hidden[c]));
-        fewer.push_back(std::move(made));
-      }
-      return agree(job, hidden);
-    };
-    if (!hide_all()) {
-      layers_.hiding.removes_uneven = false;
-      CHAKRA_TRY(hide_all());
-    }
-    job.classes = std::move(fewer);
-    for (edit::HiddenLayers& of : hidden) {
-      layers_.add(of);
-      sizes_.hidden.bytes_before += of.bytes;
-      grows.push_back(std::move(of.grows));
-    }
-    return {};
-  }
-
-  /// Whether the members of each group keep the same communications.
-  static Result<void> agree(const trace::ClassJob& job, const std::vector<edit::HiddenLayers>& hidden) {
-    edit::LayerAgreement agreement;
-    for (const trace::ClassJob::Rank& rank : job.ranks) {
-      const std::vector<std::string>& slots = job.group_slots[rank.cls];
-      const auto group_of = [&](const std::string& group) {
-        const auto slot = std::find(slots.begin(), slots.end(), group);
-        if (slot == slots.end()) return group;
-        return job.groups[job.group_of[rank.first_group + static_cast<size_t>(slot - slots.begin())]].name;
-      };
-      const auto peer_of = [&](int64_t slot) { return job.peer_of[rank.first_peer + static_cast<size_t>(slot)]; };
-      CHAKRA_TRY(agreement.add(rank.rank, hidden[rank.cls], group_of, peer_of));
-    }
-    return agreement.finish();
-  }
-  Result<void> agree(const std::vector<io::RankFile>& files) {
-    edit::LayerAgreement agreement;
-    CHAKRA_TRY(job::each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
-      CHAKRA_ASSIGN(const trace::Trace before, io::read_rank(files[i], {.texts = true}));
-      edit::HiddenLayers hidden;
-      CHAKRA_TRY(edit::hide_layers(before, layers_.hiding, hidden));
-      const auto group_of = [&](const std::string& group) { return group_key(before, group); };
-      const std::lock_guard lock(mutex_);
-      return agreement.add(before.rank, hidden, group_of, [](int64_t peer) { return peer; });
-    }));
-    return agreement.finish();
-  }
-
-  /// Groups of different ranks can have one name, so the members are a part of the key.
-  static std::string group_key(const trace::Trace& t, const std::string& name) {
-    for (const trace::ProcessGroup& group : t.groups)
-      if (group.name == name) return fmt::format("{} of {}", name, fmt::join(group.ranks, ","));
-    return name;
-  }
-
   Result<void> change_ranks() {
     CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(o_.path));
     for (size_t i = 0; i < files.size() && !o_.reveal && hiding_.zero_ns == 0; ++i) {
       CHAKRA_ASSIGN(const int64_t start_ns, start_of(files[i]));
       hiding_.zero_ns = zero_before(start_ns);
     }
-    if (o_.level > 2 && !agree(files)) {
-      layers_.hiding.removes_uneven = false;
-      CHAKRA_TRY(agree(files));
-    }
+    if (o_.level > 2) CHAKRA_TRY(layers_.agree(files));
     std::vector<std::optional<AtomicFile>> written(files.size());
     CHAKRA_TRY(job::each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
       CHAKRA_ASSIGN(const trace::Trace before, io::read_rank(files[i], {.texts = true}));
@@ -405,13 +259,13 @@ class Obfuscation {
       edit::HiddenLayers layers;
       trace::Trace fewer = before;
       if (o_.level > 2) {
-        CHAKRA_ASSIGN(fewer, edit::hide_layers(before, layers_.hiding, layers));
+        CHAKRA_ASSIGN(fewer, edit::hide_layers(before, layers_.hiding(), layers));
       }
       CHAKRA_ASSIGN(const trace::Trace after,
-                    o_.reveal       ? edit::reveal(before, map_.texts)
-                    : o_.level == 1 ? edit::hide(before, hiding_, hidden)
-                                    : edit::hide(edit::hide_sizes(fewer, {}, sizes_.hiding, sizes, layers.grows),
-                                                 hiding_, hidden));
+                    o_.reveal ? edit::reveal(before, map_.texts)
+                    : o_.level == 1
+                        ? edit::hide(before, hiding_, hidden)
+                        : edit::hide(edit::hide_sizes(fewer, {}, sizes_.hiding, sizes, layers.grows), hiding_, hidden));
       const std::string name = fmt::format("trace.{}.et", after.rank);
       CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create((fs::path(o_.output) / name).string()));
       CHAKRA_TRY(io::write_et(after, file));
@@ -468,20 +322,9 @@ class Obfuscation {
                sizes_.hidden.kept_works));
   }
 
-  void finish_layers() {
-    const edit::Cell& cell = layers_.hiding.cell;
-    layers_.job.layers = layers_.hiding.layers;
-    layers_.job.low = cell.low, layers_.job.high = cell.high;
-    job_.layers = layers_.job;
-    if (layers_.job.without > 0)
-      job_.findings.push_back({"job.obfuscate.layers", Severity::warning, -1, -1,
-                               fmt::format("{} traces have no equal parts that could be layers, and keep their structure",
-                                           layers_.job.without)});
-  }
-
   void finish() {
     if (o_.level > 1) finish_sizes();
-    if (o_.level > 2) finish_layers();
+    if (o_.level > 2) job_.layers = layers_.finish(job_.findings);
     job_.level = o_.level;
     job_.hidden_nodes = hidden_.names;
     job_.words = hidden_.words;
@@ -503,7 +346,7 @@ class Obfuscation {
   edit::Hidden hidden_;
   edit::HiddenMap map_;
   SizeLevel sizes_;
-  LayerLevel layers_;
+  FewerLayers layers_;
   FilesTogether<AtomicFile> files_;
   std::vector<std::string> before_;  ///< names in the folder before this run
   std::set<std::string> outputs_;    ///< names in the folder that this run writes
@@ -543,8 +386,7 @@ Result<ObfuscatedJob> obfuscate_job(const ObfuscateOptions& o) {
                 "--reveal restores names alone: sizes do not come back, so --level has no effect");
   if (o.level == 1 && (!o.among.empty() || o.width > 0))
     return fail(Code::usage, "cli.usage", "--among and --width have no effect without --level 2 or 3");
-  if (o.level < 3 && o.layers > 0)
-    return fail(Code::usage, "cli.usage", "--layers has no effect without --level 3");
+  if (o.level < 3 && o.layers > 0) return fail(Code::usage, "cli.usage", "--layers has no effect without --level 3");
   const std::string folder = resolve_links(without_slash(o.output)) + "/";
   for (const std::string& secret : {o.key, names_file_of(o)})
     if (resolve_links(secret).starts_with(folder))
@@ -575,7 +417,8 @@ answer::Answer answer_of(const ObfuscatedJob& job) {
       column<&ObfuscatedJob::texts>("texts", Unit::count, "different names that were hidden or restored"),
       column<&ObfuscatedJob::hidden_nodes>("hidden_nodes", Unit::count,
                                            "nodes with a hidden name; of a job by classes, nodes of the classes"),
-      column<&ObfuscatedJob::level>("level", Unit::count, "what is hidden: 1 names and ids, 2 also sizes, 3 also the number of layers"),
+      column<&ObfuscatedJob::level>("level", Unit::count,
+                                    "what is hidden: 1 names and ids, 2 also sizes, 3 also the number of layers"),
       column<&ObfuscatedJob::words>("words", Unit::count, "words of shapes, types and values that became \"?\"")};
   constexpr std::array kDropped{column<&ObfuscatedJob::Dropped::name>("attribute", Unit::none, "name of the attribute"),
                                 column<&ObfuscatedJob::Dropped::count>("count", Unit::count, "how many were removed")};

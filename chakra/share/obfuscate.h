@@ -49,11 +49,11 @@ struct ObfuscatedJob {
     double bytes = 0;                  ///< communicated in the copy, over those of the job
   };
   struct Layers {
-    int64_t layers = 0;            ///< of the model
-    double low = 0, high = 0;      ///< the cell of the number
+    int64_t layers = 0;             ///< of the model
+    double low = 0, high = 0;       ///< the cell of the number
     int64_t before = 0, after = 0;  ///< layers in a row, in the rank or class with the most
-    int64_t removed = 0;           ///< nodes of all ranks; of a job by classes, of the classes
-    int64_t without = 0;           ///< ranks or classes that repeat nothing
+    int64_t removed = 0;            ///< nodes of all ranks; of a job by classes, of the classes
+    int64_t without = 0;            ///< ranks or classes that repeat nothing
   };
   int64_t level = 1;
   std::optional<Sizes> sizes;    ///< from level 2 on
@@ -66,11 +66,11 @@ std::string names_file_of(const ObfuscateOptions& options);
 
 /// Write trace.<rank>.et, or a job by classes, into a folder without other files. Ranks are hidden in parallel. All
 /// files appear together. Findings: those of seal::Key::read; job.obfuscate.edges, .tiers, .width, .priced, .among,
-/// .work, .layers. Errors: cli.usage; edit.grid.few; edit.layers.few, .order, .ranks; job.obfuscate.layers (level 3 of a
-/// job that repeats nothing); job.obfuscate.output (the folder has other files), .again (the job is
-/// hidden already), .plain (`reveal` of a job that is not hidden), .names (`reveal` with the names of another job);
-/// those of edit::hide, edit::reveal, seal::Key, io::read_rank and io::read_class_job; base.file.*. Cost: that of
-/// reading and writing; each core holds one rank. Level 2 reads the job twice, and the fleet once.
+/// .work, .layers. Errors: cli.usage; edit.grid.few; edit.layers.few, .order, .ranks; job.obfuscate.layers (level 3 of
+/// a job that repeats nothing); job.obfuscate.output (the folder has other files), .again (the job is hidden already),
+/// .plain (`reveal` of a job that is not hidden), .names (`reveal` with the names of another job); those of edit::hide,
+/// edit::reveal, seal::Key, io::read_rank and io::read_class_job; base.file.*. Cost: that of reading and writing; each
+/// core holds one rank. Level 2 reads the job twice, and the fleet once.
 Result<ObfuscatedJob> obfuscate_job(const ObfuscateOptions& options);
 
 answer::Answer answer_of(const ObfuscatedJob& job);

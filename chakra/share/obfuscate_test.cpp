@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <deque>
 #include <filesystem>
+#include <set>
 
 #include "chakra/base/testing/testing.h"
 #include "chakra/gen/gen.h"
@@ -297,6 +299,58 @@ TEST_F(Obfuscate, RefusesWhatMakesNoSense) {
   EXPECT_EQ(tag_of(obfuscate_job(back)), "job.obfuscate.names");
   back.names = folder_.path("in/trace.0.et");
   EXPECT_EQ(tag_of(obfuscate_job(back)), "seal.form");
+}
+
+TEST_F(Obfuscate, HidesTheNumberOfLayers) {
+  const std::string network = folder_.write("network.yml",
+                                            "topology: [Switch, Ring]\nnpus_count: [4, 2]\n"
+                                            "bandwidth: [100, 25]\nlatency: [500, 1000]\n");
+  std::set<int64_t> nodes;
+  for (const size_t layers : {12, 16, 22})
+    for (const bool all_ranks : {false, true}) {
+      generate::StepJobOptions g;
+      g.step.model.layers.assign(layers, 0);
+      g.step.tp = 2, g.step.pp = 2, g.step.dp = 2, g.step.micro_batches = 4;
+      g.files = {folder_.path(fmt::format("layers{}{}", layers, all_ranks)), "step", all_ranks};
+      Findings findings;
+      ASSERT_TRUE(generate::generate_step(g, findings));
+      ObfuscateOptions o = options(g.files.output, g.files.output + ".out");
+      o.level = 3;
+      const auto made = obfuscate_job(o);
+      ASSERT_TRUE(made) << made.error().message();
+      ASSERT_TRUE(made->layers);
+      EXPECT_EQ(made->layers->layers, static_cast<int64_t>(layers));
+      EXPECT_EQ(made->layers->after, 6);
+      const auto copy = all_ranks ? io::read_job(o.output, {.texts = true})
+                                  : Result<trace::TraceSet>(trace::expand(io::read_class_job(o.output, {}).value()));
+      ASSERT_TRUE(copy) << copy.error().message();
+      int64_t count = 0;
+      for (const trace::Trace& t : copy->ranks) count += t.size();
+      nodes.insert(count);
+      std::array<Picoseconds, 2> times{};
+      for (const bool hidden : {false, true}) {
+        job::SimulateOptions s;
+        s.path = hidden ? o.output : o.path;
+        s.network = network;
+        const auto simulated = job::simulate_job(s);
+        ASSERT_TRUE(simulated) << simulated.error().message();
+        times[hidden] = simulated->report.makespan_ps;
+      }
+      EXPECT_LT(std::abs(static_cast<double>(times[1] - times[0])), 0.35 * static_cast<double>(times[0])) << layers;
+    }
+  EXPECT_EQ(nodes.size(), 1U);
+}
+
+TEST_F(Obfuscate, RefusesLevelThreeWithoutLayers) {
+  Secrets secrets;
+  folder_.write("in/trace.0.et", rank_with_secrets(0, secrets));
+  ObfuscateOptions o = options(folder_.path("in"), folder_.path("out"));
+  o.level = 3;
+  EXPECT_EQ(tag_of(obfuscate_job(o)), "job.obfuscate.layers");
+  EXPECT_FALSE(std::filesystem::exists(o.output));
+  o.level = 2;
+  o.layers = 12;
+  EXPECT_EQ(tag_of(obfuscate_job(o)), "cli.usage");
 }
 
 TEST_F(Obfuscate, KeepsEachSimulatedTime) {

@@ -40,8 +40,8 @@ Options rows_of(ObfuscateOptions& o) {
                 "secret."}),
       required({"-o,--output", &o.output, "Folder for the job, without other files", "DIR"}),
       {"--new-key", &o.new_key, "Make the key; a file is never replaced"},
-      {"--level", &o.level, "What to hide. 1: names and ids; 2: also sizes and shapes; 3: also the number of layers", "N",
-       whole_number(1, 3),
+      {"--level", &o.level, "What to hide. 1: names and ids; 2: also sizes and shapes; 3: also the number of layers",
+       "N", whole_number(1, 3),
        "From level 2 on, a simulation takes a similar time, not the same. 'chakra certify' measures the difference. "
        "Level 3 hides neither pipeline stages nor experts."},
       job::each_time({"--among",

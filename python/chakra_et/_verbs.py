@@ -949,8 +949,8 @@ def sweep(path: Text, *, output: Text, shard: str | int | None = None, svg: Text
 
 
 def obfuscate(path: Text, *, key: Text, output: Text, new_key: bool = False, level: int = 1,
-        among: Texts | None = None, width: int | None = None, reveal: bool = False, names: Text | None = None,
-        progress: Progress = None) -> Answer:
+        among: Texts | None = None, width: int | None = None, layers: int | None = None, reveal: bool = False,
+        names: Text | None = None, progress: Progress = None) -> Answer:
     """How to hide the names and ids of a job: `chakra obfuscate`.
 
     path: the job; with reveal, a hidden job.
@@ -962,12 +962,14 @@ def obfuscate(path: Text, *, key: Text, output: Text, new_key: bool = False, lev
         key secret.
     output: Folder for the job, without other files.
     new_key: Make the key; a file is never replaced.
-    level: What to hide. 1: names and ids; 2: also sizes and shapes. At level 2 a simulation takes a similar time,
-        not the same. 'chakra certify' measures the difference. 1 to 2.
-    among: Jobs, or a folder of jobs, among which the job must not stand out, for level 2. A size becomes that of a
-        cell, and each cell holds sizes of at least 5 of these jobs, with 4 different values. Default: cells of widths
-        of published models. You can give it several times.
-    width: Width of the model, for level 2. Default: estimated from shapes and sizes. 1 to 1000000.
+    level: What to hide. 1: names and ids; 2: also sizes and shapes; 3: also the number of layers. From level 2 on,
+        a simulation takes a similar time, not the same. 'chakra certify' measures the difference. Level 3 hides neither
+        pipeline stages nor experts. 1 to 3.
+    among: Jobs, or a folder of jobs, among which the job must not stand out, from level 2 on. A size becomes that
+        of a cell, and each cell holds sizes of at least 5 of these jobs, with 4 different values. Default: cells of
+        widths of published models. You can give it several times.
+    width: Width of the model, from level 2 on. Default: estimated from shapes and sizes. 1 to 1000000.
+    layers: Layers of the model, for level 3. Default: equal parts of the operations. 1 to 1000000.
     reveal: Restore the names of a hidden job.
     names: Sealed file of the names. Default: DIR.names; with reveal, JOB.names. Only the key opens the file.
     """

@@ -1,0 +1,122 @@
+#include "chakra/share/fewer_layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "chakra/job/parts.h"
+
+namespace chakra::share {
+
+namespace {
+
+/// Groups of different ranks can have one name, so the members are a part of the key.
+std::string group_key(const trace::Trace& t, const std::string& name) {
+  for (const trace::ProcessGroup& group : t.groups)
+    if (group.name == name) return fmt::format("{} of {}", name, fmt::join(group.ranks, ","));
+  return name;
+}
+
+/// Whether the members of each group keep the same communications.
+Result<void> agree_on(const trace::ClassJob& job, const std::vector<edit::HiddenLayers>& hidden) {
+  edit::LayerAgreement agreement;
+  for (const trace::ClassJob::Rank& rank : job.ranks) {
+    const std::vector<std::string>& slots = job.group_slots[rank.cls];
+    const auto group_of = [&](const std::string& group) {
+      const auto slot = std::find(slots.begin(), slots.end(), group);
+      if (slot == slots.end()) return group;
+      return job.groups[job.group_of[rank.first_group + static_cast<size_t>(slot - slots.begin())]].name;
+    };
+    const auto peer_of = [&](int64_t slot) { return job.peer_of[rank.first_peer + static_cast<size_t>(slot)]; };
+    CHAKRA_TRY(agreement.add(rank.rank, hidden[rank.cls], group_of, peer_of));
+  }
+  return agreement.finish();
+}
+
+}  // namespace
+
+FewerLayers::FewerLayers(const FirstLook& look) {
+  hiding_.layers = look.job.layers;
+  hiding_.stages = look.stages;
+  hiding_.longest = look.longest;
+}
+
+Result<void> FewerLayers::set_cell(const edit::Cells& cells, const std::string& path) {
+  if (hiding_.longest == 0)
+    return fail(Code::bad_input, "job.obfuscate.layers",
+                "no rank has equal parts that could be layers, so their number cannot be hidden; --level 2 hides sizes",
+                {path});
+  if (cells.empty())
+    return fail(Code::usage, "edit.grid.few",
+                fmt::format("the fleet shows too few different numbers of layers; a cell needs {} jobs with {}",
+                            edit::kLeastJobs, edit::kLeastLayers));
+  hiding_.cell = edit::layer_cell_of(cells, hiding_.layers);
+  return {};
+}
+
+Result<void> FewerLayers::try_ranks(const std::vector<io::RankFile>& files) const {
+  edit::LayerAgreement agreement;
+  std::mutex mutex;
+  CHAKRA_TRY(job::each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
+    CHAKRA_ASSIGN(const trace::Trace before, io::read_rank(files[i], {.texts = true}));
+    edit::HiddenLayers hidden;
+    CHAKRA_TRY(edit::hide_layers(before, hiding_, hidden));
+    const auto group_of = [&](const std::string& group) { return group_key(before, group); };
+    const std::lock_guard lock(mutex);
+    return agreement.add(before.rank, hidden, group_of, [](int64_t peer) { return peer; });
+  }));
+  return agreement.finish();
+}
+
+Result<void> FewerLayers::agree(const std::vector<io::RankFile>& files) {
+  const auto even = try_ranks(files);
+  if (even || even.error().tag != edit::kLayersDiffer) return even;
+  hiding_.removes_uneven = false;
+  return try_ranks(files);
+}
+
+Result<void> FewerLayers::hide(trace::ClassJob& job, std::vector<std::vector<uint8_t>>& grows) {
+  std::vector<edit::HiddenLayers> hidden;
+  std::vector<trace::Trace> fewer;
+  const auto hide_all = [&]() -> Result<void> {
+    hidden.assign(job.classes.size(), {});
+    fewer.clear();
+    for (size_t c = 0; c < job.classes.size(); ++c) {
+      CHAKRA_ASSIGN(trace::Trace made, edit::hide_layers(job.classes[c], hiding_, hidden[c]));
+      fewer.push_back(std::move(made));
+    }
+    return agree_on(job, hidden);
+  };
+  if (const auto even = hide_all(); !even) {
+    if (even.error().tag != edit::kLayersDiffer) return even;
+    hiding_.removes_uneven = false;
+    CHAKRA_TRY(hide_all());
+  }
+  job.classes = std::move(fewer);
+  for (edit::HiddenLayers& of : hidden) {
+    add(of);
+    bytes_ += of.bytes;
+    grows.push_back(std::move(of.grows));
+  }
+  return {};
+}
+
+void FewerLayers::add(const edit::HiddenLayers& hidden) {
+  job_.removed += hidden.nodes;
+  job_.without += hidden.before == 0;
+  if (hidden.before > job_.before) job_.before = hidden.before, job_.after = hidden.after;
+}
+
+ObfuscatedJob::Layers FewerLayers::finish(Findings& findings) const {
+  ObfuscatedJob::Layers job = job_;
+  job.layers = hiding_.layers;
+  job.low = hiding_.cell.low, job.high = hiding_.cell.high;
+  if (job.without > 0)
+    findings.push_back(
+        {"job.obfuscate.layers", Severity::warning, -1, -1,
+         fmt::format("{} traces have no equal parts that could be layers, and keep their structure", job.without)});
+  return job;
+}
+
+}  // namespace chakra::share

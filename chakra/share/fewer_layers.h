@@ -1,0 +1,44 @@
+// Level 3 of hiding: the ranks of a job lose the same layers. Inside share.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "chakra/edit/edit.h"
+#include "chakra/io/io.h"
+#include "chakra/share/first_look.h"
+#include "chakra/share/obfuscate.h"
+
+namespace chakra::share {
+
+class FewerLayers {
+ public:
+  FewerLayers() = default;
+  explicit FewerLayers(const FirstLook& look);
+
+  /// Errors: job.obfuscate.layers (the job repeats nothing), edit.grid.few (no cells).
+  Result<void> set_cell(const edit::Cells& cells, const std::string& path);
+  const edit::LayerHiding& hiding() const { return hiding_; }
+  double growth() const { return hiding_.layers > 0 ? edit::growth(hiding_) : 1; }
+
+  /// Make sure that all ranks lose the same communications, before any rank is written; what differs stays in all
+  /// ranks. Errors: edit.layers.few, .order, .ranks, and those of io::read_rank.
+  Result<void> agree(const std::vector<io::RankFile>& files);
+  /// Hide the layers of all classes. `grows`: HiddenLayers::grows of each. Errors: as for agree().
+  Result<void> hide(trace::ClassJob& job, std::vector<std::vector<uint8_t>>& grows);
+  /// Count what a rank or a class lost.
+  void add(const edit::HiddenLayers& hidden);
+
+  double bytes() const { return bytes_; }  ///< of removed communications, of classes
+  ObfuscatedJob::Layers finish(Findings& findings) const;
+
+ private:
+  Result<void> try_ranks(const std::vector<io::RankFile>& files) const;
+
+  edit::LayerHiding hiding_;
+  ObfuscatedJob::Layers job_;
+  double bytes_ = 0;
+};
+
+}  // namespace chakra::share

@@ -1,0 +1,27 @@
+// What a level of hiding must know about a job before it hides anything. Inside share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "chakra/edit/edit.h"
+
+namespace chakra::share {
+
+/// What the owner of the job says; 0: as the job shows it.
+struct Known {
+  int64_t width = 0, layers = 0;
+};
+struct FirstLook {
+  edit::FleetJob job;      ///< without sizes
+  int64_t stages = 1;      ///< of the pipeline
+  int64_t longest = 0;     ///< the most layers in a row of a rank
+  bool is_priced = false;  ///< durations of a generated job
+};
+/// Read a job for level 2; for level 3 with `counts_layers`. Cost: that of reading, and of edit::layers_of().
+Result<FirstLook> look_at(const std::string& path, const Known& known, bool counts_layers);
+
+/// Return a job of a fleet, with its sizes. `job`: from look_at().
+Result<edit::FleetJob> with_sizes(const std::string& path, edit::FleetJob job);
+
+}  // namespace chakra::share
