@@ -51,6 +51,13 @@ Result<void> FewerLayers::set_cell(const edit::Cells& cells, const std::string& 
     return fail(Code::usage, "edit.grid.few",
                 fmt::format("the fleet shows too few different numbers of layers; a cell needs {} jobs with {}",
                             edit::kLeastJobs, edit::kLeastLayers));
+  if (static_cast<double>(hiding_.layers) < cells.front().low)
+    return fail(
+        Code::bad_input, "job.obfuscate.layers",
+        fmt::format("the job has {} equal parts in a row, fewer than the {:.0f} layers of the smallest cell, so "
+                    "their number cannot be hidden; --level 2 hides sizes",
+                    hiding_.layers, cells.front().low),
+        {path});
   hiding_.cell = edit::layer_cell_of(cells, hiding_.layers);
   return {};
 }

@@ -17,7 +17,7 @@ class FewerLayers {
   FewerLayers() = default;
   explicit FewerLayers(const FirstLook& look);
 
-  /// Errors: job.obfuscate.layers (the job repeats nothing), edit.grid.few (no cells).
+  /// Errors: job.obfuscate.layers (the job repeats nothing, or too little for a cell), edit.grid.few (no cells).
   Result<void> set_cell(const edit::Cells& cells, const std::string& path);
   const edit::LayerHiding& hiding() const { return hiding_; }
   double growth() const { return hiding_.layers > 0 ? edit::growth(hiding_) : 1; }
