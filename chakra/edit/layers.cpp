@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace chakra::edit {
@@ -66,8 +67,6 @@ bool varies(std::span<const uint32_t> part) {
   return std::any_of(part.begin(), part.end(), [&](uint32_t value) { return value != part[0]; });
 }
 
-/// Of the runs of a pass.
-bool is_pass(const Run& run, size_t layers) { return run.count <= layers && run.count + kFewer >= layers; }
 /// Of what comes once for each layer, those that differ in a pass included.
 bool is_beside(size_t count, size_t layers, size_t in_part) {
   return count <= layers + kFewer && count + in_part >= layers;
@@ -78,6 +77,24 @@ struct Filled {
   size_t values = 0, parts = 0;
   double period() const { return static_cast<double>(values) / static_cast<double>(parts); }
 };
+
+/// The runs of passes over that many layers, in the order of all_runs().
+std::vector<const Run*> passes_of(const std::map<size_t, std::vector<const Run*>>& by_count, size_t layers) {
+  std::vector<const Run*> runs;
+  for (auto at = by_count.lower_bound(layers - std::min(layers, kFewer)); at != by_count.end() && at->first <= layers;
+       ++at)
+    runs.insert(runs.end(), at->second.begin(), at->second.end());
+  std::sort(runs.begin(), runs.end());  // they lie in one list
+  return runs;
+}
+
+Filled filled_by(std::span<const Run* const> runs) {
+  Filled filled;
+  Taken taken;
+  for (const Run* run : runs)
+    if (taken.take(*run)) filled.values += run->period * run->count, filled.parts += run->count;
+  return filled;
+}
 
 /// All runs, those of a lane by ascending period.
 std::vector<Run> all_runs(std::span<const std::vector<uint32_t>> lanes) {
@@ -118,21 +135,18 @@ LayerRuns find_layers(std::span<const std::vector<uint32_t>> lanes) {
   size_t all = 0;
   for (const std::vector<uint32_t>& lane : lanes) all += lane.size();
   const auto is_layer = [&](const Run& run) { return can_be_layer(lanes, run); };
-  std::map<size_t, Filled> of_count;
+  std::map<size_t, std::vector<const Run*>> by_count;
   for (const Run& run : runs)
-    if (is_layer(run)) of_count.try_emplace(run.count);
+    if (is_layer(run)) by_count[run.count].push_back(&run);
   LayerRuns found;
-  const Filled* best = nullptr;
-  for (auto& [layers, filled] : of_count) {
-    Taken taken;
-    for (const Run& run : runs)
-      if (is_pass(run, layers) && is_layer(run) && taken.take(run))
-        filled.values += run.period * run.count, filled.parts += run.count;
+  std::optional<Filled> best;
+  for (const auto& [layers, of] : by_count) {
+    const Filled filled = filled_by(passes_of(by_count, layers));
     if (static_cast<double>(filled.values) < kLeastShare * static_cast<double>(all)) continue;
     if (best &&
         (filled.period() > best->period() || (filled.period() == best->period() && filled.values <= best->values)))
       continue;
-    best = &filled;
+    best = filled;
     found.layers = layers;
   }
   if (!best) return {};
@@ -140,8 +154,7 @@ LayerRuns find_layers(std::span<const std::vector<uint32_t>> lanes) {
   const auto keep = [&](const Run& run) {
     if (taken.take(run)) found.runs.push_back(run);
   };
-  for (const Run& run : runs)
-    if (is_pass(run, found.layers) && is_layer(run)) keep(run);
+  for (const Run* run : passes_of(by_count, found.layers)) keep(*run);
   for (const Run& run : runs)  // one or two operations a layer, as those of an optimizer
     if (is_beside(run.count, found.layers, 1)) keep(run);
   sort(found.runs);
