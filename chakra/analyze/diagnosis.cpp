@@ -1,10 +1,11 @@
 // All rules in order, and the diagnosis as tables.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/analyze/diagnosis_rules.h"
 #include "chakra/analyze/rows.h"
 
 namespace chakra::analyze {
@@ -72,7 +73,9 @@ Diagnoses diagnose(const DiagnosisNumbers& numbers) {
   std::vector<Judged> judged;
   Taken taken;
   for (const DiagnosisRule& rule : kDiagnosisRules) judged.push_back({rule.kind, rule.judge(numbers, taken)});
-  return in_order(std::move(judged));
+  Diagnoses out = in_order(std::move(judged));
+  if (out.rows[0].kind == "none") add_exposed(numbers, out.rows[0]);
+  return out;
 }
 
 Result<std::vector<NamedTable>> run_analysis(const Job& job, const AnalysisRow& row, Findings& findings) {
@@ -104,11 +107,12 @@ std::vector<NamedTable> diagnosis_tables(const Diagnoses& found) {
               {"share", Kind::share, "share", "share of the step, or of the run"},
               {"evidence", Kind::text, "evidence", "table of this answer with the evidence"},
               {"row", Kind::id, "row", "row of that table, from 0"},
+              {"could be", Kind::text, "could_be", "kinds that would look the same in this recording, or empty"},
               {"sentence", Kind::text, "sentence", "the problem, and how to save the time"}},
              {}};
   for (const Diagnosis& d : found.rows)
-    rows.rows.push_back(
-        {std::string(d.kind), d.place, d.cost, d.share, std::string(d.evidence.table), d.evidence.row, d.sentence});
+    rows.rows.push_back({std::string(d.kind), d.place, d.cost, d.share, std::string(d.evidence.table), d.evidence.row,
+                         fmt::format("{}", fmt::join(d.could_be, ", ")), d.sentence});
   Table checks{"Diagnosis: what was judged",
                {{"kind", Kind::text, "kind", "kind of problem"},
                 {"judged", Kind::text, "judged", "yes, or no where an input is missing"},

@@ -70,6 +70,17 @@ struct DiagnosisNumbers {
     double worst = 1;  ///< most bytes of a rank by the mean, in one collective
     int64_t row = 0;
   };
+  struct Uneven {  ///< uneven all-to-alls of a group in which one rank has most bytes
+    std::string group;
+    int64_t rank = 0, members = 0;
+    Picoseconds late = 0;  ///< of the rank, against the mean of the members
+    int64_t row = 0;
+  };
+  struct MessageWait {  ///< waiting of a receiver for messages that are not sent yet
+    int64_t rank = 0;
+    Picoseconds time = 0;
+    int64_t row = 0;
+  };
   struct Peak {
     int64_t rank = 0;
     std::string device, node;
@@ -82,6 +93,8 @@ struct DiagnosisNumbers {
   std::vector<Exposed> exposed;
   std::vector<Message> messages;
   std::vector<Load> loads;
+  std::vector<Uneven> uneven;
+  std::vector<MessageWait> message_waits;
   std::vector<Peak> peaks;
   std::vector<Picoseconds> step_lengths;  ///< of the rank with the longest, in order; empty: no steps are recorded
 
@@ -96,6 +109,7 @@ struct Diagnosis {
   double share = 0;      ///< of a step
   Evidence evidence;
   std::string sentence;
+  std::vector<std::string_view> could_be = {};  ///< kinds that would look the same in this recording
 };
 
 /// Groups with as many members whose names differ in digits only, such as tp0 and tp1: they run beside each other.

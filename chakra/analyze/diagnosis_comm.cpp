@@ -158,41 +158,124 @@ Picoseconds latency_of(const std::vector<const Numbers::Transfer*>& sizes) {
                                mean_time(small) - static_cast<Picoseconds>(slope * static_cast<double>(small.bytes)));
 }
 
+/// Collectives of one type and group.
+struct Sizes {
+  std::vector<const Numbers::Transfer*> rows;  ///< smallest first
+  Picoseconds latency = 0;                     ///< 0: unknown
+};
+using SizesByGroup = std::map<std::string, std::map<std::string, Sizes>>;  ///< by group and type
+
+/// An all-reduce is a reduce-scatter and an all-gather, in as many rounds. Where the sizes of one of these types do not
+/// show its latency, half the latency of the group's all-reduces is a lower bound in every algorithm.
+SizesByGroup latencies_of(const Numbers& n) {
+  SizesByGroup groups;
+  for (const Numbers::Transfer& t : n.transfers)
+    if (t.count > 0 && t.bytes > 0) groups[t.group][t.type].rows.push_back(&t);
+  for (auto& [name, types] : groups) {
+    for (auto& [type, sizes] : types) {
+      std::sort(sizes.rows.begin(), sizes.rows.end(), [](auto* a, auto* b) { return a->bytes < b->bytes; });
+      sizes.latency = latency_of(sizes.rows);
+    }
+    const auto whole = types.find("ALL_REDUCE");
+    if (whole == types.end()) continue;
+    for (const std::string_view half : {"ALL_GATHER", "REDUCE_SCATTER"})
+      if (const auto part = types.find(std::string(half)); part != types.end() && part->second.latency == 0)
+        part->second.latency = std::min(whole->second.latency / 2, mean_time(*part->second.rows.front()));
+  }
+  return groups;
+}
+
+/// Small collectives of a group: all types together.
+struct SmallMessages {
+  Picoseconds cost = 0;
+  int64_t count = 0, bytes = 0, members = 0;
+  const Numbers::Transfer* most = nullptr;  ///< most often
+  Picoseconds latency = 0;                  ///< of `most`
+  std::vector<std::string> types;
+};
+SmallMessages small_of(const Numbers& n, const std::map<std::string, Sizes>& types, Taken& taken) {
+  SmallMessages small;
+  for (const auto& [type, sizes] : types) {
+    int64_t count = 0, bytes = 0;
+    const Numbers::Transfer* most = nullptr;
+    for (const Numbers::Transfer* t : sizes.rows) {
+      if (sizes.latency == 0 || mean_time(*t) / kLatencyParts > sizes.latency) continue;
+      count += t->count, bytes = std::max(bytes, t->bytes);
+      if (!most || t->count > most->count) most = t;
+    }
+    if (!most || count < kLeastMessages * n.steps()) continue;
+    const std::pair key(type, most->group);
+    const double saved = static_cast<double>(sizes.latency) * static_cast<double>(count - n.steps());
+    const Picoseconds rest = exposure_of(n, type, most->group, most->members).least - taken.by_group[key];
+    const Picoseconds cost = saved < static_cast<double>(rest) ? static_cast<Picoseconds>(saved) : rest;
+    if (cost <= 0) continue;
+    taken.by_group[key] += cost;
+    small.cost = add_saturated(small.cost, cost);
+    small.count += count, small.bytes = std::max(small.bytes, bytes);
+    small.members = most->members;
+    small.types.push_back(type);
+    if (!small.most || most->count > small.most->count) small.most = most, small.latency = sizes.latency;
+  }
+  return small;
+}
+
+/// Kinds that would look like missing overlap of this group.
+std::vector<std::string_view> like_no_overlap(const Numbers& n, const SizesByGroup& latencies, const std::string& name,
+                                              const std::vector<std::string>& types) {
+  std::vector<std::string_view> kinds;
+  bool alone = true, unknown = false;
+  const auto group = latencies.find(name);
+  if (group == latencies.end()) return kinds;  // collectives without bytes, such as barriers
+  for (const std::string& type : types) {
+    const auto found = group->second.find(type);
+    if (found == group->second.end()) continue;
+    const Sizes& sizes = found->second;
+    int64_t count = 0;
+    for (const Numbers::Transfer* t : sizes.rows) {
+      const auto same = std::count_if(n.transfers.begin(), n.transfers.end(), [&](const Numbers::Transfer& other) {
+        return other.type == t->type && other.bytes == t->bytes && other.members == t->members;
+      });
+      alone &= same < static_cast<int64_t>(kLeastLinks);
+      count += t->count;
+    }
+    unknown |= sizes.latency == 0 && count >= kLeastMessages * n.steps();
+  }
+  if (alone) kinds.push_back("slow_link");
+  if (unknown) kinds.push_back("small_messages");
+  return kinds;
+}
+
+/// The sentence about the other kinds.
+std::string others_of(const std::vector<std::string_view>& kinds) {
+  std::string text;
+  for (const std::string_view kind : kinds)
+    text += kind == "slow_link" ? " A slow link of this group would look the same: fewer than three groups have the "
+                                  "same communication."
+                                : " Latency of many small messages would look the same: all have about the same size.";
+  return text;
+}
+
 }  // namespace
 
 Judgement small_messages(const Numbers& n, Taken& taken) {
   Judgement j;
   if (!compares(n, j)) return j;
-  std::map<std::pair<std::string, std::string>, std::vector<const Numbers::Transfer*>> kinds;
-  for (const Numbers::Transfer& t : n.transfers)
-    if (t.count > 0 && t.bytes > 0) kinds[{t.type, t.group}].push_back(&t);
   bool judged = false;
-  for (auto& [key, sizes] : kinds) {
-    std::sort(sizes.begin(), sizes.end(), [](auto* a, auto* b) { return a->bytes < b->bytes; });
-    const Picoseconds latency = latency_of(sizes);
-    if (latency == 0) continue;
-    judged = true;
-    int64_t count = 0, bytes = 0;
-    const Numbers::Transfer* most = nullptr;
-    for (const Numbers::Transfer* t : sizes) {
-      if (t->time / t->count > kLatencyParts * latency) continue;
-      count += t->count, bytes = std::max(bytes, t->bytes);
-      if (!most || t->count > most->count) most = t;
-    }
-    if (!most || count < kLeastMessages * n.steps()) continue;
-    const Exposure exposed = exposure_of(n, key.first, key.second, most->members);
-    const double saved = static_cast<double>(latency) * static_cast<double>(count - n.steps());
-    const Picoseconds rest = exposed.least - taken.by_group[key];
-    const Picoseconds cost = saved < static_cast<double>(rest) ? static_cast<Picoseconds>(saved) : rest;
-    if (cost <= 0) continue;
+  std::map<std::string, SmallMessages> groups;
+  for (const auto& [name, types] : latencies_of(n)) {
+    judged |= std::any_of(types.begin(), types.end(), [](const auto& each) { return each.second.latency > 0; });
+    SmallMessages small = small_of(n, types, taken);
+    if (small.cost > 0) groups[name] = std::move(small);
+  }
+  for (const SmallMessages& small : without_beside(groups)) {
+    const std::string& name = small.most->group;
     Diagnosis& d = j.diagnoses.emplace_back(
-        row_of(n, "small_messages", fmt::format("group {}", key.second), cost, {"collectives", most->row}));
+        row_of(n, "small_messages", fmt::format("group {}", name), small.cost, {"collectives", small.most->row}));
     d.sentence = fmt::format(
-        "{} {} of at most {} in group {} have a latency of {} each: up to {}. Larger buckets or "
-        "one fused collective save the latency of the others.",
-        show_count(count / n.steps()), key.first, show_bytes(static_cast<double>(bytes)), key.second,
-        show_time(latency), amount(n, d));
-    taken.by_group[key] += cost;
+        "{} {} of at most {} in group {} have a latency of about {} each: up to {}. Larger buckets or one fused "
+        "collective save the latency of the others.",
+        show_count(small.count / n.steps()), fmt::join(small.types, " and "),
+        show_bytes(static_cast<double>(small.bytes)), name, show_time(small.latency), amount(n, d));
   }
   if (!judged) j.not_judged = "no group has collectives of sizes that show the latency";
   return j;
@@ -250,6 +333,7 @@ Judgement no_overlap(const Numbers& n, Taken& taken) {
     const Picoseconds late = waits ? std::max<Picoseconds>(0, r.host_wait - r.idle) : 0;
     most = std::min({most, r.alone, r.exposed - late});
   }
+  const SizesByGroup latencies = latencies_of(n);
   for (const Group& group : without_beside(groups)) {
     const Picoseconds cost = std::min(group.cost, most);
     if (cost <= 0) continue;
@@ -259,8 +343,42 @@ Judgement no_overlap(const Numbers& n, Taken& taken) {
         "{} in group {} runs without computation for up to {}. Where later computation does not need the result, an "
         "earlier start or a wait at a later point hides this time.",
         fmt::join(group.types, " and "), group.name, amount(n, d));
+    d.could_be = like_no_overlap(n, latencies, group.name, group.types);
+    d.sentence += others_of(d.could_be);
   }
   return j;
+}
+
+void add_exposed(const Numbers& n, Diagnosis& none) {
+  struct Group {
+    Picoseconds least = 0;  ///< over the ranks, of all types
+    std::vector<std::string> types;
+    int64_t row = 0;
+  };
+  std::map<std::string, Group> groups;
+  std::map<std::pair<std::string, std::string>, int64_t> kinds;  // members, by type and group
+  for (const Numbers::Transfer& t : n.transfers) kinds[{t.type, t.group}] = t.members;
+  for (const auto& [key, members] : kinds) {
+    const Exposure exposed = exposure_of(n, key.first, key.second, members);
+    if (exposed.least <= 0) continue;
+    Group& group = groups[key.second];
+    if (group.types.empty()) group.row = exposed.row;
+    group.least = add_saturated(group.least, exposed.least);
+    group.types.push_back(key.first);
+  }
+  const auto most =
+      std::max_element(groups.begin(), groups.end(), [](auto& a, auto& b) { return a.second.least < b.second.least; });
+  if (most == groups.end() ||
+      static_cast<double>(most->second.least) < kLeastDiagnosedShare * static_cast<double>(n.whole()))
+    return;
+  none.could_be = like_no_overlap(n, latencies_of(n), most->first, most->second.types);
+  none.evidence = {"exposed", most->second.row};
+  none.sentence += fmt::format(
+      " A part of the communication in group {} overlaps, and the rest takes {} of the time. The recording does not "
+      "show "
+      "why.{}",
+      most->first, show_percent(static_cast<double>(most->second.least) / static_cast<double>(n.whole())),
+      others_of(none.could_be));
 }
 
 }  // namespace chakra::analyze

@@ -147,7 +147,10 @@ class Reader {
       rank(row).device = true;
       Stream& stream = streams[row.whole("rank")][{row.whole("device"), row.whole("stream")}];
       stream.gaps += row.whole("gaps");
-      if (row.text("cause") == "host wait") stream.wait = row.whole("time_ps"), stream.row = row.index();
+      const bool waits = row.text("cause") == "host wait";
+      const Picoseconds late = row.whole(waits ? "time_ps" : "launching_ps");
+      if (waits || stream.wait == 0) stream.row = row.index();
+      stream.wait = add_saturated(stream.wait, late);
     });
     for (Rank& r : n_.ranks) {
       const Stream* most = nullptr;
@@ -182,6 +185,13 @@ class Reader {
     for_each_row(tables_, "collectives", [&](const SourceRow& row) {
       n_.transfers.push_back({row.text("type"), row.text("group"), row.whole("size_bytes"), row.whole("members"),
                               row.whole("count"), row.whole("waiting_ps"), row.whole("transfer_ps"), row.index()});
+    });
+    for_each_row(tables_, "uneven_waits", [&](const SourceRow& row) {
+      n_.uneven.push_back(
+          {row.text("group"), row.whole("rank"), row.whole("members"), row.whole("late_ps"), row.index()});
+    });
+    for_each_row(tables_, "message_waits", [&](const SourceRow& row) {
+      n_.message_waits.push_back({row.whole("rank"), row.whole("waiting_ps"), row.index()});
     });
     for_each_row(tables_, "message_bandwidth", [&](const SourceRow& row) {
       n_.messages.push_back({row.text("type") == "RECV", row.whole("from", -1), row.whole("to", -1),

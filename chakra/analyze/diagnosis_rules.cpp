@@ -35,6 +35,7 @@ bool compares(const Numbers& n, Judgement& j) {
 namespace {
 
 using Rank = Numbers::Rank;
+constexpr std::string_view kAllToAll = "ALL_TO_ALL";
 /// Lower median over the other ranks.
 template <class Value>
 Picoseconds median_of_others(const Numbers& n, int64_t rank, const Value& value) {
@@ -179,17 +180,50 @@ std::optional<std::pair<int64_t, Picoseconds>> late_rank(const Numbers& n, const
   return std::pair(late.rank->rank, cost);
 }
 
+/// Experts whose load changes from layer to layer: in each uneven all-to-all, the rank with most bytes is late. With
+/// even loads, it would start when the mean of the members starts. The group that loses most time has the row.
+std::optional<Diagnosis> changing_experts(const Numbers& n) {
+  std::map<std::string, Picoseconds> late;
+  for (const Numbers::Uneven& u : n.uneven) late[u.group] = add_saturated(late[u.group], u.late);
+  const auto most = std::max_element(late.begin(), late.end(), [](auto& a, auto& b) { return a.second < b.second; });
+  if (most == late.end()) return std::nullopt;
+  Picoseconds exposed = 0;  // a wait that computation hides costs no time
+  for (const Numbers::Exposed& x : n.exposed)
+    if (x.type == kAllToAll && x.group == most->first) exposed = std::max(exposed, x.time);
+  const Picoseconds cost = std::min(most->second, exposed);
+  if (cost <= 0) return std::nullopt;
+  const Numbers::Uneven* worst = nullptr;
+  for (const Numbers::Uneven& u : n.uneven)
+    if (u.group == most->first && (!worst || u.late > worst->late)) worst = &u;
+  const auto load = std::find_if(n.loads.begin(), n.loads.end(), [&](const Numbers::Load& l) {
+    return l.type == kAllToAll && l.group == most->first && l.rank == worst->rank && l.ratio >= kSkewed;
+  });
+  const bool one = load != n.loads.end();
+  Diagnosis d = row_of(n, "skewed_expert", one ? fmt::format("rank {}", worst->rank) : "group " + most->first, cost,
+                       {"uneven_waits", worst->row});
+  d.sentence = fmt::format(
+      "{}, and the rank with most bytes of each uneven all-to-all is late (group {}). With even loads, the job takes "
+      "{} less. A loss for balance, a limit of capacity or copies of busy experts can even out the load.",
+      one ? fmt::format("The experts of rank {} have {:.1f} times the mean load", worst->rank, load->ratio)
+          : "The busiest experts are on ranks that change",
+      most->first, amount(n, d));
+  return d;
+}
+
 Judgement skewed_expert(const Numbers& n, Taken& taken) {
   Judgement j;
   if (!compares(n, j)) return j;
   if (std::none_of(n.transfers.begin(), n.transfers.end(),
-                   [](const Numbers::Transfer& t) { return t.type.starts_with("ALL_TO_ALL") && t.bytes > 0; }))
+                   [](const Numbers::Transfer& t) { return t.type.starts_with(kAllToAll) && t.bytes > 0; }))
     return {"no all-to-all with its size is recorded", {}};
   const auto late = late_rank(n, taken);
+  std::optional<Diagnosis> changing = changing_experts(n);
   for (const Numbers::Load& load : n.loads) {
-    if (!late || load.rank != late->first || load.ratio < kSkewed || !load.type.starts_with("ALL_TO_ALL")) continue;
+    if (!late || load.rank != late->first || load.ratio < kSkewed || !load.type.starts_with(kAllToAll)) continue;
     // With even loads, the rank does the work of the mean, not that of the others: they take its surplus.
     const Picoseconds cost = late->second / load.members * (load.members - 1);
+    if (changing && cost / n.steps() <= changing->cost) break;
+    changing.reset();
     Diagnosis& d = j.diagnoses.emplace_back(
         row_of(n, "skewed_expert", fmt::format("rank {}", late->first), cost, {"imbalance", load.row}));
     d.sentence = fmt::format(
@@ -199,6 +233,13 @@ Judgement skewed_expert(const Numbers& n, Taken& taken) {
         late->first, load.ratio, load.type, load.group, per_step(n, late->second), amount(n, d));
     taken.by_rank[late->first] += late->second;
     break;
+  }
+  if (changing) {
+    const std::string& group = n.uneven[static_cast<size_t>(changing->evidence.row)].group;
+    for (const Numbers::Uneven& u : n.uneven)
+      if (u.group == group && u.late > 0) taken.by_rank[u.rank] += u.late / (u.members - 1) * u.members;
+    taken.by_group[{std::string(kAllToAll), group}] += changing->cost * n.steps();
+    j.diagnoses.push_back(std::move(*changing));
   }
   return j;
 }
@@ -227,10 +268,11 @@ Judgement slow_rank(const Numbers& n, Taken& taken) {
         per_step(n, idles));
   else d.sentence += ".";
   for (const Numbers::Load& load : n.loads)
-    if (load.type.starts_with("ALL_TO_ALL") && load.worst >= kSkewed) {
+    if (load.type.starts_with(kAllToAll) && (load.worst >= kSkewed || load.rank == r.rank)) {
       d.sentence += fmt::format(
           " Another cause can be busy experts: an {} in group {} has up to {:.1f} times the mean bytes of a rank.",
           load.type, load.group, load.worst);
+      d.could_be.push_back("skewed_expert");
       break;
     }
   taken.by_rank[r.rank] += late->second;
@@ -256,6 +298,30 @@ Judgement host_bound(const Numbers& n, Taken& taken) {
   return j;
 }
 
+Judgement pipeline_bubbles(const Numbers& n, Taken&) {
+  Judgement j;
+  if (!n.measured) return {std::string(kNotMeasured), {}};
+  if (n.message_waits.empty()) return {"no message has known times of both ends", {}};
+  const Numbers::MessageWait* least = nullptr;
+  Picoseconds cost = 0;
+  for (const Rank& r : n.ranks) {
+    const auto wait = std::find_if(n.message_waits.begin(), n.message_waits.end(),
+                                   [&](const Numbers::MessageWait& w) { return w.rank == r.rank; });
+    if (wait == n.message_waits.end()) return j;  // a rank that does not receive is never held up
+    // In the last step of a recording, a rank that is done waits for the others.
+    const Picoseconds all = add_saturated(wait->time, (n.whole() - r.total) / n.steps());
+    if (!least || all < cost) cost = all, least = &*wait;
+  }
+  if (cost <= 0) return j;
+  Diagnosis& d =
+      j.diagnoses.emplace_back(row_of(n, "pipeline_bubbles", all_of(n), cost, {"message_waits", least->row}));
+  d.sentence = fmt::format(
+      "Each rank waits at least {} for messages that other pipeline stages have not sent yet, or for the last rank. "
+      "More micro-batches, virtual stages or another schedule shorten these waits.",
+      amount(n, d));
+  return j;
+}
+
 constexpr DiagnosisRule kRules[] = {
     {"late_data_loader", late_data_loader,
      "idle time in operators of data loaders and in long host gaps before the first computation of a step; of all "
@@ -263,7 +329,7 @@ constexpr DiagnosisRule kRules[] = {
     {"memory_peak", memory_peak, "time of calls that allocate or free device memory, on the critical path"},
     {"skewed_expert", skewed_expert,
      "waiting for the slow rank, if this rank has most bytes of uneven all-to-alls, at least 1.2 times the mean; less "
-     "the part of this rank in even loads"},
+     "the part of this rank in even loads; or the lateness of the busiest rank of each such all-to-all, in sum"},
     {"slow_rank", slow_rank,
      "waiting for the rank, less waiting for the next one; at most the time without exposed communication that the "
      "rank has more than the median of the others"},
@@ -273,7 +339,11 @@ constexpr DiagnosisRule kRules[] = {
      "transfer time above the median of groups or pairs of ranks with the same communication, from 1.25 times the "
      "median; at most the exposed time"},
     {"small_messages", small_messages,
-     "latency times the number of small collectives, less one a step; at most the exposed time"},
+     "latency times the number of small collectives of a type, less one a step, for all types of a group; at most the "
+     "exposed time"},
+    {"pipeline_bubbles", pipeline_bubbles,
+     "least time of a rank without computation in receives of messages that are not sent yet, and until the longest "
+     "rank ends"},
     {"no_overlap", no_overlap,
      "least exposed time of the types of a group over the ranks, if at most a quarter of a type overlaps; of groups "
      "beside each other the largest"},

@@ -24,6 +24,10 @@ std::string amount(const Numbers& n, const Diagnosis& d);
 /// Return whether ranks can be compared by the times of collectives; if not, state the missing input.
 bool compares(const Numbers& n, Judgement& j);
 
+/// Add to a row of kind none the group with most exposed communication, from kLeastDiagnosedShare: a recording of one
+/// group does not show whether a slow link, latency or the schedule exposes it.
+void add_exposed(const Numbers& n, Diagnosis& none);
+
 Judgement slow_link(const Numbers& n, Taken& taken);
 Judgement small_messages(const Numbers& n, Taken& taken);
 Judgement no_overlap(const Numbers& n, Taken& taken);

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 3> kCauses{"host wait", "kernel wait", "o
 
 struct Gaps {
   std::array<int64_t, kCauses.size()> count{};
-  std::array<Picoseconds, kCauses.size()> time{};
+  std::array<Picoseconds, kCauses.size()> time{}, launching{};
 };
 
 /// Gaps before an operation, from the latest end of those before it: operations of a stream may overlap.
@@ -36,6 +36,9 @@ Gaps gaps_of(const DeviceWork& work, std::vector<const DeviceOperation*>& stream
       const size_t cause = late ? 0 : gap < kBackToBack ? 1 : 2;
       ++gaps.count[cause];
       gaps.time[cause] = add_saturated(gaps.time[cause], gap);
+      if (operation->call != trace::kNoRow)
+        gaps.launching[cause] = add_saturated(gaps.launching[cause],
+                                              std::clamp<Picoseconds>(work.calls[operation->call].end - end, 0, gap));
     }
     end = std::max(end, operation->end);
   }
@@ -52,7 +55,8 @@ Result<std::vector<NamedTable>> idle_causes(const Job& job, Findings&) {
                {"cause", Kind::text, "cause", "cause of the gaps: host wait, kernel wait or other"},
                {"gaps", Kind::count, "gaps", "gaps between operations"},
                {"time", Kind::time_ps, "time_ps", "sum of these gaps"},
-               {"share", Kind::share, "share", "its share of the stream's gaps"}},
+               {"share", Kind::share, "share", "its share of the stream's gaps"},
+               {"launching", Kind::time_ps, "launching_ps", "part of these gaps before the launching call returns"}},
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const trace::Trace& t = job.traces.ranks[r];
@@ -68,7 +72,7 @@ Result<std::vector<NamedTable>> idle_causes(const Job& job, Findings&) {
       for (size_t c = 0; c < kCauses.size(); ++c)
         if (gaps.count[c] > 0)
           table.rows.push_back({t.rank, place.first, place.second, std::string(kCauses[c]), gaps.count[c], gaps.time[c],
-                                share(gaps.time[c], all)});
+                                share(gaps.time[c], all), gaps.launching[c]});
     }
   }
   return std::vector<NamedTable>{{"idle_causes", std::move(table)}};

@@ -9,4 +9,8 @@ using Analysis = Result<std::vector<NamedTable>>(const Job& job, Findings& findi
 Analysis kernels, operators, launches, queues, bandwidth, work, idle_causes, copies, shapes, modules, sequences,
     step_times, diagnosis;
 
+/// Tables of the analysis of stragglers. Requires the times of this job.
+result::NamedTable uneven_waits(const Job& job, const JobTimes& times);
+result::NamedTable message_waits(const Job& job, const JobTimes& times);
+
 }  // namespace chakra::analyze

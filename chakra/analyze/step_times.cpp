@@ -5,6 +5,8 @@
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/device_work.h"
 #include "chakra/analyze/rows.h"
+#include "chakra/analyze/spans.h"
+#include "chakra/trace/storage.h"
 
 namespace chakra::analyze {
 namespace {
@@ -15,38 +17,13 @@ using trace::Trace;
 using Kind = Table::Kind;
 
 constexpr std::string_view kLoader = "enumerate(DataLoader)";  ///< PyTorch's operator for the next batch
+constexpr std::string_view kLoads = "dataloader";              ///< attribute io_kind of loads from storage
 constexpr Picoseconds kShortGaps = 33;                         ///< gaps below 3 % of the step do not count
-
-using Span = std::pair<Picoseconds, Picoseconds>;
-
-/// Sort the spans, and merge those that overlap. Cost: O(spans log spans).
-std::vector<Span> merged(std::vector<Span> spans) {
-  std::sort(spans.begin(), spans.end());
-  std::vector<Span> out;
-  for (const Span& s : spans) {
-    if (s.second <= s.first) continue;
-    if (out.empty() || s.first > out.back().second) out.push_back(s);
-    else out.back().second = std::max(out.back().second, s.second);
-  }
-  return out;
-}
-
-/// Time of the spans outside of the busy spans; both merged.
-Picoseconds outside(const std::vector<Span>& spans, const std::vector<Span>& busy) {
-  Picoseconds sum = 0;
-  for (const auto& [begin, end] : spans) {
-    sum += end - begin;
-    auto at =
-        std::lower_bound(busy.begin(), busy.end(), begin, [](const Span& s, Picoseconds t) { return s.second <= t; });
-    for (; at != busy.end() && at->first < end; ++at) sum -= std::min(end, at->second) - std::max(begin, at->first);
-  }
-  return sum;
-}
 
 class RankSteps {
  public:
   RankSteps(const Trace& t, const Schedule& s)
-      : t_(t), s_(s), steps_(find_steps(t)), inclusive_(trace::inclusive_ends(t)) {
+      : t_(t), s_(s), storage_(t), steps_(find_steps(t)), inclusive_(trace::inclusive_ends(t)) {
     spans_ = step_spans(
         steps_, [&](NodeId n) { return s.start[n]; }, [&](NodeId n) { return s.end[n]; });
     for (const NodeId n : t.nodes()) device_ |= t.has_start(n) && on_device(n);
@@ -60,11 +37,13 @@ class RankSteps {
     std::vector<char> named(spans_.size(), 0);
     for (const NodeId n : t_.nodes()) {
       if (!t_.has_start(n)) continue;
-      if (t_.on_device(n) || trace::is_comm(t_.type[whole_communication(t_, n)]))
+      const bool loads = is_loader(n);
+      if (!loads && (t_.on_device(n) || trace::is_comm(t_.type[whole_communication(t_, n)])))
         busy.emplace_back(s_.start[n], s_.end[n]);
-      if (steps_.of[n] < 0 || t_.on_device(n)) continue;
-      const auto step = static_cast<size_t>(steps_.of[n]);
-      if (is_loader(n)) {
+      const int32_t of = loads && spans_.size() == 1 ? 0 : steps_.of[n];  // a load has no launch that names its step
+      if (of < 0 || (t_.on_device(n) && !loads)) continue;
+      const auto step = static_cast<size_t>(of);
+      if (loads) {
         waits[step].emplace_back(s_.start[n], inclusive_[n]);
         named[step] = 1;
       } else if (is_long_gap(n, step) && s_.start[n] < first_[step]) {
@@ -79,7 +58,10 @@ class RankSteps {
 
  private:
   bool on_device(NodeId n) const { return t_.on_device(n) && bound_of(t_, n) == Bound::compute; }
-  bool is_loader(NodeId n) const { return t_.part_of[n] == trace::kNoNode && t_.name_of(n).starts_with(kLoader); }
+  bool is_loader(NodeId n) const {
+    if (t_.part_of[n] != trace::kNoNode) return false;
+    return t_.name_of(n).starts_with(kLoader) || (trace::is_memory(t_.type[n]) && storage_.of(n).kind == kLoads);
+  }
   /// A gap of another thread may be its wait for work: such a gap has no role.
   bool is_long_gap(NodeId n, size_t step) const {
     return t_.name_of(n) == trace::kHostGap && steps_.roles[n] != 0 &&
@@ -123,6 +105,7 @@ class RankSteps {
 
   const Trace& t_;
   const Schedule& s_;
+  trace::StorageReader storage_;
   Steps steps_;
   std::vector<Picoseconds> inclusive_;
   std::vector<StepSpan> spans_;

@@ -370,8 +370,11 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
   for (const CollectiveTimes& c : found.collectives)
     waits.rows.push_back({std::string(trace::name(c.type)), group_name(c.group), cell(c.bytes), int64_t{c.members},
                           c.count, ps(c.wait_ns), ps(c.transfer_ns)});
-  return std::vector<NamedTable>{
-      {"stragglers", std::move(late)}, {"clocks", std::move(clocks)}, {"collectives", std::move(waits)}};
+  return std::vector<NamedTable>{{"stragglers", std::move(late)},
+                                 {"clocks", std::move(clocks)},
+                                 {"collectives", std::move(waits)},
+                                 uneven_waits(job, found),
+                                 message_waits(job, found)};
 }
 
 }  // namespace
