@@ -6,6 +6,7 @@
 #include "chakra/analyze/device_work.h"
 #include "chakra/analyze/rows.h"
 #include "chakra/analyze/spans.h"
+#include "chakra/base/quantile.h"
 #include "chakra/trace/storage.h"
 
 namespace chakra::analyze {
@@ -32,6 +33,7 @@ class RankSteps {
   void add_to(Table& table) {
     find_loaders();
     find_first();
+    find_usual_gaps();
     std::vector<Span> busy;
     std::vector<std::vector<Span>> waits(spans_.size());
     std::vector<char> named(spans_.size(), 0);
@@ -63,9 +65,18 @@ class RankSteps {
     return t_.name_of(n).starts_with(kLoader) || (trace::is_memory(t_.type[n]) && storage_.of(n).kind == kLoads);
   }
   /// A gap of another thread may be its wait for work: such a gap has no role.
+  bool is_gap(NodeId n) const { return t_.name_of(n) == trace::kHostGap && steps_.roles[n] != 0; }
   bool is_long_gap(NodeId n, size_t step) const {
-    return t_.name_of(n) == trace::kHostGap && steps_.roles[n] != 0 &&
-           t_.dur_ps[n] >= spans_[step].length() / kShortGaps;
+    return is_gap(n) && t_.dur_ps[n] >= spans_[step].length() / kShortGaps && t_.dur_ps[n] / 2 >= usual_gap_[step];
+  }
+  /// The median gap after the first computation: if the gaps before are not longer, the host is late everywhere.
+  void find_usual_gaps() {
+    std::vector<std::vector<Picoseconds>> gaps(spans_.size());
+    for (const NodeId n : t_.nodes())
+      if (steps_.of[n] >= 0 && t_.has_start(n) && is_gap(n))
+        if (const auto step = static_cast<size_t>(steps_.of[n]); s_.start[n] >= first_[step])
+          gaps[step].push_back(t_.dur_ps[n]);
+    for (std::vector<Picoseconds>& of : gaps) usual_gap_.push_back(of.empty() ? 0 : nth_of(of, (of.size() - 1) / 2));
   }
 
   void find_loaders() {
@@ -110,8 +121,8 @@ class RankSteps {
   std::vector<Picoseconds> inclusive_;
   std::vector<StepSpan> spans_;
   bool device_ = false;
-  std::vector<std::vector<Span>> loaders_;  ///< by lane
-  std::vector<Picoseconds> first_;
+  std::vector<std::vector<Span>> loaders_;      ///< by lane
+  std::vector<Picoseconds> first_, usual_gap_;  ///< by step
 };
 
 }  // namespace
