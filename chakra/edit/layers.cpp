@@ -26,7 +26,6 @@ namespace chakra::edit {
 namespace {
 
 using trace::Comm;
-using trace::EdgeKind;
 using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;

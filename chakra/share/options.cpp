@@ -40,17 +40,17 @@ Options rows_of(ObfuscateOptions& o) {
                 "secret."}),
       required({"-o,--output", &o.output, "Folder for the job, without other files", "DIR"}),
       {"--new-key", &o.new_key, "Make the key; a file is never replaced"},
-      {"--level", &o.level, "What to hide. 1: names and ids; 2: also sizes and shapes; 3: also the number of layers",
-       "N", whole_number(1, 3),
+      {"--level", &o.level, "Hide 1: names and ids; 2: also sizes and shapes; 3: also the number of layers", "N",
+       whole_number(1, 3),
        "From level 2 on, a simulation takes a similar time, not the same. 'chakra certify' measures the difference. "
        "Level 3 hides neither pipeline stages nor experts."},
       job::each_time({"--among",
                       &o.among,
-                      "Jobs, or a folder of jobs, among which the job must not stand out, from --level 2 on",
+                      "Jobs, or a folder of jobs, among which the job must not stand out",
                       "JOB",
                       {},
-                      "A size becomes that of a cell, and each cell holds sizes of at least 5 of these jobs, with 4 "
-                      "different values. Default: cells of widths of published models."}),
+                      "From --level 2 on. A size becomes that of a cell, and each cell holds sizes of at least 5 of "
+                      "these jobs, with 4 different values. Default: cells of widths of published models."}),
       {"--width", &o.width, "Width of the model, from --level 2 on. Default: estimated from shapes and sizes", "N",
        whole_number(1, 1'000'000)},
       {"--layers", &o.layers, "Layers of the model, for --level 3. Default: equal parts of the operations", "N",
