@@ -166,6 +166,15 @@ TEST(Layers, AreNotMicroBatches) {
   EXPECT_EQ(found.layers, 6U);
   ASSERT_EQ(found.runs.size(), 4U);
   for (const edit::Run& run : found.runs) EXPECT_EQ(run.period, 6U);
+  values.clear();  // a run of seven short parts beside many of five layers
+  for (uint32_t batch = 0; batch < 8; ++batch) {
+    values.push_back(100 + batch);
+    for (uint32_t layer = 0; layer < 5; ++layer)
+      for (const uint32_t op : {1, 2, 2, 2, 3, 4}) values.push_back(op);
+  }
+  for (uint32_t part = 0; part < 7; ++part)
+    for (const uint32_t op : {5, 6, 7}) values.push_back(op);
+  EXPECT_EQ(find_layers(std::vector<std::vector<uint32_t>>{values}).layers, 5U);
   EXPECT_EQ(find_layers(std::vector<std::vector<uint32_t>>{{1, 2, 3, 4, 5, 6, 7, 8}}).layers, 0U);
   EXPECT_EQ(find_layers(std::vector<std::vector<uint32_t>>{std::vector<uint32_t>(50, 1)}).layers, 0U);
 }

@@ -14,6 +14,7 @@ constexpr size_t kLeastParts = 3;
 constexpr size_t kLeastPeriod = 3;      ///< of a layer; shorter parts are layers only beside longer ones
 constexpr size_t kMostPeriod = 20'000;  ///< operations of a layer
 constexpr double kLeastShare = 0.4;     ///< of the operations that layers fill
+constexpr double kLeastExact = 0.25;    ///< of those, in runs of as many layers as the longest
 constexpr size_t kMostInPart = 4;       ///< layers that an equal part of single operations can have
 
 /// The most frequent distances between equal values, ascending.
@@ -141,8 +142,9 @@ LayerRuns find_layers(std::span<const std::vector<uint32_t>> lanes) {
   LayerRuns found;
   std::optional<Filled> best;
   for (const auto& [layers, of] : by_count) {
-    const Filled filled = filled_by(passes_of(by_count, layers));
+    const Filled filled = filled_by(passes_of(by_count, layers)), exact = filled_by(of);
     if (static_cast<double>(filled.values) < kLeastShare * static_cast<double>(all)) continue;
+    if (static_cast<double>(exact.values) < kLeastExact * static_cast<double>(filled.values)) continue;
     if (best &&
         (filled.period() > best->period() || (filled.period() == best->period() && filled.values <= best->values)))
       continue;
