@@ -299,7 +299,7 @@ def test_the_private_folder_is_removed(secret):
 def test_hiding_keeps_the_time(two, tmp_path):
     """The simulated time of a hidden job is equal to the picosecond, on recorded and on simulated transfers."""
     linked(two[0] / "ddp", tmp_path / "traces", 2)
-    shutil.copytree(tmp_path / "traces", tmp_path / "a")
+    shutil.copytree(tmp_path / "traces" / "t", tmp_path / "a")
     chakra("obfuscate", tmp_path / "a", "--key", tmp_path / "key", "--new-key", "-o", tmp_path / "b")
     (tmp_path / "network.yml").write_text(NETWORK, encoding="utf-8")
     for transfers in ("recorded", "simulated"):
