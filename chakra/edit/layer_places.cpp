@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "chakra/trace/metadata.h"
+
 namespace chakra::edit {
 
 using trace::Comm;
@@ -27,6 +29,7 @@ bool is_outside_layers(std::string_view name) {
     if (name.starts_with(start)) return true;
   return false;
 }
+bool calls_message(std::string_view name) { return name.starts_with("c10d::send") || name.starts_with("c10d::recv"); }
 
 /// Calls of the runtime and of communication libraries come at other places in each layer.
 bool is_call(std::string_view name) {
@@ -38,7 +41,11 @@ bool is_call(std::string_view name) {
 
 }  // namespace
 
-Layers::Layers(const Trace& t) : t_(t), micro_batch_(t.strings.find("micro_batch")), places_(t.size()) {
+Layers::Layers(const Trace& t)
+    : t_(t),
+      micro_batch_(t.strings.find("micro_batch")),
+      has_ring_(trace::metadata_number(t, "cp").value_or(1) > 1),
+      places_(t.size()) {
   set_sequences();
   found_ = find_layers(kinds_of(sequences_));
   place_operations(0);
@@ -65,6 +72,10 @@ uint32_t Layers::micro_batch_of(NodeId n) const {
   return 0;
 }
 
+bool Layers::is_message(NodeId n) const {
+  return !has_ring_ && (t_.type[n] == NodeType::send || t_.type[n] == NodeType::recv || calls_message(t_.name_of(n)));
+}
+
 bool Layers::is_on_thread(NodeId n) const {
   return t_.lane[n] != trace::kNoLane && t_.lanes[t_.lane[n]].kind == trace::Lane::Kind::thread;
 }
@@ -72,6 +83,7 @@ bool Layers::is_on_thread(NodeId n) const {
 bool Layers::is_operation(NodeId n) const {
   if (t_.type[n] == NodeType::metadata || t_.part_of[n] != trace::kNoNode) return false;
   if (!has_threads_) return !t_.name_of(n).starts_with("[chakra|");
+  if (is_on_thread(n) && is_message(n)) return true;
   return is_on_thread(n) && !trace::is_comm(t_.type[n]) && !is_call(t_.name_of(n));
 }
 
@@ -98,7 +110,7 @@ std::vector<std::vector<uint32_t>> Layers::kinds_of(std::span<const std::vector<
   for (const std::vector<NodeId>& sequence : sequences) {
     std::vector<uint32_t>& of = kinds.emplace_back();
     for (const NodeId n : sequence)
-      of.push_back(is_outside_layers(t_.name_of(n)) ? Place::kNone - once_++ : kind_of(n));
+      of.push_back(is_message(n) || is_outside_layers(t_.name_of(n)) ? Place::kNone - once_++ : kind_of(n));
   }
   return kinds;
 }

@@ -42,6 +42,8 @@ class Layers {
 
  private:
   uint32_t micro_batch_of(trace::NodeId n) const;
+  /// A message of a pipeline, which is between layers. Layers have messages where rings exchange keys and values.
+  bool is_message(trace::NodeId n) const;
   bool is_on_thread(trace::NodeId n) const;
   bool is_operation(trace::NodeId n) const;
   void set_sequences();
@@ -69,6 +71,7 @@ class Layers {
 
   const trace::Trace& t_;
   StringId micro_batch_;  ///< the name of the attribute; 0: absent
+  bool has_ring_;         ///< of context parallelism
   uint32_t once_ = 0;     ///< operations outside of layers
   bool has_threads_ = false;
   std::vector<std::vector<trace::NodeId>> sequences_;

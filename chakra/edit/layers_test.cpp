@@ -179,6 +179,25 @@ TEST(Layers, AreNotMicroBatches) {
   EXPECT_EQ(find_layers(std::vector<std::vector<uint32_t>>{std::vector<uint32_t>(50, 1)}).layers, 0U);
 }
 
+TEST(Layers, HaveMessagesInRingsAlone) {
+  trace::Builder builder;
+  Trace& t = builder.trace;
+  const auto message = [&](uint64_t id, NodeType type) {
+    trace::Comm& comm = builder.comm(builder.add(id, t.strings.intern("message"), type));
+    comm.src = 0, comm.dst = 1, comm.bytes = 1 << 20;
+  };
+  for (uint64_t id = 1; id <= 30; id += 5) {
+    message(id, NodeType::recv);
+    for (uint64_t op = 1; op < 4; ++op)
+      builder.add(id + op, t.strings.intern(fmt::format("op{}", "abc"[op - 1])), NodeType::comp);
+    message(id + 4, NodeType::send);
+  }
+  Trace pipeline = std::move(builder).finish();
+  EXPECT_EQ(layers_of(pipeline), 0) << "micro-batches of a stage with one layer";
+  pipeline.metadata.push_back({pipeline.strings.intern("cp"), int64_t{4}});
+  EXPECT_EQ(layers_of(pipeline), 6);
+}
+
 TEST(Layers, TooFewAreRefused) {
   const Trace t = Recording(6).finish();
   HiddenLayers hidden;
@@ -204,7 +223,9 @@ TEST(Layers, OfRandomJobs) {
           rank.push_back(node);
         }
     }
-    const trace::TraceSet set = job.build();
+    trace::TraceSet set = job.build();
+    for (Trace& t : set.ranks)
+      if (round % 2 == 0) t.metadata.push_back({t.strings.intern("cp"), int64_t{2}});  // layers may have messages
     LayerAgreement agreement;
     bool agree = true;
     for (const Trace& t : set.ranks) {

@@ -361,15 +361,21 @@ Result<ObfuscatedJob> obfuscate_recording(ObfuscateOptions o) {
   link.output = link.of_folders() ? folder.path() : folder.path() + "/trace.0.et";
   CHAKRA_ASSIGN(linking::LinkedJob linked, linking::link_job(link));
   CHAKRA_TRY(linked.commit());
-  o.path = folder.path();
-  CHAKRA_ASSIGN(ObfuscatedJob job, Obfuscation(o).run());
+  const std::string recording = std::exchange(o.path, folder.path());
+  auto obfuscated = Obfuscation(o).run();
+  if (!obfuscated) {
+    Error error = obfuscated.error();
+    if (error.place.file.starts_with(folder.path())) error.place = {recording};
+    return Failure(std::move(error));
+  }
+  ObfuscatedJob& job = *obfuscated;
   job.findings.push_back({"job.obfuscate.linked", Severity::note, -1, -1,
                           fmt::format("the recordings were linked first, with the default options of 'chakra link': {} "
                                       "rank{}",
                                       linked.ranks.size(), linked.ranks.size() == 1 ? "" : "s")});
   for (const Findings& findings : {linked.findings, linked.mismatches})
     job.findings.insert(job.findings.end(), findings.begin(), findings.end());
-  return job;
+  return obfuscated;
 }
 
 }  // namespace
