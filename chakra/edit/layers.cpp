@@ -38,13 +38,19 @@ constexpr auto kNumbers = std::to_array<std::string_view>({"rf_id", "seq_id", "c
 constexpr auto kTimes =
     std::to_array<std::string_view>({"inside_dur_ns", "call_dur_ns", "call_late_ns", "duration_micros"});
 
+/// A number beyond the range of the type becomes its largest value.
+template <class Number>
+Number times(Number value, double by) {
+  constexpr double kMost = 9e18;  // below 2^63
+  return by == 1 ? value : static_cast<Number>(std::llround(std::min(static_cast<double>(value) * by, kMost)));
+}
+
 template <class List>
 bool is_in(const List& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-// ---- what is removed
-// -------------------------------------------------------------------------------------------------
+// ---- what is removed ----
 
 /// The parts of a run that are removed: neither the first nor the last.
 struct Cut {
@@ -58,14 +64,18 @@ struct Stretch {
   Picoseconds cut_begin = begin, cut_end = begin;
 
   double factor() const {
-    const double whole = static_cast<double>(end - begin), cut = static_cast<double>(cut_end - cut_begin);
-    return has_cut() && whole > cut ? whole / (whole - cut) : 1;
+    if (!has_cut()) return 1;
+    const double whole = static_cast<double>(end) - static_cast<double>(begin);
+    const double cut = static_cast<double>(cut_end) - static_cast<double>(cut_begin);
+    return whole > cut ? whole / (whole - cut) : 1;
   }
   bool has_cut() const { return cut_begin < cut_end && cut_end <= end; }
   Picoseconds operator()(Picoseconds time) const {
     if (!has_cut()) return time;
-    const Picoseconds kept = time <= cut_begin ? time : std::max(cut_begin, time - (cut_end - cut_begin));
-    return begin + std::llround(static_cast<double>(kept - begin) * factor());
+    const auto from_begin = [&](Picoseconds at) { return static_cast<double>(at) - static_cast<double>(begin); };
+    const double at = from_begin(time), cut_at = from_begin(cut_begin);
+    const double kept = at <= cut_at ? at : std::max(cut_at, at - (from_begin(cut_end) - cut_at));
+    return add_saturated(begin, times(Picoseconds{1}, kept * factor()));
   }
 };
 
@@ -95,7 +105,8 @@ class Remover {
  private:
   /// The layers of a run that the copy shows: those of a model with the least number of layers of the cell.
   size_t shown_layers() const {
-    const auto stages = static_cast<double>(hiding_.stages), longest = static_cast<double>(hiding_.longest);
+    const auto stages = static_cast<double>(hiding_.stages);
+    const double longest = std::max(1.0, static_cast<double>(hiding_.longest));
     const double of_stage = static_cast<double>(hiding_.layers) / stages;
     const double runs = std::max(1.0, std::round(of_stage / longest));  // virtual stages
     const double apart = std::max(0.0, std::ceil(of_stage / runs) - longest);
@@ -204,14 +215,14 @@ class Remover {
     const Place& place = layers_.place(n);
     const Cut& cut = cuts_[place.run];
     if (cut.begin == cut.end || place.is_operation || (place.part + 1 != cut.begin && place.part != cut.end)) return;
-    counterparts_[{place.run, place.part, place.at, layers_.kind_of(n)}].push_back(n);
+    counterparts_.try_emplace({place.run, place.part, place.at, layers_.kind_of(n)}, n);
   }
-  /// The node in `part` that does what `n` does. `nth`: of the nodes of its kind that belong to its operation.
+  /// The node in `part` that does what `n` does: of its kind, and of the same operation.
   NodeId counterpart(NodeId n, uint32_t part) {
     const Place& place = layers_.place(n);
     if (!place.is_operation) {
       const auto found = counterparts_.find({place.run, part, place.at, layers_.kind_of(n)});
-      if (found != counterparts_.end()) return found->second.front();
+      if (found != counterparts_.end()) return found->second;
     }
     return layers_.operation(place.run, part, place.at);
   }
@@ -255,7 +266,7 @@ class Remover {
   std::vector<Cut> cuts_;
   std::vector<uint8_t> removed_, grows_;
   std::map<std::pair<uint32_t, uint32_t>, Stretch> stretches_;  ///< by run and lane
-  absl::flat_hash_map<Key, std::vector<NodeId>> counterparts_;
+  absl::flat_hash_map<Key, NodeId> counterparts_;
   std::vector<NodeId> rows_;  ///< of the result
 };
 
@@ -263,9 +274,7 @@ void Remover::add(NodeId n, trace::Builder& builder) {
   Trace& out = builder.trace;
   const NodeId row = rows_[n];
   const double by = factor(n);
-  const auto longer = [&](auto value) {
-    return by == 1 ? value : static_cast<decltype(value)>(std::llround(static_cast<double>(value) * by));
-  };
+  const auto longer = [&](auto value) { return times(value, by); };
   out.flags.edit(row) = t_.flags[n];
   out.lane.edit(row) = t_.lane[n];
   out.dur_ps.edit(row) = longer(t_.dur_ps[n]);
@@ -321,9 +330,9 @@ void Remover::add_edges(trace::Builder& builder) {
     for (const NodeId parent : t_.ctrl.of(n))
       if (const NodeId kept = before(parent); kept != n) builder.ctrl(rows_[n], rows_[kept]);
   }
-  // Edges of removed nodes often repeat an edge that is there. An edge to another
-  // run moves only where its node has no other edge to such nodes of that run: parts of runs can begin anywhere in a
-  // layer, so the removed nodes of two runs need not be of the same layers.
+  // Edges of removed nodes often repeat an edge that is there. An edge to another run moves only where its node has no
+  // other edge to such nodes of that run: parts of runs can begin anywhere in a layer, so the removed nodes of two runs
+  // need not be of the same layers.
   std::stable_sort(deps.begin(), deps.end(),
                    [](const Dep& a, const Dep& b) { return std::pair(a.to, a.moved) < std::pair(b.to, b.moved); });
   absl::flat_hash_set<NodeId> seen;
@@ -398,8 +407,7 @@ Result<Trace> hide_layers(const Trace& t, const LayerHiding& hiding, HiddenLayer
   return Remover(t, hiding, hidden).run();
 }
 
-// ---- all ranks
-// -------------------------------------------------------------------------------------------------------
+// ---- all ranks ----
 
 Result<void> LayerAgreement::add(int64_t rank, const HiddenLayers& hidden, const GroupKey& group_of,
                                  const PeerOf& peer_of) {
