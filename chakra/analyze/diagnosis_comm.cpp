@@ -375,8 +375,7 @@ void add_exposed(const Numbers& n, Diagnosis& none) {
   none.evidence = {"exposed", most->second.row};
   none.sentence += fmt::format(
       " A part of the communication in group {} overlaps, and the rest takes {} of the time. The recording does not "
-      "show "
-      "why.{}",
+      "show why.{}",
       most->first, show_percent(static_cast<double>(most->second.least) / static_cast<double>(n.whole())),
       others_of(none.could_be));
 }

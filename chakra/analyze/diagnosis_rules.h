@@ -24,8 +24,8 @@ std::string amount(const Numbers& n, const Diagnosis& d);
 /// Return whether ranks can be compared by the times of collectives; if not, state the missing input.
 bool compares(const Numbers& n, Judgement& j);
 
-/// Add to a row of kind none the group with most exposed communication, from kLeastDiagnosedShare: a recording of one
-/// group does not show whether a slow link, latency or the schedule exposes it.
+/// Add the group with the most exposed communication to a row of kind none, if its share is at least
+/// kLeastDiagnosedShare. A recording of one group does not show the cause: a slow link, latency or the schedule.
 void add_exposed(const Numbers& n, Diagnosis& none);
 
 Judgement slow_link(const Numbers& n, Taken& taken);

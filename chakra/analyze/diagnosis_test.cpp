@@ -7,6 +7,8 @@
 
 #include <cmath>
 
+#include "chakra/analyze/testing/numbers.h"
+
 namespace chakra::analyze {
 namespace {
 
@@ -241,17 +243,7 @@ class Executor {
 DiagnosisNumbers measure(const Plan& plan) {
   Executor executor(plan);
   const trace::TraceSet set = executor.run();
-  Findings findings;
-  const Result<Job> job = prepare(set, executor.groups(), findings);
-  EXPECT_TRUE(job);
-  std::vector<NamedTable> tables;
-  for (const AnalysisRow& row : kAnalyses) {
-    if (std::find(kDiagnosisSources.begin(), kDiagnosisSources.end(), row.name) == kDiagnosisSources.end()) continue;
-    auto some = row.run(*job, findings);
-    EXPECT_TRUE(some);
-    for (NamedTable& table : *some) tables.push_back(std::move(table));
-  }
-  return numbers_of(tables);
+  return testing::numbers_of_job(set, executor.groups());
 }
 
 /// A healthy job: sizes, options and noise by the number.

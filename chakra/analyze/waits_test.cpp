@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/analyze/testing/numbers.h"
 
 namespace chakra::analyze {
 namespace {
@@ -49,17 +50,7 @@ struct Recorder {
 DiagnosisNumbers numbers_of_job(std::vector<Recorder> ranks, const match::GroupTable& groups) {
   trace::TraceSet set;
   for (Recorder& rank : ranks) set.ranks.push_back(std::move(rank.b).finish());
-  Findings findings;
-  const Result<Job> job = prepare(set, groups, findings);
-  EXPECT_TRUE(job);
-  std::vector<NamedTable> tables;
-  for (const AnalysisRow& row : kAnalyses) {
-    if (std::find(kDiagnosisSources.begin(), kDiagnosisSources.end(), row.name) == kDiagnosisSources.end()) continue;
-    auto some = row.run(*job, findings);
-    EXPECT_TRUE(some);
-    for (NamedTable& table : *some) tables.push_back(std::move(table));
-  }
-  return numbers_of(tables);
+  return testing::numbers_of_job(set, groups);
 }
 
 /// Two stages: all micro-batches forward, then all backward, each of 100 us; a message takes no time. Clocks differ.

@@ -1,7 +1,6 @@
 #include "chakra/edit/layer_places.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <iterator>
 #include <map>
@@ -45,7 +44,8 @@ Layers::Layers(const Trace& t)
     : t_(t),
       micro_batch_(t.strings.find("micro_batch")),
       has_ring_(trace::metadata_number(t, "cp").value_or(1) > 1),
-      places_(t.size()) {
+      places_(t.size()),
+      kind_(t.size(), kUnknown) {
   set_sequences();
   found_ = find_layers(kinds_of(sequences_));
   place_operations(0);
@@ -57,12 +57,13 @@ Layers::Layers(const Trace& t)
 }
 
 uint32_t Layers::kind_of(NodeId n) {
+  if (kind_[n] != kUnknown) return kind_[n];
   const Comm* const comm = t_.comm(n);
   const StringId shapes = t_.io_row[n] == trace::kNoRow ? 0 : trace::Io(t_.ios[t_.io_row[n]]).inputs.shapes;
   const auto key = std::tuple(stem_of(t_.name[n]),
                               static_cast<uint32_t>(t_.type[n]) << 8 | (comm ? static_cast<uint32_t>(comm->type) : 0U),
                               comm ? comm->group : shapes, micro_batch_of(n));
-  return kinds_.emplace(key, static_cast<uint32_t>(kinds_.size())).first->second;
+  return kind_[n] = kinds_.emplace(key, static_cast<uint32_t>(kinds_.size())).first->second;
 }
 
 uint32_t Layers::micro_batch_of(NodeId n) const {

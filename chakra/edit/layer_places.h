@@ -77,7 +77,8 @@ class Layers {
   std::vector<std::vector<trace::NodeId>> sequences_;
   LayerRuns found_;
   std::vector<Place> places_;
-  std::vector<uint32_t> stems_;
+  std::vector<uint32_t> kind_;   ///< by node; unknown until asked for
+  std::vector<uint32_t> stems_;  ///< by name, likewise
   absl::flat_hash_map<std::string, uint32_t> stem_numbers_;
   absl::flat_hash_map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, uint32_t> kinds_;
 };

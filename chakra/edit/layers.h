@@ -54,8 +54,8 @@ struct HiddenLayers {
 /// are removed, until the run has the parts that the least number of layers of the cell would have.
 ///   - Times: the parts that stay stretch over the time of the run, lane by lane; durations without a start grow by
 ///     the ratio of the numbers.
-///   - Dependencies: what a removed operation waited for, its counterpart in the next part that stays waits for; what
-///     waited for it waits for its counterpart in the part before.
+///   - Dependencies: an edge to a removed operation ends at its counterpart in the next part that stays. An edge from a
+///     removed operation begins at its counterpart in the part before.
 ///   - Communications that differ between the removed parts stay, unless `removes_uneven`.
 /// Ids become places, sequence numbers of groups count up, and attributes that number operations are removed, since
 /// they would show gaps. A trace that repeats nothing stays. Errors: edit.layers.few (a run would keep fewer than two

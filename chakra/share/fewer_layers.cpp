@@ -103,13 +103,13 @@ Result<void> FewerLayers::hide(trace::ClassJob& job, std::vector<std::vector<uin
   job.classes = std::move(fewer);
   for (edit::HiddenLayers& of : hidden) {
     add(of);
-    bytes_ += of.bytes;
     grows.push_back(std::move(of.grows));
   }
   return {};
 }
 
 void FewerLayers::add(const edit::HiddenLayers& hidden) {
+  bytes_ += hidden.bytes;
   job_.removed += hidden.nodes;
   job_.without += hidden.before == 0;
   if (hidden.before > job_.before) job_.before = hidden.before, job_.after = hidden.after;

@@ -30,7 +30,7 @@ class FewerLayers {
   /// Count what a rank or a class lost.
   void add(const edit::HiddenLayers& hidden);
 
-  double bytes() const { return bytes_; }  ///< of removed communications, of classes
+  double bytes() const { return bytes_; }  ///< of removed communications; of a job by classes, of the classes
   ObfuscatedJob::Layers finish(Findings& findings) const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace chakra::share {
 
-/// What the owner of the job says; 0: as the job shows it.
+/// Numbers that the owner of the job gives. 0: look_at() estimates the number.
 struct Known {
   int64_t width = 0, layers = 0;
 };

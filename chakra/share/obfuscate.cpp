@@ -228,7 +228,6 @@ class Obfuscation {
     trace::ClassJob fewer = job;
     std::vector<std::vector<uint8_t>> grows;
     if (o_.level > 2) CHAKRA_TRY(layers_.hide(fewer, grows));
-    sizes_.hidden.bytes_before += layers_.bytes();
     CHAKRA_ASSIGN(const trace::ClassJob changed,
                   o_.reveal ? edit::reveal(job, map_.texts)
                   : o_.level == 1
@@ -276,7 +275,6 @@ class Obfuscation {
       job_.nodes += after.size();
       sizes_.hidden.add(std::move(sizes));
       if (o_.level > 2) layers_.add(layers);
-      sizes_.hidden.bytes_before += layers.bytes;
       return hidden_.add(std::move(hidden));
     }));
     for (std::optional<AtomicFile>& file : written) CHAKRA_TRY(files_.add(std::move(*file)));
@@ -301,6 +299,7 @@ class Obfuscation {
       const edit::Cell& cell = edit::cell_of(sizes_.hiding.grid.widths, static_cast<double>(sizes_.hiding.width));
       sizes.width_low = cell.low, sizes.width_high = cell.high, sizes.width_shown = cell.shown;
     }
+    sizes_.hidden.bytes_before += layers_.bytes();
     sizes.shown = static_cast<int64_t>(sizes_.hidden.shown.size());
     sizes.changed = sizes_.hidden.sizes, sizes.removed = sizes_.hidden.works;
     if (sizes_.hidden.bytes_before > 0) sizes.bytes = sizes_.hidden.bytes_after / sizes_.hidden.bytes_before;

@@ -70,7 +70,8 @@ std::string names_file_of(const ObfuscateOptions& options);
 /// a job that repeats nothing); job.obfuscate.output (the folder has other files), .again (the job is hidden already),
 /// .plain (`reveal` of a job that is not hidden), .names (`reveal` with the names of another job); those of edit::hide,
 /// edit::reveal, seal::Key, io::read_rank and io::read_class_job; base.file.*. Cost: that of reading and writing; each
-/// core holds one rank. Level 2 reads the job twice, and the fleet once.
+/// core holds one rank. Level 2 reads the job twice, level 3 reads ranks
+/// three times; both read the fleet once.
 Result<ObfuscatedJob> obfuscate_job(const ObfuscateOptions& options);
 
 answer::Answer answer_of(const ObfuscatedJob& job);
