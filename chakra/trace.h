@@ -135,11 +135,12 @@ class CHAKRA_API Feeder {
   enum class Order : uint8_t {
     id,             ///< lowest id first
     critical_path,  ///< longest path of durations through the nodes in memory first
-    fifo            ///< order in which nodes became ready
+    fifo,           ///< order in which nodes became ready
+    file            ///< first in the file first; nodes are read when no other node is ready: the fastest order
   };
   struct Options {
     uint64_t budget_bytes = uint64_t{64} << 20;  ///< of nodes in memory; one node always fits
-    Order order = Order::id;
+    Order order = Order::file;
   };
   struct Node {
     uint64_t id = 0;

@@ -276,10 +276,21 @@ Feeder::Feeder(Feeder&&) noexcept = default;
 Feeder& Feeder::operator=(Feeder&&) noexcept = default;
 Feeder::~Feeder() = default;
 
+namespace {
+Result<feed::Policy> policy_of(Feeder::Order order) {
+  switch (order) {
+    case Feeder::Order::id: return feed::Policy::id;
+    case Feeder::Order::critical_path: return feed::Policy::critical_path;
+    case Feeder::Order::fifo: return feed::Policy::fifo;
+    case Feeder::Order::file: return feed::Policy::file;
+  }
+  return fail(Code::usage, "cli.usage", "no such order of nodes");
+}
+}  // namespace
+
 Result<Feeder> Feeder::open(const std::string& path, const Options& options) {
-  if (options.order > Order::fifo) return fail(Code::usage, "cli.usage", "no such order of nodes");
   CHAKRA_ASSIGN(trace::NodeSource nodes, io::open_nodes(path, {.durations = true}));
-  const auto policy = static_cast<feed::Policy>(options.order);  // in the same order
+  CHAKRA_ASSIGN(const feed::Policy policy, policy_of(options.order));
   feed::StreamFeeder feeder(std::move(nodes), {.budget_bytes = options.budget_bytes, .policy = policy});
   return Feeder(std::unique_ptr<FeederData>(new FeederData{std::move(feeder)}));
 }

@@ -141,10 +141,12 @@ struct StreamFeeder::State {
     return spill.flush();
   }
 
-  /// Fills the window up to the budget.
+  /// Whether the policy must know nodes that are still unread. In the order of the file, none precedes a ready node.
+  bool reads_ahead() const { return options.policy != Policy::file || !window.has_ready(); }
+
+  /// Fills the window up to the budget, or to what the policy must know.
   Result<void> fill() {
-    for (;;) {
-      if (window.bytes() >= options.budget_bytes) break;
+    while (window.bytes() < options.budget_bytes && reads_ahead()) {
       if (!woken.empty()) CHAKRA_TRY(examine_woken());
       else if (!ended) CHAKRA_TRY(read_one());
       else break;
@@ -168,8 +170,8 @@ struct StreamFeeder::State {
         return nullptr;
       }
       CHAKRA_TRY(spill_window());
-      do CHAKRA_TRY(read_one());
-      while (!ended && window.bytes() < options.budget_bytes);
+      CHAKRA_TRY(read_one());
+      CHAKRA_TRY(fill());
     }
     ++running;
     return &window[window.take()].node;

@@ -1,6 +1,7 @@
 // Feeding a trace that is larger than memory. A StreamFeeder reads nodes ahead from a
-// source, up to a budget of bytes (the window). It returns nodes with finished
-// dependencies in the order of a policy, and drops nodes that are done. For other nodes
+// source, up to a budget of bytes (the window), and no further than the order of the
+// ready nodes, the policy, needs. It returns nodes with finished dependencies in this
+// order, and drops nodes that are done. For other nodes
 // the state alone (read, done) is kept, which takes some bits. Progress does not depend
 // on the order of nodes in the file. If the whole window waits for unread nodes, the
 // window moves to a temporary file, and each node returns when its dependency is done.
@@ -20,23 +21,24 @@ namespace chakra::feed {
 
 /// Order of the ready nodes in the window. If the budget holds
 /// the whole trace, this is the order over the whole trace.
-enum class Policy : uint8_t { id, critical_path, fifo, user };
+enum class Policy : uint8_t { id, critical_path, fifo, user, file };
 struct PolicyRow {
   Policy policy;
   std::string_view name;
   std::string_view description;
 };
-inline constexpr std::array<PolicyRow, 4> kPolicies{{
+inline constexpr std::array<PolicyRow, 5> kPolicies{{
     {Policy::id, "id", "lowest id first"},
     {Policy::critical_path, "critical_path",
      "longest path of durations to the end of the window first, then lowest id"},
     {Policy::fifo, "fifo", "in the order in which nodes become ready; nodes without dependencies in file order"},
     {Policy::user, "user", "lowest value of a function first, then lowest id"},
+    {Policy::file, "file", "first in the file first; nodes are read when no other node is ready"},
 }};
 
 struct FeedOptions {
   uint64_t budget_bytes = uint64_t{64} << 20;  ///< of nodes in the window; a single node always fits
-  Policy policy = Policy::id;
+  Policy policy = Policy::file;
   std::function<int64_t(const trace::StreamedNode&)> priority = {};  ///< Policy::user; called once per node, when read
   std::string spill_folder = {};                                     ///< empty: TMPDIR, else /tmp
 };

@@ -64,7 +64,11 @@ void Window::stop_watching(uint64_t id, std::vector<uint32_t>& woken) {
 void Window::make_ready(uint32_t slot) {
   Slot& s = slots_[slot];
   s.is = Slot::Is::ready;
-  s.order = options_.policy == Policy::fifo ? became_ready_ : s.node.id;
+  switch (options_.policy) {
+    case Policy::fifo: s.order = became_ready_; break;
+    case Policy::file: s.order = s.arrived; break;
+    default: s.order = s.node.id;
+  }
   ++became_ready_;
   push_ready(slot);
 }
