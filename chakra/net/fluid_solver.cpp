@@ -1,6 +1,7 @@
 #include "chakra/net/fluid_solver.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace chakra::net {
 
@@ -20,7 +21,11 @@ void FluidSolver::fill(std::span<const double> capacity, std::span<const uint32_
   for (const uint32_t link : uses) ++waiting_[link];
   if constexpr (kParts) {
     weight_.assign(links, 0);
-    for (size_t i = 0; i < uses.size(); ++i) weight_[uses[i]] += parts[i];
+    least_.assign(links, std::numeric_limits<double>::infinity());
+    for (size_t i = 0; i < uses.size(); ++i) {
+      weight_[uses[i]] += parts[i];
+      least_[uses[i]] = std::min(least_[uses[i]], parts[i]);
+    }
   }
   const auto share_of = [&](uint32_t link) {
     if constexpr (kParts) return left_[link] / weight_[link];
@@ -66,7 +71,7 @@ void FluidSolver::fill(std::span<const double> capacity, std::span<const uint32_
         const uint32_t used = uses[k];
         if constexpr (kParts) {
           left_[used] = std::max(0.0, left_[used] - level * parts[k]);
-          weight_[used] = std::max(parts[k], weight_[used] - parts[k]);  // of those that wait, at least about one
+          weight_[used] = std::max(least_[used], weight_[used] - parts[k]);  // rounding leaves none that wait without
         } else {
           left_[used] = std::max(0.0, left_[used] - level);
         }

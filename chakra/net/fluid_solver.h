@@ -12,8 +12,8 @@
 // which is the rate of those flows. Removing flows that have the least share of all from a link can only raise
 // the link's share. So shares wait in a heap and are checked again on removal: a share that has grown goes back.
 //
-// A flow may put only a part w_fl of its rate on a link, for example when spread over several
-// paths: the link then carries the sum of w_fl r_f, and N_l is the sum of w_fl of the other flows.
+// A flow may put a part w_fl of its rate on a link: below 1 when spread over several paths, above 1 if it stands for
+// several flows. The link then carries the sum of w_fl r_f, and N_l is the sum of w_fl of the other flows.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +43,7 @@ class FluidSolver {
   std::vector<double> left_;          ///< of a link's capacity
   std::vector<uint32_t> waiting_;     ///< flows of a link without a rate
   std::vector<double> weight_;        ///< sum over the parts of these flows
+  std::vector<double> least_;         ///< the least part of a flow of the link
   std::vector<uint32_t> first_flow_;  ///< of a link, in flows_
   std::vector<uint32_t> flows_;       ///< by link
   std::vector<Share> heap_;

@@ -26,6 +26,10 @@ Problem random_problem(Prng& random) {
     p.uses.insert(p.uses.end(), chosen.begin(), chosen.end());
     p.first.push_back(static_cast<uint32_t>(p.uses.size()));
   }
+  if (random.chance(0.5))
+    for (size_t i = 0; i < p.uses.size(); ++i)
+      p.parts.push_back(random.chance(0.5) ? 1 / static_cast<double>(random.between(1, 16))
+                                           : static_cast<double>(random.between(1, 200)));
   return p;
 }
 
@@ -34,18 +38,19 @@ TEST(FluidSolver, RatesAreMaxMinFair) {
   FluidSolver solver;
   for (int trial = 0; trial < 2000; ++trial) {
     const Problem p = random_problem(random);
+    const double rounding = p.parts.empty() ? 1e-12 : 1e-9;
     std::vector<double> rate(p.flows(), -1), used(p.capacity.size(), 0), fastest(p.capacity.size(), 0);
-    solver.solve(p.capacity, p.first, p.uses, {}, rate);
+    solver.solve(p.capacity, p.first, p.uses, p.parts, rate);
     for (size_t f = 0; f < p.flows(); ++f)
-      for (const uint32_t l : p.links_of(f)) {
-        used[l] += rate[f];
+      p.each(f, [&](uint32_t l, double part) {
+        used[l] += rate[f] * part;
         fastest[l] = std::max(fastest[l], rate[f]);
-      }
-    for (size_t l = 0; l < used.size(); ++l) EXPECT_LE(used[l], p.capacity[l] * (1 + 1e-12));
+      });
+    for (size_t l = 0; l < used.size(); ++l) EXPECT_LE(used[l], p.capacity[l] * (1 + rounding));
     for (size_t f = 0; f < p.flows(); ++f) {
       bool has_bottleneck = false;
       for (const uint32_t l : p.links_of(f))
-        has_bottleneck |= used[l] >= p.capacity[l] * (1 - 1e-12) && rate[f] >= fastest[l] * (1 - 1e-12);
+        has_bottleneck |= used[l] >= p.capacity[l] * (1 - rounding) && rate[f] >= fastest[l] * (1 - rounding);
       EXPECT_TRUE(has_bottleneck);
     }
     const std::vector<double> expected = fill(p);
