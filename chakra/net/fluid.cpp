@@ -42,8 +42,8 @@ struct FluidNetwork::State {
   explicit State(const Fabric& f) : fabric(f), one_way(f.single_way()), table(f, f.routing.kind == Routing::spread) {}
 
   const Fabric& fabric;
-  const bool one_way;  ///< no message has a choice: it passes each of its links as a whole
-  LinkTable table;     ///< of trunks, where messages are spread
+  bool one_way;     ///< no message has a choice: it passes each of its links as a whole, and stands for itself
+  LinkTable table;  ///< of trunks, where messages are spread
   std::vector<LinkState> links;
   Pool<Whole> wholes;
   Flows flows;
@@ -61,12 +61,29 @@ struct FluidNetwork::State {
     changed.push_back(link);
   }
 
-  void send(Picoseconds time, const Message& message) {
+  void advance_to_send(Picoseconds time) {
     CHAKRA_ASSERT(time >= now);
     CHAKRA_ASSERT(time <= next_event_time());
-    CHAKRA_ASSERT(fabric.has(message.from) && fabric.has(message.to));
     now = time;
     ++sent;
+  }
+
+  void deliver_at_once(const Message& message, Picoseconds latency) {
+    ++events;
+    at_once.push_back({message.token, now, add_saturated(now, latency)});
+  }
+
+  void send(Picoseconds time, const Message& message, std::span<const Use> route, Picoseconds latency) {
+    CHAKRA_ASSERT(fabric.burst_bytes == 0);
+    advance_to_send(time);
+    one_way = false;
+    if (route.empty() || message.bytes == 0) return deliver_at_once(message, latency);
+    begin(message, route, static_cast<double>(message.bytes), latency, Flow::kNone);
+  }
+
+  void send(Picoseconds time, const Message& message) {
+    CHAKRA_ASSERT(fabric.has(message.from) && fabric.has(message.to));
+    advance_to_send(time);
     thread_local std::vector<Use> route;
     thread_local Ways ways;
     route.clear();
@@ -74,11 +91,7 @@ struct FluidNetwork::State {
     const bool in_parts = routing.kind == Routing::adaptive || routing.kind == Routing::valiant || routing.channels > 1;
     const bool moves = message.from != message.to && message.bytes > 0;
     const Picoseconds latency = in_parts && moves ? 0 : fabric.uses(message.from, message.to, message.flow, route);
-    if (!moves) {
-      ++events;
-      at_once.push_back({message.token, now, add_saturated(now, latency)});
-      return;
-    }
+    if (!moves) return deliver_at_once(message, latency);
     if (!in_parts) return begin(message, route, static_cast<double>(message.bytes), latency, Flow::kNone);
     const auto load = [&](LinkId id) {
       const LinkState& link = links[slot_of(id)];
@@ -147,7 +160,7 @@ struct FluidNetwork::State {
   }
 
   /// A flow over `route`, of a message or of a part of it.
-  void begin(const Message& message, const std::vector<Use>& route, double bytes, Picoseconds latency, uint32_t whole) {
+  void begin(const Message& message, std::span<const Use> route, double bytes, Picoseconds latency, uint32_t whole) {
     ++events;
     const uint32_t number = flows.take();
     Flow& flow = flows[number];
@@ -287,6 +300,9 @@ FluidNetwork::FluidNetwork(FluidNetwork&&) noexcept = default;
 FluidNetwork& FluidNetwork::operator=(FluidNetwork&&) noexcept = default;
 
 void FluidNetwork::send(Picoseconds now, const Message& message) { state_->send(now, message); }
+void FluidNetwork::send(Picoseconds now, const Message& message, std::span<const Use> route, Picoseconds latency) {
+  state_->send(now, message, route, latency);
+}
 Picoseconds FluidNetwork::next_event_time() const { return state_->next_event_time(); }
 Picoseconds FluidNetwork::advance_to(Picoseconds time, std::vector<Delivery>& done) {
   return state_->advance_to(time, done);

@@ -406,13 +406,12 @@ Result<std::string> to_infragraph_file(const Fabric& fabric, Findings& findings)
 
 // ---- messages over shared links --------------------------------------------------------------------
 // A caller with other events drives both networks in the same way:
-//
 //     for (;;) {
-//     const Picoseconds next = next event of the caller, or kNever;
+//       const Picoseconds next = next event of the caller, or kNever;
 //       if (next == kNever && network.next_event_time() == kNever) break;
 //       const Picoseconds now = network.advance_to(next, done);   // perhaps earlier than next
-//     for (const Delivery& d : done) ... send(now, ...) ...     // done.clear()
-//     if (now == next) the caller's events of this time ... send(now, ...) ...
+//       for (const Delivery& d : done) ... send(now, ...) ...     // done.clear()
+//       if (now == next) the caller's events of this time ... send(now, ...) ...
 //     }
 
 inline constexpr Picoseconds kNever = INT64_MAX;
@@ -445,6 +444,8 @@ class FluidNetwork {
 
   /// Send a message. Requires that `now` is the time advanced to, or later but not after next_event_time().
   void send(Picoseconds now, const Message& message);
+  /// Send a message over these trunks, whatever its ranks; shares above 1: it stands for several. Requires no bursts.
+  void send(Picoseconds now, const Message& message, std::span<const Use> route, Picoseconds latency);
   /// Return the time of the next event; kNever if no message is under way. The network recomputes the
   /// rates in a separate event at the time of the sends, so send all messages of a time before advancing.
   Picoseconds next_event_time() const;
@@ -452,10 +453,9 @@ class FluidNetwork {
   /// when the last byte of a message has left (arrived_ps may lie ahead), by time and then in the
   /// order of sending. Return the time reached; with kNever and no message under way, kNever.
   Picoseconds advance_to(Picoseconds time, std::vector<Delivery>& done);
-  uint64_t events() const;  ///< starts and ends of flows
-  /// Return the traffic by link. Cost: O(links log links).
-  std::vector<LinkTotal> totals() const;
-  void keep_history();  ///< for history(): costs O(links) for each change of a rate and packet
+  uint64_t events() const;                ///< starts and ends of flows
+  std::vector<LinkTotal> totals() const;  ///< the traffic by link; O(links log links)
+  void keep_history();                    ///< for history(): costs O(links) for each change of a rate and packet
   LinkHistory history() const;
 
  private:

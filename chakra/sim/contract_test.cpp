@@ -22,7 +22,7 @@ TEST(Contract, OfTraffic) {
   EXPECT_DEATH(traffic.add(0, plan, {}, few, 0), literal("ranks.size() == n"));
   EXPECT_DEATH(traffic.add(0, plan, order, ranks, 0), literal("order.empty() || order.size() == n"));
   traffic.add(0, plan, {}, ranks, 0);
-  EXPECT_DEATH(traffic.begin(0, 0, 4, done), literal("member < run.ranks.size()"));
+  EXPECT_DEATH(traffic.begin(0, 0, 4, done), literal("member < run.members"));
   EXPECT_DEATH(traffic.begin(0, 1, 0, done), literal("id < runs_.size() && runs_[id]"));
   EXPECT_DEATH(Traffic(fabric, Congestion::closed, {}),
                literal("congestion == Congestion::fluid || congestion == Congestion::packet"));

@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "chakra/sim/equal_links.h"
 #include "chakra/sim/run_size.h"
 #include "chakra/sim/ties.h"
 
@@ -10,7 +11,8 @@ namespace chakra::sim {
 namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-constexpr double kWorthLate = 2;  ///< times fewer nodes for which groups start late
+constexpr double kWorthFolding = 0.7;  ///< of the nodes of all ranks, on shared links
+constexpr double kWorthLate = 2;       ///< times fewer nodes for which groups start late
 
 void assert_whole(const trace::ClassJob& job) {
   CHAKRA_ASSERT(job.group_slots.size() == job.classes.size());
@@ -41,7 +43,8 @@ bool is_uneven(const trace::ClassJob& job, const device::System& system, const n
 
 struct Partition {
   std::vector<uint32_t> colors;
-  std::optional<uint32_t> exact_members;
+  std::optional<uint32_t> exact_members = {};
+  std::optional<LinkClasses> links = {};
 };
 
 /// The exact partition, unless it is too large for an uneven job: then the one with the largest exact groups that is
@@ -49,7 +52,7 @@ struct Partition {
 Partition partition(const trace::ClassJob& job, Ties& ties, const Storage& storage, const device::System& system,
                     Prices& prices, const net::Fabric& fabric, double exact_nodes) {
   const auto mates = node_mates(job, storage, system);
-  const auto colors = [&](double most) { return refine(job, ties, mates, system, prices, fabric, most); };
+  const auto colors = [&](double most) { return refine(job, ties, mates, system, prices, fabric, most, nullptr); };
   const auto nodes = [&](const std::vector<uint32_t>& of) { return size_of_run(job, of).nodes; };
   if (!is_uneven(job, system, fabric)) return {colors(kNoLimit), {}};
   std::vector<uint32_t> exact = colors(exact_nodes);
@@ -68,19 +71,42 @@ Partition partition(const trace::ClassJob& job, Ties& ties, const Storage& stora
   return {std::move(late), 1};
 }
 
+/// Every rank for itself.
+Partition all_ranks(const trace::ClassJob& job) {
+  Partition out;
+  out.colors.resize(job.ranks.size());
+  std::iota(out.colors.begin(), out.colors.end(), uint32_t{0});
+  return out;
+}
+
+/// The exact partition where transfers share links, unless it saves too little.
+Partition partition_on_links(const trace::ClassJob& job, const Ties& ties, const Storage& storage,
+                             const device::System& system, Prices& prices, const net::Fabric& fabric) {
+  Partition whole = all_ranks(job);
+  EqualLinks links(job, ties, prices, fabric);
+  if (!links.usable()) return whole;
+  const double most = size_of_run(job, whole.colors).nodes * kWorthFolding;
+  Partition out;
+  out.colors = refine(job, ties, node_mates(job, storage, system), system, prices, fabric, most, &links);
+  if (size_of_run(job, out.colors).nodes > most) return whole;
+  out.links = links.classes();
+  return out;
+}
+
 }  // namespace
 
 Result<Folded> fold(trace::ClassJob&& job, const match::GroupTable& table, const device::System& system,
                     const Storage& storage, Prices& prices, const net::Fabric& fabric, const FoldLimits& limits) {
   assert_whole(job);
   Ties ties = find_ties(job, table, prices);
-  Partition to;
-  to.colors.resize(job.ranks.size());
-  if (limits.whole) std::iota(to.colors.begin(), to.colors.end(), uint32_t{0});
-  else to = partition(job, ties, storage, system, prices, fabric, static_cast<double>(limits.exact_nodes));
+  Partition to = limits.whole ? all_ranks(job)
+                 : limits.shared
+                     ? partition_on_links(job, ties, storage, system, prices, fabric)
+                     : partition(job, ties, storage, system, prices, fabric, static_cast<double>(limits.exact_nodes));
   CHAKRA_TRY(check_memory(size_of_run(job, to.colors), limits.memory, job, system, limits.whole));
   Folded folded = make_actors(std::move(job), ties, std::move(to.colors));
   folded.exact_members = to.exact_members;
+  folded.links = std::move(to.links);
   return folded;
 }
 

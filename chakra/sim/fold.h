@@ -18,6 +18,7 @@
 #include "chakra/device/device.h"
 #include "chakra/match/match.h"
 #include "chakra/net/net.h"
+#include "chakra/sim/course.h"
 #include "chakra/sim/prices.h"
 #include "chakra/sim/sim.h"
 #include "chakra/sim/storage.h"
@@ -47,6 +48,7 @@ struct Folded {
   };
   std::vector<Group> groups;
   std::optional<uint32_t> exact_members;  ///< groups with more members start late; no value: all groups are exact
+  std::optional<LinkClasses> links;       ///< on shared links
   match::GroupTable table;                ///< group (its first name) -> ranks of the actors' traces
 
   // Per actor, by row of Trace::comms.
@@ -60,10 +62,11 @@ struct Folded {
   std::vector<uint32_t> first_peer;
 };
 
-/// How to fold: `whole`: every rank is a separate actor; `memory`: bytes that the actors may take; `exact_nodes`:
-/// nodes of the actors beyond which unequal ranks may be folded with groups that start late.
+/// How to fold: `whole`: every rank is a separate actor; `shared`: transfers share links (equal_links.h); `memory`:
+/// bytes that the actors may take; `exact_nodes`: nodes of the actors beyond which unequal ranks may be folded with
+/// groups that start late.
 struct FoldLimits {
-  bool whole = false;
+  bool whole = false, shared = false;
   uint64_t memory = UINT64_MAX;
   uint64_t exact_nodes = UINT64_MAX;
 };

@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "chakra/sim/equal_links.h"
 #include "chakra/sim/run_size.h"
 #include "chakra/sim/ties.h"
 
@@ -18,7 +19,7 @@ using Mates = std::vector<std::vector<uint32_t>>;
 class Refiner {
  public:
   Refiner(const ClassJob& job, const Ties& ties, const Mates& mates, const device::System& system, Prices& prices,
-          const net::Fabric& fabric, double most_nodes)
+          const net::Fabric& fabric, double most_nodes, EqualLinks* links)
       : job_(job),
         ties_(ties),
         mates_(mates),
@@ -26,13 +27,16 @@ class Refiner {
         prices_(prices),
         fabric_(fabric),
         most_nodes_(most_nodes),
+        links_(links),
         color_(job.ranks.size()) {}
 
   std::vector<uint32_t> run() {
-    for (size_t colors = first_colors();;) {
+    for (size_t colors = first_colors(), links = count_links();;) {
       const size_t refined = refine_once();
-      if (refined == colors || size_of_run(job_, color_).nodes > most_nodes_) return std::move(color_);
+      const bool stable = refined == colors && count_links() == links;
+      if (stable || size_of_run(job_, color_).nodes > most_nodes_) return std::move(color_);
       colors = refined;
+      links = count_links();
     }
   }
 
@@ -47,7 +51,9 @@ class Refiner {
     return first.size();
   }
 
-  /// Splits colours by those of the groups and peers. Returns how many colours there are.
+  size_t count_links() const { return links_ ? links_->count() : 0; }
+
+  /// Splits colours by those of the groups and peers, and of links. Returns how many colours there are.
   size_t refine_once() {
     Numbering group_numbers, next;
     std::vector<uint32_t> group_color(ties_.groups.size());
@@ -59,11 +65,13 @@ class Refiner {
       group_color[g] = group_numbers(key);
     }
     const std::vector<std::vector<int64_t>> nodes = node_colors();
+    const std::vector<uint32_t> traffic = links_ ? links_->split(color_) : std::vector<uint32_t>();
     std::vector<uint32_t> refined(color_.size());
     std::vector<int64_t> key;
     for (uint32_t r = 0; r < color_.size(); ++r) {
       const ClassJob::Rank& rank = job_.ranks[r];
       key.assign(1, color_[r]);
+      if (!traffic.empty()) key.push_back(traffic[r]);
       if (!nodes.empty()) key.insert(key.end(), nodes[r].begin(), nodes[r].end());
       for (uint32_t p = 0; p < ties_.ports[rank.cls].size(); ++p) {
         const uint32_t group = ties_.port_group[ties_.first_port[r] + p],
@@ -129,6 +137,7 @@ class Refiner {
   Prices& prices_;
   const net::Fabric& fabric_;
   const double most_nodes_;
+  EqualLinks* const links_;
   std::vector<uint32_t> color_;  ///< per rank
   Numbering role_numbers_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, std::string>, std::vector<uint32_t>> roles_;
@@ -137,8 +146,8 @@ class Refiner {
 }  // namespace
 
 std::vector<uint32_t> refine(const ClassJob& job, const Ties& ties, const Mates& mates, const device::System& system,
-                             Prices& prices, const net::Fabric& fabric, double most_nodes) {
-  return Refiner(job, ties, mates, system, prices, fabric, most_nodes).run();
+                             Prices& prices, const net::Fabric& fabric, double most_nodes, EqualLinks* links) {
+  return Refiner(job, ties, mates, system, prices, fabric, most_nodes, links).run();
 }
 
 }  // namespace chakra::sim

@@ -373,42 +373,75 @@ SimInput alike(Prng& random) {
   return in;
 }
 
+struct FoldCount {
+  size_t ranks = 0, actors = 0;
+};
+
+void expect_same(const SimReport& folded, const SimReport& unfolded) {
+  expect_adds_up(folded);
+  expect_adds_up(unfolded);
+  ASSERT_EQ(folded.ranks.size(), unfolded.ranks.size());
+  for (size_t r = 0; r < folded.ranks.size(); ++r) {
+    const RankReport &a = folded.ranks[r], &b = unfolded.ranks[r];
+    ASSERT_EQ(a.finish_ps, b.finish_ps) << "rank " << r;
+    EXPECT_EQ(a.compute_ps, b.compute_ps);
+    EXPECT_EQ(a.exposed_comm_ps, b.exposed_comm_ps);
+    EXPECT_EQ(a.bubble_ps, b.bubble_ps);
+  }
+  ASSERT_EQ(folded.collectives.size(), unfolded.collectives.size());
+  for (const CollectiveReport& c : folded.collectives)
+    EXPECT_TRUE(std::any_of(unfolded.collectives.begin(), unfolded.collectives.end(), [&](const auto& d) {
+      return c.group == d.group && c.type == d.type && c.bytes == d.bytes && c.count == d.count &&
+             c.total_ps == d.total_ps && c.wait_ps == d.wait_ps;
+    })) << c.group;
+  // Bytes of a message that is spread are rounded link by link.
+  ASSERT_EQ(folded.links.size(), unfolded.links.size());
+  for (size_t l = 0; l < folded.links.size(); ++l) {
+    const auto &a = folded.links[l], &b = unfolded.links[l];
+    EXPECT_EQ(a.from + a.to, b.from + b.to);
+    EXPECT_NEAR(static_cast<double>(a.bytes), static_cast<double>(b.bytes), 400) << a.from << " -> " << a.to;
+  }
+}
+
+void compare_folded(SimInput in, FoldCount& count) {
+  SimInput whole = again(in);
+  whole.fold = false;
+  auto folded = simulate(std::move(in));
+  auto unfolded = simulate(std::move(whole));
+  ASSERT_EQ(folded.has_value(), unfolded.has_value())
+      << (folded ? unfolded.error().message() : folded.error().message());
+  if (!folded) {
+    EXPECT_EQ(folded.error().tag, unfolded.error().tag);
+    return;
+  }
+  count.ranks += folded->ranks.size();
+  count.actors += folded->actors.size();
+  expect_same(*folded, *unfolded);
+}
+
 TEST(Fold, FoldedAndUnfoldedRunsAgree) {
   Prng random(5);
-  size_t ranks = 0, actors = 0;
+  FoldCount count;
   for (int round = 0; round < 1500; ++round) {
     SCOPED_TRACE(round);
-    SimInput in = alike(random);
-    SimInput whole = again(in);
-    whole.fold = false;
-    auto folded = simulate(std::move(in));
-    auto unfolded = simulate(std::move(whole));
-    ASSERT_EQ(folded.has_value(), unfolded.has_value())
-        << (folded ? unfolded.error().message() : folded.error().message());
-    if (!folded) {
-      EXPECT_EQ(folded.error().tag, unfolded.error().tag);
-      continue;
-    }
-    expect_adds_up(*folded);
-    expect_adds_up(*unfolded);
-    ASSERT_EQ(folded->ranks.size(), unfolded->ranks.size());
-    ranks += folded->ranks.size();
-    actors += folded->actors.size();
-    for (size_t r = 0; r < folded->ranks.size(); ++r) {
-      const RankReport &a = folded->ranks[r], &b = unfolded->ranks[r];
-      ASSERT_EQ(a.finish_ps, b.finish_ps) << "rank " << r;
-      EXPECT_EQ(a.compute_ps, b.compute_ps);
-      EXPECT_EQ(a.exposed_comm_ps, b.exposed_comm_ps);
-      EXPECT_EQ(a.bubble_ps, b.bubble_ps);
-    }
-    ASSERT_EQ(folded->collectives.size(), unfolded->collectives.size());
-    for (const CollectiveReport& c : folded->collectives)
-      EXPECT_TRUE(std::any_of(unfolded->collectives.begin(), unfolded->collectives.end(), [&](const auto& d) {
-        return c.group == d.group && c.type == d.type && c.bytes == d.bytes && c.count == d.count &&
-               c.total_ps == d.total_ps && c.wait_ps == d.wait_ps;
-      })) << c.group;
+    compare_folded(alike(random), count);
   }
-  EXPECT_LT(actors * 8, ranks * 7) << "hardly anything was folded: the test has no point";
+  EXPECT_LT(count.actors * 8, count.ranks * 7) << "hardly anything was folded: the test has no point";
+}
+
+TEST(Fold, OnSharedLinks) {
+  Prng random(6);
+  FoldCount count;
+  for (int round = 0; round < 1000; ++round) {
+    SCOPED_TRACE(round);
+    SimInput in = alike(random);
+    in.congestion = Congestion::fluid;
+    constexpr net::Routing kKinds[] = {net::Routing::spread, net::Routing::ecmp, net::Routing::single};
+    in.fabric.routing.kind = kKinds[random.below(3)];
+    in.link_loads = random.chance(0.5);
+    compare_folded(std::move(in), count);
+  }
+  EXPECT_LT(count.actors * 10, count.ranks * 9) << "hardly anything was folded: the test has no point";
 }
 
 /// Jobs of which some ranks are slow, begin later, or have slow links.

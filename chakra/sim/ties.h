@@ -13,6 +13,8 @@
 
 namespace chakra::sim {
 
+class EqualLinks;
+
 /// A group that nodes of a class name: the group in a slot, or the group of that name.
 struct Port {
   StringId name = 0;  ///< in the class's trace
@@ -60,9 +62,10 @@ std::vector<int64_t> key_of(const Members& group, const std::vector<uint32_t>& c
 
 /// Return a colour per rank: equal for equivalent ranks. Colours are numbered by first rank. `mates`: node_mates().
 /// The refinement stops early, unfinished, when the traces of all colours together have more than `most_nodes` nodes.
+/// `links`: their classes, which are refined, too, if transfers share links; else null.
 std::vector<uint32_t> refine(const trace::ClassJob& job, const Ties& ties,
                              const std::vector<std::vector<uint32_t>>& mates, const device::System& system,
-                             Prices& prices, const net::Fabric& fabric, double most_nodes);
+                             Prices& prices, const net::Fabric& fabric, double most_nodes, EqualLinks* links);
 
 /// Return the job with one actor per colour.
 Folded make_actors(trace::ClassJob&& job, const Ties& ties, std::vector<uint32_t>&& colors);

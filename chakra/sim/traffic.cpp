@@ -1,6 +1,7 @@
 #include "chakra/sim/traffic.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace chakra::sim {
 
@@ -14,8 +15,10 @@ std::variant<net::FluidNetwork, net::PacketNetwork> make_network(const net::Fabr
 }
 }  // namespace
 
-Traffic::Traffic(const net::Fabric& fabric, Congestion congestion, net::PacketOptions options)
-    : network_(make_network(fabric, congestion, options)) {}
+Traffic::Traffic(const net::Fabric& fabric, Congestion congestion, net::PacketOptions options, const LinkClasses* links)
+    : fabric_(fabric), network_(make_network(fabric, congestion, options)), links_(links) {
+  CHAKRA_ASSERT(!links || congestion == Congestion::fluid);
+}
 
 void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const uint32_t> order,
                   std::span<const int64_t> ranks, uint64_t flow) {
@@ -35,20 +38,12 @@ void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const u
   }
   run.flow = flow;
   run.plan = plan;
-  run.behind.resize(plan.rounds.size());
+  run.members = n;
+  follow_rounds(run);
   run.first_transfer.resize(plan.rounds.size());
-  run.missing.resize(plan.rounds.size());
   run.open.assign(plan.rounds.size() * n, 1);
-  run.rounds_left.assign(n, static_cast<uint32_t>(plan.rounds.size()));
-  run.members_left = n;
-  std::vector<int32_t> last(plan.lanes, -1);
   for (uint32_t r = 0; r < plan.rounds.size(); ++r) {
     coll::Round& round = run.plan.rounds[r];
-    run.before.push_back(last[round.lane]);
-    last[round.lane] = static_cast<int32_t>(r);
-    if (run.before[r] >= 0) run.behind[static_cast<size_t>(run.before[r])].push_back(r);
-    if (round.after >= 0) run.behind[static_cast<size_t>(round.after)].push_back(r);
-    for (const int32_t wait : plan.waits(r)) run.behind[static_cast<size_t>(wait)].push_back(r);
     uint32_t* open = run.open.data() + size_t{r} * n;
     coll::each_transfer(plan, round, [&](uint32_t from, uint32_t to, uint64_t) {
       ++open[from];
@@ -66,10 +61,42 @@ void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const u
   runs_[collective] = std::move(made);
 }
 
+void Traffic::add(uint32_t collective, const coll::Plan& plan, std::shared_ptr<const Course> course) {
+  CHAKRA_ASSERT(links_ && course->rows.size() == plan.rounds.size());
+  if (runs_.size() <= collective) runs_.resize(collective + size_t{1});
+  auto made = std::make_unique<Run>();
+  made->plan = plan;
+  made->members = course->parts;
+  made->open = course->open;
+  follow_rounds(*made);
+  for (size_t r = 0; r < plan.rounds.size(); ++r)
+    for (const Course::Row& row : course->rows[r]) made->missing[r].push_back(row.members);
+  made->course = std::move(course);
+  runs_[collective] = std::move(made);
+}
+
+/// Which rounds follow which, and that no member has done any.
+void Traffic::follow_rounds(Run& run) const {
+  const coll::Plan& plan = run.plan;
+  run.behind.resize(plan.rounds.size());
+  run.missing.resize(plan.rounds.size());
+  run.rounds_left.assign(run.members, static_cast<uint32_t>(plan.rounds.size()));
+  run.members_left = run.members;
+  std::vector<int32_t> last(plan.lanes, -1);
+  for (uint32_t r = 0; r < plan.rounds.size(); ++r) {
+    const coll::Round& round = plan.rounds[r];
+    run.before.push_back(last[round.lane]);
+    last[round.lane] = static_cast<int32_t>(r);
+    if (run.before[r] >= 0) run.behind[static_cast<size_t>(run.before[r])].push_back(r);
+    if (round.after >= 0) run.behind[static_cast<size_t>(round.after)].push_back(r);
+    for (const int32_t wait : plan.waits(r)) run.behind[static_cast<size_t>(wait)].push_back(r);
+  }
+}
+
 void Traffic::begin(Picoseconds now, uint32_t id, uint32_t member, std::vector<Done>& done) {
   CHAKRA_ASSERT(id < runs_.size() && runs_[id]);
   Run& run = *runs_[id];
-  CHAKRA_ASSERT(member < run.ranks.size());
+  CHAKRA_ASSERT(member < run.members);
   if (!run.place.empty()) member = run.place[member];
   if (run.plan.rounds.empty()) {
     done.push_back({Done::Kind::member, id, run.order.empty() ? member : run.order[member]});
@@ -79,24 +106,45 @@ void Traffic::begin(Picoseconds now, uint32_t id, uint32_t member, std::vector<D
   for (uint32_t r = 0; runs_[id] && r < run.plan.rounds.size(); ++r)  // it may be over before all have begun
     if (run.before[r] < 0 && run.plan.rounds[r].after < 0 && run.plan.waits(r).empty()) {
       start_round(now, id, r, member);
-      settle(now, id, r, member, done);  // it has begun
+      settle(now, id, r, member, 1, done);  // it has begun
     }
 }
 
 void Traffic::start_round(Picoseconds now, uint32_t id, uint32_t r, uint32_t member) {
   Run& run = *runs_[id];
   if (run.missing[r].empty()) return launch(now, id, r, member);
+  if (run.course) return start_row_of_parts(now, id, r, member);
   const coll::Rows rows(run.plan, run.plan.rounds[r]);
   const uint32_t row = rows.of(member);
   if (--run.missing[r][row] > 0) return;
   for (uint32_t c = 0; c < rows.extent; ++c) launch(now, id, r, rows.member(row, c));
 }
 
+void Traffic::start_row_of_parts(Picoseconds now, uint32_t id, uint32_t r, uint32_t part) {
+  Run& run = *runs_[id];
+  const std::vector<Course::Row>& rows = run.course->rows[r];
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].of_part[part] == 0) continue;
+    run.missing[r][i] -= rows[i].of_part[part];
+    if (run.missing[r][i] > 0) continue;
+    for (const uint32_t p : rows[i].leave) launch(now, id, r, p);
+  }
+}
+
+void Traffic::launch_parts(Picoseconds now, uint32_t id, uint32_t r, uint32_t part) {
+  const Course& course = *runs_[id]->course;
+  for (const Course::Send& send : course.sends_of(r, part)) {
+    const uint32_t token = token_of({id, r, part, send.to, send.left, send.arrived, false});
+    std::get<net::FluidNetwork>(network_).send(now, {0, 0, send.bytes, token, 0}, course.uses_of(send), send.latency);
+  }
+}
+
 void Traffic::launch(Picoseconds now, uint32_t id, uint32_t r, uint32_t member) {
   const Run& run = *runs_[id];
+  if (run.course) return launch_parts(now, id, r, member);
   const coll::Round& round = run.plan.rounds[r];
   const auto put_one = [&](uint32_t from, uint32_t to, uint64_t bytes) {
-    put(now, {id, r, from, to, false}, run.ranks[from], run.ranks[to], bytes, run.flow);
+    put(now, {id, r, from, to}, run.ranks[from], run.ranks[to], bytes, run.flow);
   };
   if (round.list.empty()) return coll::each_transfer_of(run.plan, round, member, put_one);
   for (uint32_t t = run.first_transfer[r][member]; t < run.first_transfer[r][member + 1]; ++t)
@@ -108,11 +156,15 @@ Picoseconds Traffic::latency_of(const Flight& flight) const {
                                  : std::max<Picoseconds>(runs_[flight.run]->plan.rounds[flight.round].latency_ps, 0);
 }
 
-void Traffic::send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes) {
-  put(now, {message, kSingle, 0, 0, false}, from, to, bytes, 0);
+void Traffic::send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes, int64_t count) {
+  const Flight flight{.run = message, .round = kSingle};
+  if (!links_) return put(now, flight, from, to, bytes, 0);
+  std::vector<net::Use> route;
+  const Picoseconds latency = links_->uses(fabric_, {from, to, bytes, 0, 0}, static_cast<double>(count), route);
+  std::get<net::FluidNetwork>(network_).send(now, {from, to, bytes, token_of(flight), 0}, route, latency);
 }
 
-void Traffic::put(Picoseconds now, const Flight& flight, int64_t from, int64_t to, uint64_t bytes, uint64_t flow) {
+uint32_t Traffic::token_of(const Flight& flight) {
   uint32_t token = static_cast<uint32_t>(flights_.size());
   if (unused_.empty()) {
     flights_.push_back(flight);
@@ -121,19 +173,27 @@ void Traffic::put(Picoseconds now, const Flight& flight, int64_t from, int64_t t
     unused_.pop_back();
     flights_[token] = flight;
   }
+  return token;
+}
+
+void Traffic::put(Picoseconds now, const Flight& flight, int64_t from, int64_t to, uint64_t bytes, uint64_t flow) {
+  const uint32_t token = token_of(flight);
   std::visit([&](auto& network) { network.send(now, {from, to, bytes, token, flow}); }, network_);
 }
 
-/// One thing less that a member waits for in a round. With the last, the rounds after it may begin.
-void Traffic::settle(Picoseconds now, uint32_t id, uint32_t first, uint32_t member, std::vector<Done>& done) {
+/// A member waits for `times` things less in a round. With the last, the rounds after it may begin.
+void Traffic::settle(Picoseconds now, uint32_t id, uint32_t first, uint32_t member, uint32_t times,
+                     std::vector<Done>& done) {
   Run& run = *runs_[id];
-  const uint32_t n = run.plan.members;
+  const uint32_t n = run.members;
   const auto finished = [&](int32_t r) { return r < 0 || run.open[static_cast<size_t>(r) * n + member] == 0; };
   work_.assign(1, first);
   while (!work_.empty()) {
     const uint32_t r = work_.back();
     work_.pop_back();
-    if (--run.open[size_t{r} * n + member] > 0) continue;
+    uint32_t& open = run.open[size_t{r} * n + member];
+    open -= std::exchange(times, 1);  // later rounds have only begun
+    if (open > 0) continue;
     if (--run.rounds_left[member] == 0) {
       done.push_back({Done::Kind::member, id, run.order.empty() ? member : run.order[member]});
       if (--run.members_left == 0) runs_[id].reset();
@@ -152,7 +212,7 @@ void Traffic::arrive(Picoseconds now, uint32_t token, std::vector<Done>& done) {
   const Flight flight = flights_[token];
   unused_.push_back(token);
   if (flight.round == kSingle) done.push_back({Done::Kind::arrived, flight.run, 0});
-  else settle(now, flight.run, flight.round, flight.to, done);
+  else settle(now, flight.run, flight.round, flight.to, flight.received, done);
 }
 
 Picoseconds Traffic::next_event_time() const {
@@ -172,7 +232,7 @@ Picoseconds Traffic::advance_to(Picoseconds time, std::vector<Done>& done) {
     if (!flight.left) {
       flights_[token].left = true;
       if (flight.round == kSingle) done.push_back({Done::Kind::left, flight.run, 0});
-      else settle(now, flight.run, flight.round, flight.from, done);
+      else settle(now, flight.run, flight.round, flight.from, flight.sent, done);
     }
     if (arrives <= now) {
       arrive(now, token, done);
@@ -197,13 +257,46 @@ bool Traffic::idle() const {
 }
 
 std::vector<net::LinkTotal> Traffic::totals() const {
-  return std::visit([](const auto& n) { return n.totals(); }, network_);
+  const std::vector<net::LinkTotal> totals = std::visit([](const auto& n) { return n.totals(); }, network_);
+  if (!links_) return totals;
+  std::vector<net::LinkTotal> all;
+  std::vector<net::LinkId> first, others;
+  for (const std::vector<net::TrunkId>& alike : links_->trunks) {
+    first.clear();
+    fabric_.links_of(alike.front(), first);
+    for (const net::TrunkId trunk : alike) {
+      others.clear();
+      fabric_.links_of(trunk, others);
+      for (size_t i = 0; i < others.size(); ++i) {
+        const auto total = std::lower_bound(totals.begin(), totals.end(), first[i],
+                                            [](const net::LinkTotal& t, net::LinkId link) { return t.link < link; });
+        if (total != totals.end() && total->link == first[i]) all.push_back({others[i], total->bytes, total->busy_ps});
+      }
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.link < b.link; });
+  return all;
 }
 void Traffic::keep_history() {
   std::visit([](auto& n) { n.keep_history(); }, network_);
 }
 net::LinkHistory Traffic::history() const {
-  return std::visit([](const auto& n) { return n.history(); }, network_);
+  net::LinkHistory history = std::visit([](const auto& n) { return n.history(); }, network_);
+  if (!links_) return history;
+  absl::flat_hash_map<net::LinkId, size_t>
+      alike;  // number of trunks, by the first link of the one that stands for them
+  std::vector<net::LinkId> links;
+  for (const std::vector<net::TrunkId>& trunks : links_->trunks) {
+    links.clear();
+    fabric_.links_of(trunks.front(), links);
+    alike.emplace(links.front(), trunks.size());
+  }
+  for (net::LinkHistory::Row& row : history.rows) {
+    const size_t count = alike.at(row.link);
+    row.links *= static_cast<int64_t>(count);
+    for (double& bytes : row.bytes) bytes *= static_cast<double>(count);
+  }
+  return history;
 }
 uint64_t Traffic::events() const {
   return std::visit([](const auto& n) { return n.events(); }, network_);

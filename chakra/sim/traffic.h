@@ -15,6 +15,7 @@
 #include "chakra/base/base.h"
 #include "chakra/coll/coll.h"
 #include "chakra/net/net.h"
+#include "chakra/sim/course.h"
 
 namespace chakra::sim {
 
@@ -31,15 +32,20 @@ class Traffic {
     uint32_t member;  ///< of a collective
   };
 
-  /// The fabric must outlive this object. Requires fluid or packet.
-  Traffic(const net::Fabric& fabric, Congestion congestion, net::PacketOptions options);
+  /// The fabric and the links must outlive this object. Requires fluid or packet. `links`: equivalent links, which
+  /// stand for each other (fluid only), or null.
+  Traffic(const net::Fabric& fabric, Congestion congestion, net::PacketOptions options,
+          const LinkClasses* links = nullptr);
 
   /// Add a collective without starting it. `ranks`: places of its members; `flow`: net::Message::flow. Members
   /// are identified by their places in `ranks`; `order` maps places to members of the plan (coll::Choice).
   void add(uint32_t collective, const coll::Plan& plan, std::span<const uint32_t> order, std::span<const int64_t> ranks,
            uint64_t flow);
+  /// Add a collective of which parts stand for all members. Members are the parts.
+  void add(uint32_t collective, const coll::Plan& plan, std::shared_ptr<const Course> course);
   void begin(Picoseconds now, uint32_t collective, uint32_t member, std::vector<Done>& done);
-  void send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes);
+  /// `count`: equivalent messages for which this one stands, where links stand for each other.
+  void send(Picoseconds now, uint32_t message, int64_t from, int64_t to, uint64_t bytes, int64_t count = 1);
 
   Picoseconds next_event_time() const;
   /// Advance as the networks' advance_to; a message that arrives later than it leaves is reported on arrival.
@@ -59,6 +65,8 @@ class Traffic {
     std::vector<uint32_t> place;  ///< the inverse
     uint64_t flow = 0;
     coll::Plan plan;
+    std::shared_ptr<const Course> course;               ///< of parts; null: each member for itself
+    uint32_t members = 0;                               ///< or parts
     std::vector<int32_t> before;                        ///< per round: the previous one in its lane, or -1
     std::vector<std::vector<uint32_t>> behind;          ///< per round: the rounds that wait for it
     std::vector<std::vector<uint32_t>> first_transfer;  ///< per round with a list: by sender, members + 1 entries
@@ -70,18 +78,25 @@ class Traffic {
   /// A message under way: of a round of a collective, or single.
   struct Flight {
     uint32_t run = 0, round = 0, from = 0, to = 0;
-    bool left = false;  ///< reported that its last byte has left
+    uint32_t sent = 1, received = 1;  ///< by each member: equal transfers for which this one stands
+    bool left = false;                ///< reported that its last byte has left
   };
   static constexpr uint32_t kSingle = UINT32_MAX;
 
+  void follow_rounds(Run& run) const;
   void start_round(Picoseconds now, uint32_t id, uint32_t round, uint32_t member);
+  void start_row_of_parts(Picoseconds now, uint32_t id, uint32_t round, uint32_t part);
   void launch(Picoseconds now, uint32_t id, uint32_t round, uint32_t member);
   Picoseconds latency_of(const Flight& flight) const;  ///< if the latency of its route is not longer
+  void launch_parts(Picoseconds now, uint32_t id, uint32_t round, uint32_t part);
+  uint32_t token_of(const Flight& flight);
   void put(Picoseconds now, const Flight& flight, int64_t from, int64_t to, uint64_t bytes, uint64_t flow);
-  void settle(Picoseconds now, uint32_t id, uint32_t round, uint32_t member, std::vector<Done>& done);
+  void settle(Picoseconds now, uint32_t id, uint32_t round, uint32_t member, uint32_t times, std::vector<Done>& done);
   void arrive(Picoseconds now, uint32_t token, std::vector<Done>& done);
 
+  const net::Fabric& fabric_;
   std::variant<net::FluidNetwork, net::PacketNetwork> network_;
+  const LinkClasses* links_;
   std::vector<std::unique_ptr<Run>> runs_;  ///< by collective; empty when over
   std::vector<Flight> flights_;
   std::vector<uint32_t> unused_;  ///< entries of flights_

@@ -116,7 +116,7 @@ Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report)
                 in.congestion == Congestion::closed);
   CHAKRA_TRY(begin_as_recorded(in, report.findings));
   const bool whole =
-      !in.fold || in.transfers || in.delays || !in.transfer_factors.empty() || in.congestion != Congestion::closed;
+      !in.fold || in.transfers || in.delays || !in.transfer_factors.empty() || in.congestion == Congestion::packet;
   CHAKRA_TRY(check_job(in, report.findings));
   CHAKRA_TRY(check_fabric(in, report.findings));
   in.system.use_roofline();
@@ -127,7 +127,9 @@ Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report)
   // Neither the caller's model of collectives nor tiers that several ranks share have bounds: an operation that comes
   // later can let another one end earlier.
   const bool bounded = !in.collective_time && !in.decisive_path && job.storage.kinds.empty();
-  const FoldLimits limits{whole, in.memory > 0 ? in.memory : available_memory(), bounded ? in.exact_nodes : UINT64_MAX};
+  const bool shared = in.congestion == Congestion::fluid;
+  const FoldLimits limits{whole, shared, in.memory > 0 ? in.memory : available_memory(),
+                          bounded ? in.exact_nodes : UINT64_MAX};
   CHAKRA_ASSIGN(job.folded, fold(std::move(*in.classes), in.groups, in.system, job.storage, prices, in.fabric, limits));
   job.matching = match::match(job.folded.actors, job.folded.table);
   CHAKRA_TRY(check_match(job.matching, true, report.findings));

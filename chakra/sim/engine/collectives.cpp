@@ -76,10 +76,24 @@ Result<void> Collectives::begin(uint32_t id, ActorId a, NodeId n) {
   if (run_.transfer(a, n) || run_.in.collective_time) return {};
   CHAKRA_TRY(note_choice(c, a, n));
   if (!run_.traffic) return {};
-  const Folded::Group& group = run_.job.group_of(c);
-  const coll::Choice& choice = run_.prices.choice(group.shape, operations_.of(c, a, n));
-  run_.traffic->add(id, choice.plan, choice.order, group.ranks, group.flow);
+  add_traffic(id, operations_.of(c, a, n));
   return {};
+}
+
+void Collectives::add_traffic(uint32_t id, const coll::Operation& op) {
+  const match::Collective& c = run_.job.matching.collectives[id];
+  const Folded::Group& group = run_.job.group_of(c);
+  const coll::Choice& choice = run_.prices.choice(group.shape, op);
+  if (!run_.job.folded.links) return run_.traffic->add(id, choice.plan, choice.order, group.ranks, group.flow);
+  std::shared_ptr<const Course>& course = courses_[{c.group, op.type, op.bytes, op.root}];
+  if (!course) {
+    Parts parts{run_.job.places[c.group].member_at, {}};
+    for (const uint32_t place : run_.job.places[c.group].first_place)
+      parts.ranks.push_back(run_.job.folded.count[group.actors[place]]);
+    course = std::make_shared<const Course>(
+        course_of(choice.plan, choice.order, group.ranks, group.flow, parts, run_.in.fabric, *run_.job.folded.links));
+  }
+  run_.traffic->add(id, choice.plan, course);
 }
 
 /// What the first of some equal collectives is done with.

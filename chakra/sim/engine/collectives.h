@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -66,6 +67,7 @@ class Collectives {
   };
 
   Result<void> begin(uint32_t id, ActorId a, trace::NodeId n);
+  void add_traffic(uint32_t id, const coll::Operation& op);
   Result<void> note_choice(const match::Collective& c, ActorId a, trace::NodeId n);
   Result<void> price(uint32_t id, ActorId a, trace::NodeId n);
   Result<bool> end_by_model(uint32_t id);
@@ -81,6 +83,8 @@ class Collectives {
   std::vector<State> states_;
   absl::flat_hash_map<uint32_t, Picoseconds> longest_;  ///< of collectives under way: the latest end so far
   std::map<CollectiveKind, CollectiveTotals> totals_;
+  /// By group of the matching, and operation.
+  std::map<std::tuple<uint32_t, trace::CommType, uint64_t, uint32_t>, std::shared_ptr<const Course>> courses_;
   size_t early_ = 0;                  ///< entries of CollectiveTotals::early
   std::vector<Picoseconds> ends_;     ///< of price()
   std::vector<Traffic::Done> moved_;  ///< of arrive()

@@ -65,7 +65,8 @@ class Engine {
     tiers_.prepare();
     if (run_.in.congestion == Congestion::packet) CHAKRA_TRY(check_packets(run_));
     if (run_.in.congestion != Congestion::closed)
-      run_.traffic.emplace(run_.in.fabric, run_.in.congestion, run_.in.packets);
+      run_.traffic.emplace(run_.in.fabric, run_.in.congestion, run_.in.packets,
+                           run_.job.folded.links ? &*run_.job.folded.links : nullptr);
     if (run_.traffic && run_.in.link_loads) run_.traffic->keep_history();
     if (run_.in.timeline && !run_.earliest) timeline_.emplace(run_);
     return {};

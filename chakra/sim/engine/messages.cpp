@@ -41,7 +41,7 @@ Result<void> Messages::send(ActorId a, NodeId n) {
     return {};
   }
   if (run_.traffic) {
-    run_.traffic->send(agenda.now, id, t.rank, to, message.bytes);
+    run_.traffic->send(agenda.now, id, t.rank, to, message.bytes, run_.job.folded.count[a]);
     return {};
   }
   const net::Path path = fabric.alone(t.rank, to);

@@ -1,0 +1,89 @@
+// Which ranks and links are equivalent where transfers share links. Rates on shared links are max-min fair, and so
+// unique (net/fluid_solver.h). Ranks, transfers and links are therefore equivalent if they fall into classes such that
+//
+//   - ranks of a class run the same trace, and send and receive transfers of the same classes,
+//   - transfers of a class join ranks of the same classes over links of the same classes,
+//   - links of a class have one rate and latency, and carry equally many transfers of each class.
+//
+// Equal classes begin their transfers at the same times and give them the same rates, so that one of each class stands
+// for all. fold() finds the coarsest such classes: it splits the classes of ranks (refine.cpp) and of links (here)
+// until nothing changes. Inside sim.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "chakra/sim/course.h"
+#include "chakra/sim/ties.h"
+
+namespace chakra::sim {
+
+class EqualLinks {
+ public:
+  /// List the transfers of each group and peer, once for each pattern. All must outlive this object.
+  /// Cost: O(transfers x links of a route).
+  EqualLinks(const trace::ClassJob& job, const Ties& ties, Prices& prices, const net::Fabric& fabric);
+
+  /// Return whether the classes of a job can be found: it has not too many transfers, none that depends on the place of
+  /// a rank in its group alone (uneven shares), no rank that is missing, and routes that do not depend on other
+  /// traffic.
+  bool usable() const { return usable_; }
+  /// Split the classes of links by the colours of the ranks. Return a number per rank, equal for ranks whose transfers
+  /// are of the same classes.
+  std::vector<uint32_t> split(const std::vector<uint32_t>& colors);
+  size_t count() const { return trunks_.count; }  ///< of classes
+  LinkClasses classes() const;
+
+ private:
+  struct Transfer {
+    uint32_t from = 0, to = 0;  ///< ranks, into ClassJob::ranks
+    uint32_t group = kNobody;   ///< kNobody: a message
+    uint32_t pattern = 0;       ///< of the group; of a message the slot
+    uint64_t bytes = 0;         ///< if those of a pattern differ
+    Picoseconds latency = 0;
+    size_t first_use = 0;
+  };
+  struct Use {
+    uint32_t link;  ///< number of the trunk
+    double share;
+  };
+  /// Trunks that carry something, numbered by first use.
+  struct Trunks {
+    absl::flat_hash_map<net::TrunkId, uint32_t> number_of;
+    std::vector<net::TrunkId> ids;
+    std::vector<uint32_t> classes;
+    size_t count = 0;  ///< of classes
+  };
+  /// Members of a group that begin a round together.
+  struct Row {
+    uint32_t group = 0, pattern = 0;
+    std::vector<uint32_t> ranks;
+  };
+
+  void list_group(uint32_t group);
+  using Patterns = absl::flat_hash_set<std::vector<int64_t>>;
+
+  void list_plan(uint32_t group, const coll::Choice& choice, Patterns& known);
+  void list_message(uint32_t rank, uint32_t slot);
+  void add(const Transfer& transfer, uint64_t flow);
+  uint32_t number_of(net::TrunkId trunk);
+  std::span<const Use> uses_of(size_t transfer) const;
+
+  const trace::ClassJob& job_;
+  const Ties& ties_;
+  Prices& prices_;
+  const net::Fabric& fabric_;
+  bool usable_ = true;
+  std::vector<Transfer> transfers_;
+  std::vector<Use> uses_;
+  std::vector<Row> rows_;
+  std::vector<uint64_t> roots_;  ///< by group: a hash of the roots of its collectives
+  Trunks trunks_;
+  std::vector<net::Use> route_;
+};
+
+}  // namespace chakra::sim
