@@ -70,7 +70,7 @@ Result<SimReport> simulate_automatically(SimInput input) {
   const std::string never = only_closed(input);
   const double least = never.empty() ? least_fluid_seconds(input) : 0;
   std::optional<SimInput> again;  // a copy shares the traces' columns
-  if (never.empty() && least < kMostFluidSeconds) again = copy_whole(input);
+  if (never.empty()) again = copy_whole(input);
   input.congestion = Congestion::closed;
   CHAKRA_ASSIGN(SimReport closed, run_engine(std::move(input)));
   if (closed.interrupted) return stay_closed(std::move(closed), "stopped before more was known", kRunFluid);
@@ -83,20 +83,21 @@ Result<SimReport> simulate_automatically(SimInput input) {
                        kRunFluid);
   if (!never.empty())
     return stay_closed(std::move(closed), never, "run it with --congestion fluid, which ignores them");
-  const double seconds = least + fluid_seconds(closed);
-  if (seconds > kMostFluidSeconds)
+  const double whole_seconds = least + fluid_seconds(closed);
+  const double most_share = std::min(1.0, kMostFluidSeconds / whole_seconds);
+  again->congestion = Congestion::fluid;
+  CHAKRA_ASSIGN(Attempt attempt, try_engine(std::move(*again), most_share));
+  if (attempt.share > most_share) {
+    const double seconds = whole_seconds * attempt.share;
     return stay_closed(std::move(closed),
                        fmt::format("links are shared, but fluid would take about {:.0f} s of processor time", seconds),
                        fmt::format("--congestion fluid would take about {:.0f} s of processor time", seconds));
+  }
   std::string reason = burst && !matters(closed) ? "the network has a burst" : show_link(closed.sharing.links.front());
-  Sharing sharing = std::move(closed.sharing);
-  closed = {};
-  again->congestion = Congestion::fluid;
-  CHAKRA_ASSIGN(SimReport fluid, run_engine(std::move(*again)));
-  fluid.congestion = Congestion::fluid;
-  fluid.congestion_reason = std::move(reason);
-  fluid.sharing = std::move(sharing);
-  return fluid;
+  attempt.report.congestion = Congestion::fluid;
+  attempt.report.congestion_reason = std::move(reason);
+  attempt.report.sharing = std::move(closed.sharing);
+  return std::move(attempt.report);
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ Partition partition_on_links(const trace::ClassJob& job, const Ties& ties, const
   Partition whole = all_ranks(job);
   EqualLinks links(job, ties, prices, fabric);
   if (!links.usable()) return whole;
-  const double most = size_of_run(job, whole.colors).nodes * kWorthFolding;
+  const double most = size_of_run(job, whole.colors).rank_nodes * kWorthFolding;
   Partition out;
   out.colors = refine(job, ties, node_mates(job, storage, system), system, prices, fabric, most, &links);
   if (size_of_run(job, out.colors).nodes > most) return whole;
@@ -103,8 +103,14 @@ Result<Folded> fold(trace::ClassJob&& job, const match::GroupTable& table, const
                  : limits.shared
                      ? partition_on_links(job, ties, storage, system, prices, fabric)
                      : partition(job, ties, storage, system, prices, fabric, static_cast<double>(limits.exact_nodes));
-  CHAKRA_TRY(check_memory(size_of_run(job, to.colors), limits.memory, job, system, limits.whole));
-  Folded folded = make_actors(std::move(job), ties, std::move(to.colors));
+  const RunSize size = size_of_run(job, to.colors);
+  const double share = size.rank_nodes > 0 ? size.nodes / size.rank_nodes : 1;
+  Folded folded;
+  folded.share = share;
+  if (share > limits.most_share) return folded;
+  CHAKRA_TRY(check_memory(size, limits.memory, job, system, limits.whole));
+  folded = make_actors(std::move(job), ties, std::move(to.colors));
+  folded.share = share;
   folded.exact_members = to.exact_members;
   folded.links = std::move(to.links);
   return folded;

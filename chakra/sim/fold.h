@@ -36,6 +36,7 @@ struct Folded {
   std::vector<int64_t> ranks;      ///< of the job, ascending
   std::vector<int64_t> count;      ///< per actor: number of its ranks
   std::vector<uint32_t> class_of;  ///< per actor: into ClassJob::classes
+  double share = 1;                ///< nodes of the actors, of those of all ranks
 
   struct Group {
     std::vector<std::string> names;            ///< of all groups of the job that this group stands for
@@ -64,11 +65,12 @@ struct Folded {
 
 /// How to fold: `whole`: every rank is a separate actor; `shared`: transfers share links (equal_links.h); `memory`:
 /// bytes that the actors may take; `exact_nodes`: nodes of the actors beyond which unequal ranks may be folded with
-/// groups that start late.
+/// groups that start late; `most_share`: of the nodes of all ranks, above which no actors are made.
 struct FoldLimits {
   bool whole = false, shared = false;
   uint64_t memory = UINT64_MAX;
   uint64_t exact_nodes = UINT64_MAX;
+  double most_share = 1;
 };
 
 /// Fold the ranks of a job. `table` gives the members of the groups, else the job does.

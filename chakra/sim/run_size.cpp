@@ -45,8 +45,9 @@ RunSize size_of_run(const trace::ClassJob& job, const std::vector<uint32_t>& col
   std::vector<char> seen(colors.size(), 0);
   RunSize size{.ranks = static_cast<double>(colors.size())};
   for (size_t r = 0; r < colors.size(); ++r) {
-    if (std::exchange(seen[colors[r]], 1)) continue;
     const trace::Trace& t = job.classes[job.ranks[r].cls];
+    size.rank_nodes += static_cast<double>(t.size());
+    if (std::exchange(seen[colors[r]], 1)) continue;
     ++size.actors;
     size.nodes += static_cast<double>(t.size());
     size.transfers += static_cast<double>(t.comms.size());
@@ -59,8 +60,8 @@ Result<void> check_memory(const RunSize& size, uint64_t available, const trace::
                           const device::System& system, bool whole) {
   if (size.bytes() <= std::max(static_cast<double>(available), kNoticed)) return {};
   const std::string advice =
-      whole ? "Identical ranks are simulated as one with --congestion closed, and without --no-fold, --delay and "
-              "--transfers recorded"
+      whole ? "Identical ranks are simulated as one without --no-fold, --delay, --transfers recorded and "
+              "--congestion packet"
             : odd_rank(job, system) +
                   "Generate the step with fewer replicas (--dp): a slow rank changes a step by nearly the same share "
                   "for any number of replicas";

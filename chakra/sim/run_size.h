@@ -14,6 +14,7 @@ namespace chakra::sim {
 struct RunSize {
   double ranks = 0, actors = 0;
   double nodes = 0, transfers = 0;  ///< of all actors; transfers: collectives and messages
+  double rank_nodes = 0;            ///< of all ranks
 
   double bytes() const;
   double seconds() const;  ///< in closed form; shared links cost more

@@ -1,5 +1,7 @@
 #include "chakra/sim/traffic.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 #include <utility>
 

@@ -111,7 +111,7 @@ void find_places(ActorJob& job) {
 
 }  // namespace
 
-Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report) {
+Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report, double most_share) {
   CHAKRA_ASSERT((in.transfer_factors.empty() && !in.decisive_path && !in.collective_time) ||
                 in.congestion == Congestion::closed);
   CHAKRA_TRY(begin_as_recorded(in, report.findings));
@@ -129,8 +129,9 @@ Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report)
   const bool bounded = !in.collective_time && !in.decisive_path && job.storage.kinds.empty();
   const bool shared = in.congestion == Congestion::fluid;
   const FoldLimits limits{whole, shared, in.memory > 0 ? in.memory : available_memory(),
-                          bounded ? in.exact_nodes : UINT64_MAX};
+                          bounded ? in.exact_nodes : UINT64_MAX, most_share};
   CHAKRA_ASSIGN(job.folded, fold(std::move(*in.classes), in.groups, in.system, job.storage, prices, in.fabric, limits));
+  if (job.folded.share > most_share) return job;
   job.matching = match::match(job.folded.actors, job.folded.table);
   CHAKRA_TRY(check_match(job.matching, true, report.findings));
   find_members(job);

@@ -43,8 +43,9 @@ struct ActorJob {
 
 /// Take the job out of `in`, check, retarget, fold and match the job. Fill
 /// the report's devices, distinct traces and findings.
+/// `most_share`: FoldLimits::most_share; above it, the job has no actors.
 /// Errors: sim.start, sim.trace.defect, sim.stuck.cycle, sim.fabric.small,
 /// sim.device.unknown, sim.tier.unknown, sim.tier.bytes, sim.memory, sim.match.
-Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report);
+Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report, double most_share);
 
 }  // namespace chakra::sim

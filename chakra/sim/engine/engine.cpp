@@ -302,12 +302,7 @@ class Engine {
   int64_t nodes_ = 0, nodes_done_ = 0;
 };
 
-}  // namespace
-
-Result<SimReport> run_engine(SimInput input) {
-  CHAKRA_ASSERT(input.congestion != Congestion::automatic);
-  Run run(std::move(input));
-  CHAKRA_ASSIGN(run.job, make_actor_job(run.in, run.prices, run.report));
+Result<SimReport> run_actors(Run& run) {
   Finishes earliest;
   if (run.job.folded.exact_members) {
     run.earliest = true;
@@ -317,6 +312,25 @@ Result<SimReport> run_engine(SimInput input) {
   CHAKRA_ASSIGN(SimReport report, Engine(run).run());
   if (!earliest.empty() && !report.interrupted) add_bounds(run, earliest, report);
   return report;
+}
+
+}  // namespace
+
+Result<Attempt> try_engine(SimInput input, double most_share) {
+  CHAKRA_ASSERT(input.congestion != Congestion::automatic);
+  Run run(std::move(input));
+  CHAKRA_ASSIGN(run.job, make_actor_job(run.in, run.prices, run.report, most_share));
+  Attempt attempt{run.job.folded.share, {}};
+  if (attempt.share > most_share) return attempt;
+  CHAKRA_ASSIGN(attempt.report, run_actors(run));
+  return attempt;
+}
+
+Result<SimReport> run_engine(SimInput input) {
+  CHAKRA_ASSERT(input.congestion != Congestion::automatic);
+  Run run(std::move(input));
+  CHAKRA_ASSIGN(run.job, make_actor_job(run.in, run.prices, run.report, 1));
+  return run_actors(run);
 }
 
 }  // namespace chakra::sim
