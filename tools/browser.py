@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import tarfile
 import tempfile
@@ -155,6 +156,9 @@ def use(browser):
             browser.key(key)
         if browser.run(f"{of}.parentElement.querySelector('.about').textContent") == before:
             problems.append("keys do not move the timeline")
+        for display in ("none", ""):  # a timeline without a width has an error only in the console
+            browser.run(f"new Promise((done) => {{ {of}.parentElement.style.display = '{display}'; "
+                        "requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))); })")
         browser.key("0")
     browser.run("document.querySelectorAll('input').forEach((each) => { each.value = ''; each.dispatchEvent(new Event('input')); })")
     return problems
@@ -219,13 +223,49 @@ def look(browser, page, axe, pictures):
     return problems
 
 
+# Times of the page's callbacks of frames, until the pixels of the canvas can be read: commands of a canvas can run later.
+TIMED = """(() => {
+  const later = window.requestAnimationFrame.bind(window), context = document.querySelector('canvas.timeline').getContext('2d');
+  window.times = [];
+  window.requestAnimationFrame = (act) => later((time) => {
+    const begin = performance.now();
+    act(time);
+    context.getImageData(0, 0, 1, 1);
+    window.times.push(performance.now() - begin);
+  });
+})()"""
+
+
+def measure(browser, page):
+    """Print the time until the page is ready, and the times of frames of its first timeline."""
+    of = "document.querySelector('canvas.timeline')"
+    ready = []
+    for _ in range(5):
+        browser.show(WIDTHS[-1])
+        browser.open(page.as_uri())
+        browser.wait(f"{of} && {of}.dataset.ready !== undefined")
+        ready.append(browser.run(f"Math.max(performance.getEntriesByType('navigation')[0].domComplete, Number({of}.dataset.ready))"))
+    browser.run(TIMED)
+    browser.run(f"{of}.focus()")
+    keys = "wwwwddddssaawwwwwwddddaaaassssssss0" * 3
+    for i, key in enumerate(keys):
+        browser.key(key)
+        browser.wait(f"times.length > {i}")
+    times = sorted(browser.run("times"))
+    print(f"{page.name}: {page.stat().st_size} bytes, ready in {statistics.median(ready):.0f} ms (at most {max(ready):.0f}); {len(times)} "
+          f"frames: median {statistics.median(times):.1f} ms, p95 {times[int(.95 * len(times))]:.1f}, longest {times[-1]:.1f}; load {os.getloadavg()[0]:.1f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default=str(ROOT / "build" / "release" / "bin"))
     parser.add_argument("--axe", help="axe.min.js; default: no check of accessibility")
     parser.add_argument("--pictures", type=pathlib.Path, help="a folder for images")
+    parser.add_argument("--frames", action="store_true", help="measure frames of the timelines of PAGES, and check nothing")
     parser.add_argument("pages", nargs="*", type=pathlib.Path, help="other pages than those that this tool makes")
     arguments = parser.parse_args()
+    if arguments.frames and not arguments.pages:
+        parser.error("--frames needs pages with a timeline")
     axe = pathlib.Path(arguments.axe).read_text(encoding="utf-8") if arguments.axe else None
     if arguments.pictures:
         arguments.pictures.mkdir(parents=True, exist_ok=True)
@@ -234,6 +274,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
         pages = [page.resolve() for page in arguments.pages] or make(
             os.path.join(os.path.abspath(arguments.bin), "chakra"), pathlib.Path(folder), pathlib.Path(data) if data else None)
+        if arguments.frames:
+            for page in pages:
+                measure(browser, page)
+            return
         for page in pages:
             problems += look(browser, page, axe, arguments.pictures)
     print(f"{len(problems)} problems in {len(pages)} pages, {time.monotonic() - begin:.0f} s" + ("" if axe else ", without axe"))

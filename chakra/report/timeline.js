@@ -3,6 +3,8 @@
 const LANE = 14, MOST_HEIGHT = 560, FACTOR = 4;
 /// Colors of series, in page.css: each pair differs also to a color-blind reader.
 const COLORS = 16;
+/// Steps between the background and a color: a frame looks colors up.
+const SHADES = 64;
 
 /// Numbers of seven bits a byte, the lowest first: the first bytes of all, then the second bytes of those that have one, ...
 function numbersOf(bytes, count, at, to) {
@@ -110,61 +112,80 @@ function timeline(packed, length_ps, label, show, laneName) {
   const place = el("div", {}, tools, canvas, about);
   const lanes = packed.lanes, state = { from: 0, to: 1, first: 0, found: null, matches: 0, match: -1, picked: -1 };
   const all = Math.max(length_ps / packed.unit_ps, 1);
-  let slices, pyramids, colors, links, queued = false, left = 0;
+  let slices, pyramids, colors, links, queued = false, left = 0, across = 1;  // `across`: width of the canvas
   const kinds = Uint8Array.from(packed.names, kindOf);
 
   const rgb = (name) => {
     const [r, g, b] = getComputedStyle(canvas).getPropertyValue(name).trim().match(/[0-9a-f]{2}/gi).map((two) => parseInt(two, 16));
     return [r, g, b];
   };
-  const readColors = () => { colors = { back: rgb("--back"), text: rgb("--text"), mark: rgb("--link"), names: [...Array(COLORS).keys()].map((i) => rgb("--s" + i)) }; };
-  const mixed = (color, share) => {
-    const [r, g, b] = color.map((part, i) => Math.round(part * share + colors.back[i] * (1 - share)));
+  const mixed = (back, color, share) => {
+    const [r, g, b] = color.map((part, i) => Math.round(part * share + back[i] * (1 - share)));
     return (255 << 24 | b << 16 | g << 8 | r) >>> 0;
   };
-  const visible = () => Math.max(1, Math.min(lanes.length, Math.floor(MOST_HEIGHT / LANE)));
-  const colorOf = (name, share) => {
-    const strong = !state.found || state.found[name];
-    return mixed(colors.names[kinds[name]], (strong ? 1 : .15) * Math.max(share, .25));
+  /// Also all shades of all colors: a row of SHADES + 1 for each.
+  const readColors = () => {
+    const back = rgb("--back"), shades = new Uint32Array(COLORS * (SHADES + 1));
+    for (let c = 0; c < COLORS; ++c) {
+      const color = rgb("--s" + c);
+      for (let i = 0; i <= SHADES; ++i) shades[c * (SHADES + 1) + i] = mixed(back, color, i / SHADES);
+    }
+    colors = { back, text: rgb("--text"), mark: rgb("--link"), shades };
+    labels.of = "";
   };
+  const visible = () => Math.max(1, Math.min(lanes.length, Math.floor(MOST_HEIGHT / LANE)));
 
-  const timeAt = (x) => state.from + (x - left) / (canvas.clientWidth - left) * (state.to - state.from);
-  function row(pixels, lane, width) {
-    const levels = pyramids[lane], scale = width / (state.to - state.from);
+  const timeAt = (x) => state.from + (x - left) / (across - left) * (state.to - state.from);
+  function row(pixels, at, lane, width) {
+    const levels = pyramids[lane], from = state.from, scale = width / (state.to - from), { shades } = colors, { found } = state;
     const i0 = firstAbove(levels[0].end, state.from), i1 = firstAbove(levels[0].start, state.to, i0);
     let level = 0;
     for (let n = i1 - i0; n > 2 * width && level + 1 < levels.length; n /= FACTOR) ++level;
     const { start, end, busy, name } = levels[level], step = FACTOR ** level;
     const stop = Math.min(Math.ceil(i1 / step), start.length);
     for (let i = Math.floor(i0 / step); i < stop; ++i) {
-      const x0 = Math.max(0, Math.floor((start[i] - state.from) * scale));
-      const x1 = Math.min(width, Math.max(x0 + 1, Math.ceil((end[i] - state.from) * scale)));
-      pixels.fill(colorOf(name[i], end[i] > start[i] ? busy[i] / (end[i] - start[i]) : 1), x0, x1);
+      const x0 = Math.max(0, Math.floor((start[i] - from) * scale));
+      const x1 = Math.min(width, Math.max(x0 + 1, Math.ceil((end[i] - from) * scale)));
+      const share = end[i] > start[i] ? Math.max(busy[i] / (end[i] - start[i]), .25) : 1, strong = !found || found[name[i]];
+      const color = shades[kinds[name[i]] * (SHADES + 1) + Math.round((strong ? share : .15 * share) * SHADES)];
+      for (let x = at + x0; x < at + x1; ++x) pixels[x] = color;
     }
   }
   function draw() {
     queued = false;
     if (!slices) return;
     const begin = performance.now();
-    const width = Math.max(1, Math.floor(canvas.clientWidth)), count = visible();
+    const width = Math.max(1, Math.floor(across)), count = visible();
     if (canvas.width !== width || canvas.height !== count * LANE) [canvas.width, canvas.height] = [width, count * LANE];
     left = Math.min(170, Math.floor(width / 4));
-    const inner = width - left, image = new ImageData(inner, count), pixels = new Uint32Array(image.data.buffer);
-    pixels.fill(mixed(colors.back, 1));
-    for (let i = 0; i < count; ++i) row(pixels.subarray(i * inner, (i + 1) * inner), state.first + i, inner);
-    const context = canvas.getContext("2d");
-    rows.width = inner;
-    rows.height = count;
+    const inner = width - left, context = canvas.getContext("2d");
+    if (rows.width !== inner || rows.height !== count || !image) {
+      [rows.width, rows.height] = [inner, count];
+      image = new ImageData(inner, count);
+      pixels = new Uint32Array(image.data.buffer);
+    }
+    pixels.fill(colors.shades[0]);
+    for (let i = 0; i < count; ++i) row(pixels, i * inner, state.first + i, inner);
     rows.getContext("2d").putImageData(image, 0, 0);
+    drawLabels(count);
     context.imageSmoothingEnabled = false;
-    context.fillStyle = `rgb(${colors.back})`;
-    context.fillRect(0, 0, width, count * LANE);
     context.drawImage(rows, 0, 0, inner, count, left, 0, inner, count * LANE);
+    if (left > 0) context.drawImage(labels.canvas, 0, 0);  // an empty canvas cannot be drawn
+    if (links) drawLinks(context, width, count);
+    canvas.dataset.frame = (performance.now() - begin).toFixed(2);
+  }
+  /// The names of the lanes, again only where other lanes or colors are shown: text is slow.
+  function drawLabels(count) {
+    const of = `${state.first} ${count} ${left}`;
+    if (labels.of === of) return;
+    labels.of = of;
+    [labels.canvas.width, labels.canvas.height] = [left, count * LANE];
+    const context = labels.canvas.getContext("2d");
+    context.fillStyle = `rgb(${colors.back})`;
+    context.fillRect(0, 0, left, count * LANE);
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = `rgb(${colors.text})`;
     for (let i = 0; i < count; ++i) context.fillText(laneName(lanes[state.first + i]), 0, (i + 1) * LANE - 3, left - 6);
-    if (links) drawLinks(context, width, count);
-    canvas.dataset.frame = (performance.now() - begin).toFixed(2);
   }
   function drawLinks(context, width, count) {
     const scale = (width - left) / (state.to - state.from), css = (color) => `rgb(${color})`;
@@ -180,7 +201,8 @@ function timeline(packed, length_ps, label, show, laneName) {
     });
     context.restore();
   }
-  const rows = document.createElement("canvas");
+  const rows = document.createElement("canvas"), labels = { canvas: document.createElement("canvas"), of: "" };
+  let image, pixels;  // of `rows`
   const redraw = () => { if (!queued) queued = true, requestAnimationFrame(draw); };
   function view(from, to) {
     const least = Math.max(all * 1e-9, 4), wide = Math.min(Math.max(to - from, least), all);
@@ -259,12 +281,12 @@ function timeline(packed, length_ps, label, show, laneName) {
     if (!event.ctrlKey && !event.shiftKey && document.activeElement !== canvas) return;  // the page scrolls
     event.preventDefault();
     if (event.shiftKey) scroll(Math.sign(event.deltaY || event.deltaX));
-    else zoom(1.0015 ** event.deltaY, (event.offsetX - left) / (canvas.clientWidth - left));
+    else zoom(1.0015 ** event.deltaY, (event.offsetX - left) / (across - left));
   }, { passive: false });
   canvas.addEventListener("pointermove", (event) => {
     if (!slices) return;
     if (event.buttons & 1) {
-      const by = event.movementX / (canvas.clientWidth - left) * (state.to - state.from);
+      const by = event.movementX / (across - left) * (state.to - state.from);
       view(state.from - by, state.to - by);
       return;
     }
@@ -280,7 +302,7 @@ function timeline(packed, length_ps, label, show, laneName) {
   canvas.addEventListener("click", (event) => { if (links && Math.abs(event.clientX - pressed) < 4) links.select(state.picked); });
   words.addEventListener("input", () => slices && search());
   words.addEventListener("keydown", (event) => { if (event.key === "Enter" && slices) next(); });
-  new ResizeObserver(redraw).observe(canvas);
+  new ResizeObserver(() => { across = canvas.clientWidth; redraw(); }).observe(canvas);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readColors(); redraw(); });
   unpackSlices(packed).then((made) => {
     slices = made;
@@ -293,6 +315,7 @@ function timeline(packed, length_ps, label, show, laneName) {
     }
     pyramids = lanes.map((lane) => pyramidOf(slices, lane));
     readColors();
+    across = canvas.clientWidth;
     view(0, all);
     canvas.dataset.ready = performance.now().toFixed(0);
   });
