@@ -23,7 +23,7 @@ constexpr int64_t kMostExact = int64_t{1} << 53;
 
 class Writer {
  public:
-  explicit Writer(Page& page) : page_(page) {}
+  Writer(Page& page, Picoseconds least_unit) : page_(page), least_unit_(least_unit) {}
 
   Result<void> all(std::span<const Subject> subjects, std::span<const Part> comparison) {
     out_ += "{\"version\": 2, \"jobs\": [";
@@ -38,6 +38,7 @@ class Writer {
     out_ += "]}";
     return {};
   }
+  bool rounded() const { return rounded_; }  ///< times of a timeline
   /// The JSON, in which no text can end the element around it.
   std::string take() {
     std::string safe;
@@ -128,8 +129,9 @@ class Writer {
     }
     out_ += "], \"timeline\": ";
     if (subject.timeline) {
-      CHAKRA_ASSIGN(const std::string slices, packed_slices(*subject.timeline, subject.links, page_));
-      out_ += slices;
+      CHAKRA_ASSIGN(const PackedSlices slices, packed_slices(*subject.timeline, subject.links, least_unit_, page_));
+      out_ += slices.json;
+      rounded_ |= slices.rounded;
     } else {
       out_ += "null";
     }
@@ -246,16 +248,29 @@ class Writer {
 
   std::string out_;
   Page& page_;
+  Picoseconds least_unit_;
+  bool rounded_ = false;
 };
+
+/// The page, and whether times of timelines are rounded.
+Result<std::pair<Page, bool>> page_with(std::span<const Subject> subjects, std::span<const Part> comparison,
+                                        Picoseconds least_unit) {
+  Page page;
+  Writer writer(page, least_unit);
+  CHAKRA_TRY(writer.all(subjects, comparison));
+  page.html = std::string(kBeforeData) + writer.take() + std::string(kAfterData);
+  return std::pair(std::move(page), writer.rounded());
+}
 
 }  // namespace
 
-Result<Page> page_of(std::span<const Subject> subjects, std::span<const Part> comparison) {
-  Page page;
-  Writer writer(page);
-  CHAKRA_TRY(writer.all(subjects, comparison));
-  page.html = std::string(kBeforeData) + writer.take() + std::string(kAfterData);
-  return page;
+Result<Page> page_of(std::span<const Subject> subjects, std::span<const Part> comparison, size_t most_bytes) {
+  CHAKRA_ASSIGN(auto exact, page_with(subjects, comparison, 1));
+  if (exact.first.html.size() <= most_bytes || exact.first.slices == 0) return std::move(exact.first);
+  CHAKRA_ASSIGN(auto coarse, page_with(subjects, comparison, kCoarseUnit));
+  if (!coarse.second) return std::move(exact.first);
+  coarse.first.exact_bytes = exact.first.html.size();
+  return std::move(coarse.first);
 }
 
 }  // namespace chakra::report

@@ -17,6 +17,9 @@ inline constexpr size_t kMostRanks = 64;  ///< ranks in tables with a row per ra
 inline constexpr size_t kStragglers = 8;  ///< first rows of the table `stragglers`, whose ranks are added
 inline constexpr size_t kMostRows = 600;  ///< rows of a table
 inline constexpr size_t kMostText = 300;  ///< bytes of a text
+/// Bytes of a page with timelines. In a page that would be larger, times of timelines are rounded to kCoarseUnit.
+inline constexpr size_t kMostPage = 8'000'000;
+inline constexpr Picoseconds kCoarseUnit = 1'000;
 
 /// An answer about a job, and the command that prints the answer; "": no such command.
 struct Part {
@@ -53,6 +56,7 @@ struct Page {
   int64_t texts_cut = 0;     ///< longer than kMostText
   int64_t slices = 0;        ///< of the timelines
   int64_t ranks = 0;         ///< of all subjects, that are in the page or equal to a rank in the page
+  size_t exact_bytes = 0;    ///< of the page with exact times, if times of timelines are rounded; else 0
 };
 
 /// Return the page. `comparison`: answers about all subjects together. The page needs no network, and the content
@@ -60,9 +64,11 @@ struct Page {
 /// markup. For more than kMostRanks ranks, a row of a table of a simulation stands for all ranks with equal values. If
 /// these are still more than kMostRanks, the page has kMostRanks of them: ordered by the length of the critical path or
 /// by the finish, at equal steps from the shortest to the longest. The worst stragglers are added. Rows that the table
-/// `diagnosis` names as evidence, and their ranks, are always in the page. Errors: job.report.lanes, base.file.write.
+/// `diagnosis` names as evidence, and their ranks, are always in the page. Times of timelines are exact if the page has
+/// at most `most_bytes` then, and are rounded to kCoarseUnit if not. Errors: job.report.lanes, base.file.write.
 /// Cost: O(cells), and O(n log n) for n slices.
-Result<Page> page_of(std::span<const Subject> subjects, std::span<const Part> comparison = {});
+Result<Page> page_of(std::span<const Subject> subjects, std::span<const Part> comparison = {},
+                     size_t most_bytes = kMostPage);
 
 struct Workbook {
   std::string bytes;  ///< XLSX; empty: none

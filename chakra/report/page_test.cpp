@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -226,6 +227,48 @@ TEST(Page, MovesSlicesThatOverlapToTheNextLane) {
   EXPECT_TRUE(has(data, R"({"rank": 4, "depth": 1, "track": "thread", "slices": 1})"));
   EXPECT_TRUE(
       has(data, "\"names\": [\"op 1000\",\n\"op 9000\",\n\"op 2000\",\n\"op 5000\",\n\"op 4000\",\n\"op 4500\"]"));
+}
+
+/// The value of a member that is a text.
+std::string member_of(const std::string& data, const std::string& key) {
+  const size_t begin = data.find("\"" + key + "\": \"") + key.size() + 5;
+  return data.substr(begin, data.find('"', begin) - begin);
+}
+
+TEST(Page, RoundsTimesOfTimelinesIfItWouldBeTooLarge) {
+  // The same work in picoseconds and, each time to the nearest nanosecond since the first start, in nanoseconds.
+  constexpr Picoseconds kFirst = 777;
+  result::Timeline fine = timeline_of({}), coarse = timeline_of({});
+  SliceLinks of_fine{{}, {}, {}, "rank 3"}, of_coarse = of_fine;
+  const StringId op = fine.strings.intern("op"), same = coarse.strings.intern("op");
+  std::mt19937_64 random(4);
+  for (Picoseconds time = 0; fine.slices.size() < 1'000;) {
+    const Picoseconds start = time, end = start + static_cast<Picoseconds>(1'000 + random() % 8'000);
+    const auto near = [](Picoseconds exact) { return (exact + 500) / 1'000 * 1'000; };
+    const auto place = static_cast<uint32_t>(fine.slices.size());
+    fine.slices.push_back({0, op, 0, kFirst + start, kFirst + end, place});
+    coarse.slices.push_back({0, same, 0, near(start), near(end), place});
+    of_fine.path.push_back({place, kFirst + start, kFirst + end});
+    of_coarse.path.push_back({place, near(start), near(end)});
+    time = end + static_cast<Picoseconds>(random() % 4 == 0 ? 0 : random() % 5'000);
+  }
+  const Subject subject{"job", 1, {}, &fine, &of_fine}, rounded{"job", 1, {}, &coarse, &of_coarse};
+  const Page exact = page_of({&subject, 1}).value();
+  EXPECT_EQ(exact.exact_bytes, 0U);
+  EXPECT_TRUE(has(data_of(exact), R"("unit_ps": 1, "rounded": false)"));
+  EXPECT_EQ(page_of({&subject, 1}, {}, exact.html.size()).value().html, exact.html);
+  const Page small = page_of({&subject, 1}, {}, exact.html.size() - 1).value();
+  EXPECT_EQ(small.exact_bytes, exact.html.size());
+  EXPECT_LT(small.html.size() + 2'000, exact.html.size());  // ten bits less for each of 4,000 numbers, and base 64
+  const std::string data = data_of(small), wanted = data_of(page_of({&rounded, 1}).value());
+  EXPECT_TRUE(has(data, R"("unit_ps": 1000, "rounded": true)"));
+  EXPECT_TRUE(has(wanted, R"("unit_ps": 1000, "rounded": false)"));
+  EXPECT_EQ(member_of(data, "bytes"), member_of(wanted, "bytes"));
+  EXPECT_EQ(member_of(data, "links"), member_of(wanted, "links"));
+  // Whole nanoseconds cannot be rounded.
+  const Page whole = page_of({&rounded, 1}, {}, 1).value();
+  EXPECT_EQ(whole.exact_bytes, 0U);
+  EXPECT_EQ(data_of(whole), wanted);
 }
 
 TEST(Page, NamesTheKindsOfArrowsAndCountsLinks) {

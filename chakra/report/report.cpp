@@ -15,6 +15,8 @@ namespace chakra::report {
 
 // `job.report.omitted` (note): the page lacks rows of large tables
 // `job.report.cut` (note): the page has only the beginnings of long texts
+// `job.report.rounded` (note): times of the timelines are rounded, because the page would be too large
+// `job.report.large` (warning): a page with timelines is larger than 8 MB
 // `job.report.congestion` (warning): two simulations have different contention models
 // `job.report.slices` (2): the timeline of a page would have more than 2,000,000 operations
 // `job.report.cells` (note): the workbook has only the beginnings of texts that are too long for a cell
@@ -34,6 +36,19 @@ void note_omissions(ReportedJob& job) {
   if (job.page.texts_cut > 0)
     find("job.report.cut", fmt::format("the page has only the first {} bytes of {}", kMostText,
                                        show_count(job.page.texts_cut, "long text")));
+  if (job.page.exact_bytes > 0)
+    find("job.report.rounded",
+         fmt::format("the timeline rounds times to {}, because the page would have {} with exact times; tables have "
+                     "exact times, and so have files of 'chakra view --format perfetto' and 'chakra sim --timeline'",
+                     show_time(kCoarseUnit), show_bytes(static_cast<double>(job.page.exact_bytes))));
+  if (job.page.html.size() > kMostPage && job.page.slices > 0) {
+    find(
+        "job.report.large",
+        fmt::format("the page has {}, so browsers open it slowly: its timeline has {}; leave out --timeline, or choose "
+                    "ranks with 'chakra view --ranks'",
+                    show_bytes(static_cast<double>(job.page.html.size())), show_count(job.page.slices, "operation")));
+    job.findings.back().severity = Severity::warning;
+  }
   if (job.workbook.texts_cut > 0)
     find("job.report.cells",
          fmt::format("the workbook has only the beginnings of {}", show_count(job.workbook.texts_cut, "long text")));

@@ -95,11 +95,36 @@ class Numbers {
   int64_t last_ = 0;
 };
 
+/// Times as numbers of units since the first start, to the nearest. Later times never have smaller numbers.
+struct Ticks {
+  Picoseconds zero = 0, unit = 1;
+  bool rounded = false;
+  int64_t operator()(Picoseconds time) const {
+    const Picoseconds since = time - zero, rest = since % unit;
+    return since / unit + (rest >= unit - rest ? 1 : 0);
+  }
+};
+
+/// The largest unit that divides all times, but at least `least_unit`.
+Ticks ticks_of(const Timeline& timeline, const SliceLinks* links, Picoseconds least_unit) {
+  Ticks ticks{timeline.slices.empty() ? 0 : timeline.slices[0].start_ps, 0};
+  for (const Timeline::Slice& slice : timeline.slices) ticks.zero = std::min(ticks.zero, slice.start_ps);
+  const auto add = [&](const auto& each) {
+    ticks.unit = std::gcd(ticks.unit, std::gcd(each.start_ps - ticks.zero, each.end_ps - each.start_ps));
+  };
+  std::for_each(timeline.slices.begin(), timeline.slices.end(), add);
+  if (links) std::for_each(links->path.begin(), links->path.end(), add);
+  ticks.unit = std::max<Picoseconds>(ticks.unit, 1);
+  ticks.rounded = ticks.unit < least_unit;
+  if (ticks.rounded) ticks.unit = least_unit;
+  return ticks;
+}
+
 /// The links by places of slices in the lanes, as members of a JSON object. The bytes hold the number of arrows from
 /// each slice, the targets and the kinds of these arrows, the sizes and the members of collectives, and for the pieces
 /// of the path the slices, the gaps after the piece before, and the durations.
 Result<std::string> packed_links(const Timeline& timeline, const std::vector<SliceLane>& lanes, const SliceLinks& links,
-                                 Picoseconds zero, Picoseconds unit) {
+                                 const Ticks& ticks) {
   std::vector<int64_t> places(timeline.slices.size());
   int64_t count = 0;
   for (const SliceLane& lane : lanes)
@@ -131,10 +156,12 @@ Result<std::string> packed_links(const Timeline& timeline, const std::vector<Sli
     sizes.put(each.size());
     for (const uint32_t i : each) members.put_step(places[i]);
   }
+  int64_t last = 0;
   for (const SliceLinks::Piece& each : links.path) {
+    const int64_t start = ticks(each.start_ps), end = ticks(each.end_ps);
     path.put_step(places[each.slice]);
-    gaps.put(static_cast<uint64_t>((each.start_ps - std::exchange(zero, each.end_ps)) / unit));
-    durations.put(static_cast<uint64_t>((each.end_ps - each.start_ps) / unit));
+    gaps.put(static_cast<uint64_t>(start - std::exchange(last, end)));
+    durations.put(static_cast<uint64_t>(end - start));
   }
   CHAKRA_ASSIGN(const std::string bytes,
                 encoded(std::string() + counts + targets + arrow_kinds + sizes + members + path + gaps + durations));
@@ -152,41 +179,36 @@ Result<std::string> packed_links(const Timeline& timeline, const std::vector<Sli
 
 }  // namespace
 
-Result<std::string> packed_slices(const Timeline& timeline, const SliceLinks* links, Page& page) {
+Result<PackedSlices> packed_slices(const Timeline& timeline, const SliceLinks* links, Picoseconds least_unit,
+                                   Page& page) {
   const std::vector<SliceLane> lanes = lanes_of(timeline);
   if (std::ssize(lanes) > kMostLanes)
     return fail(Code::usage, "job.report.lanes",
                 "the timeline would have " + show_count(std::ssize(lanes)) + " lanes, and a page can have " +
                     show_count(kMostLanes) + ": too many operations of a rank overlap; leave out the timeline");
-  Picoseconds zero = timeline.slices.empty() ? 0 : timeline.slices[0].start_ps, unit = 0;
-  for (const Timeline::Slice& slice : timeline.slices) zero = std::min(zero, slice.start_ps);
+  const Ticks ticks = ticks_of(timeline, links, least_unit);
   Picoseconds length = 0;
-  for (const Timeline::Slice& slice : timeline.slices) length = std::max(length, slice.end_ps - zero);
-  for (const Timeline::Slice& slice : timeline.slices)
-    unit = std::gcd(unit, std::gcd(slice.start_ps - zero, slice.end_ps - slice.start_ps));
-  if (links)
-    for (const SliceLinks::Piece& piece : links->path)
-      unit = std::gcd(unit, std::gcd(piece.start_ps - zero, piece.end_ps - piece.start_ps));
-  unit = std::max<Picoseconds>(unit, 1);
+  for (const Timeline::Slice& slice : timeline.slices) length = std::max(length, slice.end_ps - ticks.zero);
   std::unordered_map<StringId, uint64_t> places;
   std::vector<StringId> names;
   Numbers gaps, durations, name_places;
-  std::string json = "{\"unit_ps\": " + std::to_string(unit) + ", \"lanes\": [";
+  std::string json = "{\"unit_ps\": " + std::to_string(ticks.unit) +
+                     ", \"rounded\": " + (ticks.rounded ? "true" : "false") + ", \"lanes\": [";
   for (const SliceLane& lane : lanes) {
     const Timeline::Track& track = timeline.tracks[lane.track];
     if (&lane != lanes.data()) json += ",\n";
     json += "{\"rank\": " + std::to_string(track.rank) + ", \"depth\": " + std::to_string(lane.depth) + ", \"track\": ";
     answer::append_text(json, track.name.substr(0, kMostText));
     json += ", \"slices\": " + std::to_string(lane.slices.size()) + "}";
-    Picoseconds last = zero;
+    int64_t last = 0;
     for (const uint32_t i : lane.slices) {
       const Timeline::Slice& slice = timeline.slices[i];
       const auto [at, added] = places.try_emplace(slice.name, names.size());
       if (added) names.push_back(slice.name);
-      gaps.put(static_cast<uint64_t>((slice.start_ps - last) / unit));
-      durations.put(static_cast<uint64_t>((slice.end_ps - slice.start_ps) / unit));
+      const int64_t start = ticks(slice.start_ps), end = ticks(slice.end_ps);
+      gaps.put(static_cast<uint64_t>(start - std::exchange(last, end)));
+      durations.put(static_cast<uint64_t>(end - start));
       name_places.put(at->second);
-      last = slice.end_ps;
     }
   }
   json += "], \"length_ps\": " + std::to_string(length) + ", \"names\": [";
@@ -197,12 +219,12 @@ Result<std::string> packed_slices(const Timeline& timeline, const SliceLinks* li
   CHAKRA_ASSIGN(const std::string bytes, encoded(std::string() + gaps + durations + name_places));
   json += "], \"bytes\": \"" + bytes + "\"";
   if (links) {
-    CHAKRA_ASSIGN(const std::string members, packed_links(timeline, lanes, *links, zero, unit));
+    CHAKRA_ASSIGN(const std::string members, packed_links(timeline, lanes, *links, ticks));
     json += members;
   }
   json += "}";
   page.slices += std::ssize(timeline.slices);
-  return json;
+  return PackedSlices{std::move(json), ticks.rounded};
 }
 
 }  // namespace chakra::report

@@ -219,7 +219,7 @@ function timeline(packed, length_ps, label, show, laneName) {
   const ends = new Float64Array(lanes.length);  // of lanes: the place after the last slice
   const numberOf = (i) => firstAbove(ends, i);
   const textOf = (i) => `${packed.names[slices.name[i]]}: ${laneName(lanes[numberOf(i)])}, from ${show(slices.start[i] * packed.unit_ps)}, ` +
-    `takes ${show((slices.end[i] - slices.start[i]) * packed.unit_ps)}`;
+    `takes ${show((slices.end[i] - slices.start[i]) * packed.unit_ps)}` + (packed.rounded ? ` (times are rounded to ${show(packed.unit_ps)})` : "");
   function tell(i) {
     state.picked = i;
     about.textContent = textOf(i);
