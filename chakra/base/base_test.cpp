@@ -261,6 +261,24 @@ TEST(Strings, JsonStringsAreValidWhateverIsInThem) {
   EXPECT_EQ(json("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\"");  // a surrogate
 }
 
+TEST(Strings, Utf8IsTheTextOfAJsonString) {
+  Prng random(8);
+  constexpr std::string_view kParts[] = {
+      "a", std::string_view("\0", 1), "\x1b", "\x7f", "\xff", "\xc3", "\xbc", "\xed\xa0\x80", "\u202e", "\"\\"};
+  for (int i = 0; i < 1000; ++i) {
+    std::string text, valid, json, of_valid;
+    for (uint64_t n = random.below(9); n > 0; --n) text += kParts[random.below(std::size(kParts))];
+    append_utf8(valid, text);
+    for (size_t at = 0; at < valid.size(); at += utf8_length(valid, at)) ASSERT_GT(utf8_length(valid, at), 0U);
+    append_json_string(json, text);
+    append_json_string(of_valid, valid);
+    size_t place = 0;
+    for (; (place = json.find("\\ufffd", place)) != std::string::npos; place += 3)
+      json.replace(place, 6, "\xef\xbf\xbd");
+    EXPECT_EQ(json, of_valid);
+  }
+}
+
 TEST(Strings, Integers) {
   int64_t value = 0;
   EXPECT_TRUE(parse_integer("-42", value) && value == -42);

@@ -216,6 +216,14 @@ std::string quote(std::string_view text, size_t limit) {
   return out;
 }
 
+void append_utf8(std::string& out, std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = utf8_length(text, at);
+    out += length > 0 ? text.substr(at, length) : "\xef\xbf\xbd";
+    at += std::max<size_t>(length, 1);
+  }
+}
+
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   for (size_t i = 0; i < text.size();) {

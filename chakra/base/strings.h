@@ -149,7 +149,10 @@ std::string escape_lines(std::string_view text);
 /// unprintable characters replaced: for messages that quote the input.
 std::string quote(std::string_view text, size_t limit = 60);
 
-/// Append `text` as a JSON string with its quotes. Bytes that are not
+/// Append `text`. Each byte that is not UTF-8 becomes U+FFFD; all other characters stay.
+void append_utf8(std::string& out, std::string_view text);
+
+/// Append `text` as a JSON string with its quotes: a reader gets the text of append_utf8. Bytes that are not
 /// UTF-8 become U+FFFD, so the result is always valid JSON.
 void append_json_string(std::string& out, std::string_view text);
 

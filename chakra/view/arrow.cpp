@@ -25,15 +25,6 @@ constexpr int16_t kVersion = 4, kDouble = 2;                                 // 
 enum Header : uint8_t { kSchema = 1, kRecordBatch = 3 };
 enum FieldType : uint8_t { kInt = 2, kFloatingPoint = 3, kUtf8 = 5, kBool = 6 };
 
-/// Append text. Bytes that are not UTF-8 become U+FFFD.
-void append_utf8(std::string& out, std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const size_t length = utf8_length(text, at);
-    out += length > 0 ? text.substr(at, length) : "\xef\xbf\xbd";
-    at += std::max<size_t>(length, 1);
-  }
-}
-
 /// The place of a member of a FlatBuffers table.
 constexpr flatbuffers::voffset_t member(int number) { return static_cast<flatbuffers::voffset_t>(4 + 2 * number); }
 

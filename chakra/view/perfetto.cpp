@@ -73,6 +73,12 @@ void put_message(Bytes& out, uint32_t field, const Fill& fill) {
   out.end(tag_at(out.room(kMostVarint), field, kText));
   schema::wire::put_sized(out, 1, fill);
 }
+/// The same text as in Chrome's format: texts of protobuf must be UTF-8 too.
+void put_name(Bytes& out, uint32_t field, std::string_view name) {
+  std::string text;
+  append_utf8(text, name);
+  schema::wire::put_text(out, field, text);
+}
 
 class StreamWriter {
  public:
@@ -131,7 +137,7 @@ class StreamWriter {
   void text(uint32_t field, uint64_t id, std::string_view value) {
     put_message(out_, field, [&] {
       put(out_, interned::kId, id);
-      schema::wire::put_text(out_, interned::kText, escape(value));
+      put_name(out_, interned::kText, value);
     });
   }
 
@@ -151,10 +157,9 @@ class StreamWriter {
       put_message(out_, packet::kTrackDescriptor, [&] {
         put(out_, descriptor::kUuid, uuid);
         if (rank >= 0) put(out_, descriptor::kParent, parent);
-        schema::wire::put_text(out_, descriptor::kName, escape(name));
+        put_name(out_, descriptor::kName, name);
         put(out_, descriptor::kSiblingRank, uuid);
-        if (!unit.empty())
-          put_message(out_, descriptor::kCounter, [&] { schema::wire::put_text(out_, counter::kUnit, escape(unit)); });
+        if (!unit.empty()) put_message(out_, descriptor::kCounter, [&] { put_name(out_, counter::kUnit, unit); });
       });
     });
     return flush(kPieceBytes);

@@ -401,5 +401,20 @@ TEST(Text, FindingsAreLines) {
   EXPECT_EQ(to_text(findings, ""), "error: rank 1: node 2: wrong [a.b]\n");
 }
 
+TEST(Perfetto, HasTheTextsOfTheTimeline) {
+  const std::string odd = std::string("a\0b", 3) + "\n\x1b[31m\u202e\"\\";
+  result::Timeline t;
+  t.tracks = {{0, "track " + odd}};
+  t.slices = {{0, t.strings.intern("name " + odd + "\xff."), t.strings.intern("category " + odd), 0, 1'000, 1}};
+  t.counters.push_back({0, "counter " + odd, "unit " + odd, {0}, {1}});
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_perfetto(t, folder.path("t.pftrace")));
+  const std::string stream = read_file(folder.path("t.pftrace")).value();
+  for (const char* kind : {"track ", "category ", "counter ", "unit "})
+    EXPECT_NE(stream.find(kind + odd), std::string::npos) << kind;
+  EXPECT_NE(stream.find("name " + odd + "\xef\xbf\xbd."), std::string::npos);
+  EXPECT_EQ(stream.find('\xff'), std::string::npos);
+}
+
 }  // namespace
 }  // namespace chakra::view
