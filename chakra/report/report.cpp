@@ -39,7 +39,7 @@ void note_omissions(ReportedJob& job) {
   if (job.page.exact_bytes > 0)
     find("job.report.rounded",
          fmt::format("the timeline rounds times to {}, because the page would have {} with exact times; tables have "
-                     "exact times, and so have files of 'chakra view --format perfetto' and 'chakra sim --timeline'",
+                     "exact times, and so have the files of 'chakra view' and 'chakra sim --timeline'",
                      show_time(kCoarseUnit), show_bytes(static_cast<double>(job.page.exact_bytes))));
   if (job.page.html.size() > kMostPage && job.page.slices > 0) {
     find(
