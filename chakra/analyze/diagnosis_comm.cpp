@@ -3,15 +3,18 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "chakra/analyze/diagnosis_rules.h"
 
 namespace chakra::analyze {
 namespace {
 
-constexpr int64_t kLatencyBytes = 8192;  ///< transfers of so few bytes take the latency alone
-constexpr int64_t kSizesApart = 4;       ///< ratio of two sizes whose times determine a latency
+constexpr int64_t kLatencyBytes = 8192;          ///< transfers of so few bytes take the latency alone
+constexpr int64_t kSizesApart = 4;               ///< ratio of two sizes whose times determine a latency
+constexpr Picoseconds kMostRound = 100'000'000;  ///< latency of a round: no network takes longer, also with TCP
 constexpr std::string_view kMessages = "messages";
 
 /// Least exposed time of a type and group over the ranks that use it: the last rank to arrive does not wait.
@@ -32,6 +35,16 @@ Exposure exposure_of(const Numbers& n, std::string_view type, std::string_view g
   return e;
 }
 
+Picoseconds mean_time(const Numbers::Transfer& t) { return t.time / t.count; }
+
+/// The ranks with exposed communication of a group.
+std::set<int64_t> ranks_of(const Numbers& n, std::string_view group) {
+  std::set<int64_t> ranks;
+  for (const Numbers::Exposed& x : n.exposed)
+    if (x.group == group) ranks.insert(x.rank);
+  return ranks;
+}
+
 /// A group whose collectives take longer than those of other groups.
 struct SlowGroup {
   std::map<std::string, Picoseconds> by_type;  ///< time above that of the others
@@ -39,54 +52,120 @@ struct SlowGroup {
   Picoseconds usual = 0, over = 0;  ///< of the worst: time of one in the other groups; the time above, in all
   size_t others = 0;
 };
+using SlowGroups = std::map<std::string, SlowGroup>;
 
-Picoseconds mean_time(const Numbers::Transfer& t) { return t.time / t.count; }
+/// Add the slowest of groups with the same collectives, if it is slower than the others.
+void add_slowest(const std::vector<const Numbers::Transfer*>& level, SlowGroups& groups) {
+  const Numbers::Transfer& worst =
+      **std::max_element(level.begin(), level.end(), [](auto* a, auto* b) { return mean_time(*a) < mean_time(*b); });
+  std::vector<Picoseconds> others;
+  for (const Numbers::Transfer* t : level)
+    if (t != &worst) others.push_back(mean_time(*t));
+  const Picoseconds usual = median_of(std::move(others));
+  if (static_cast<double>(mean_time(worst)) < kSlower * static_cast<double>(usual)) return;
+  const Picoseconds over = (mean_time(worst) - usual) * worst.count;
+  SlowGroup& group = groups[worst.group];
+  group.by_type[worst.type] = add_saturated(group.by_type[worst.type], over);
+  if (group.worst && over <= group.over) return;
+  group.worst = &worst, group.usual = usual, group.over = over, group.others = level.size() - 1;
+}
 
-/// The slowest of groups with the same collectives, for each type and size. Return true if any can be compared.
-bool find_slow_groups(const Numbers& n, std::map<std::string, SlowGroup>& groups) {
+/// A slow link slows down all collectives of its group, and those of other groups with the same rank.
+struct SlowLink {
+  std::string name;                    ///< of the group with most cost that at least two others show as the exception
+  const SlowGroup* group = nullptr;    ///< of that name
+  std::set<int64_t> ranks;             ///< of that group
+  std::vector<std::string> more = {};  ///< other groups
+  Picoseconds exposed = 0, over = 0;   ///< of all these groups: time above that of others, at most exposed, and in all
+};
+
+/// How much of the time above that of others is exposed.
+Picoseconds exposed_over(const Numbers& n, const std::string& name, const SlowGroup& group) {
+  Picoseconds cost = 0;
+  for (const auto& [type, over] : group.by_type)
+    cost = add_saturated(cost, std::min(over, exposure_of(n, type, name, group.worst->members).least));
+  return cost;
+}
+
+void add_group(const Numbers& n, const std::string& name, const SlowGroup& group, SlowLink& link, Taken& taken) {
+  for (const auto& [type, over] : group.by_type) {
+    Picoseconds& counted = taken.by_group[{type, name}];
+    const Picoseconds rest = exposure_of(n, type, name, group.worst->members).least - counted;
+    const Picoseconds costs = std::clamp<Picoseconds>(rest, 0, over);
+    counted += costs;
+    link.exposed = add_saturated(link.exposed, costs);
+    link.over = add_saturated(link.over, over);
+  }
+}
+
+/// Of three groups, two show which one is the exception. Of two groups, the slower one has a slow link if it has a rank
+/// of such an exception.
+bool find_slow_links(const Numbers& n, std::vector<SlowLink>& links, Taken& taken) {
   bool judged = false;
   std::map<std::tuple<std::string, int64_t, int64_t>, std::vector<const Numbers::Transfer*>> levels;
   for (const Numbers::Transfer& t : n.transfers)
     if (t.count > 0 && t.bytes > 0) levels[{t.type, t.bytes, t.members}].push_back(&t);
+  SlowGroups groups, pairs;
   for (const auto& [key, level] : levels) {
-    if (level.size() < kLeastLinks) continue;
-    judged = true;
-    const Numbers::Transfer& worst =
-        **std::max_element(level.begin(), level.end(), [](auto* a, auto* b) { return mean_time(*a) < mean_time(*b); });
-    std::vector<Picoseconds> others;
-    for (const Numbers::Transfer* t : level)
-      if (t != &worst) others.push_back(mean_time(*t));
-    const Picoseconds usual = median_of(std::move(others));
-    if (static_cast<double>(mean_time(worst)) < kSlower * static_cast<double>(usual)) continue;
-    const Picoseconds over = (mean_time(worst) - usual) * worst.count;
-    SlowGroup& group = groups[worst.group];
-    group.by_type[worst.type] = add_saturated(group.by_type[worst.type], over);
-    if (group.worst && over <= group.over) continue;
-    group.worst = &worst, group.usual = usual, group.over = over, group.others = level.size() - 1;
+    judged |= level.size() >= kLeastLinks;
+    if (level.size() >= 2) add_slowest(level, level.size() >= kLeastLinks ? groups : pairs);
+  }
+  std::vector<std::pair<Picoseconds, std::string>> sorted;
+  for (const auto& [name, group] : groups) sorted.emplace_back(exposed_over(n, name, group), name);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  const auto link_with = [&](const std::set<int64_t>& ranks) {
+    return std::find_if(links.begin(), links.end(), [&](const SlowLink& link) {
+      return std::any_of(ranks.begin(), ranks.end(), [&](int64_t rank) { return link.ranks.contains(rank); });
+    });
+  };
+  for (const auto& [cost, name] : sorted) {
+    std::set<int64_t> ranks = ranks_of(n, name);
+    const auto link = link_with(ranks);
+    if (link != links.end()) link->more.push_back(name);
+    SlowLink& of = link != links.end() ? *link : links.emplace_back(SlowLink{name, &groups[name], std::move(ranks)});
+    add_group(n, name, groups[name], of, taken);
+  }
+  for (const auto& [name, group] : pairs) {
+    const auto link = link_with(ranks_of(n, name));
+    if (link == links.end()) continue;
+    if (name != link->name && std::find(link->more.begin(), link->more.end(), name) == link->more.end())
+      link->more.push_back(name);
+    add_group(n, name, group, *link, taken);
   }
   return judged;
 }
 
-/// One row for each slow group: a slow link slows down all collectives of its group.
+/// How long others wait for each rank, at least.
+Picoseconds waited_for(const Numbers& n, const std::set<int64_t>& ranks) {
+  Picoseconds least = ranks.empty() ? 0 : INT64_MAX;
+  for (const int64_t rank : ranks) {
+    const auto found = std::find_if(n.waited.begin(), n.waited.end(), [&](const auto& w) { return w.rank == rank; });
+    least = std::min(least, found == n.waited.end() ? 0 : found->time);
+  }
+  return least;
+}
+
+/// One row for each slow link. The lost time shows as exposed communication of its group, or, where other communication
+/// of the ranks hides that, as the time that others wait for all of these ranks.
 bool slow_groups(const Numbers& n, Taken& taken, Judgement& j) {
-  std::map<std::string, SlowGroup> groups;
-  const bool judged = find_slow_groups(n, groups);
-  for (const auto& [name, group] : groups) {
+  std::vector<SlowLink> links;
+  const bool judged = find_slow_links(n, links, taken);
+  for (const SlowLink& link : links) {
+    const SlowGroup& group = *link.group;
     const Numbers::Transfer& worst = *group.worst;
-    Picoseconds cost = 0;
-    for (const auto& [type, over] : group.by_type) {
-      const Picoseconds costs = std::min(over, exposure_of(n, type, name, worst.members).least);
-      taken.by_group[{type, name}] += costs;
-      cost += costs;
-    }
+    const Picoseconds cost = std::max(link.exposed, std::min(link.over, waited_for(n, link.ranks)));
     if (cost <= 0) continue;
     Diagnosis& d = j.diagnoses.emplace_back(
-        row_of(n, "slow_link", fmt::format("group {}", name), cost, {"collectives", worst.row}));
+        row_of(n, "slow_link", fmt::format("group {}", link.name), cost, {"collectives", worst.row}));
     d.sentence = fmt::format(
-        "{} of {} takes {} in group {} and {} in {} other groups of the same size. All collectives of this group that "
-        "are slower cost {}. Check the links between these ranks.",
-        worst.type, show_bytes(static_cast<double>(worst.bytes)), show_time(mean_time(worst)), name,
-        show_time(group.usual), group.others, amount(n, d));
+        "{} of {} takes {} in group {} and {} in {} other groups of the same size. All collectives {} that are slower "
+        "cost {}. Check the links between these ranks.",
+        worst.type, show_bytes(static_cast<double>(worst.bytes)), show_time(mean_time(worst)), link.name,
+        show_time(group.usual), group.others,
+        link.more.empty()
+            ? std::string("of this group")
+            : fmt::format("of this group, and of group {} with a rank of this group,", fmt::join(link.more, ", ")),
+        amount(n, d));
   }
   return judged;
 }
@@ -219,6 +298,12 @@ SmallMessages small_of(const Numbers& n, const std::map<std::string, Sizes>& typ
   return small;
 }
 
+/// Whether latency can be a large part of the time of a collective: each of its rounds has at most kMostRound.
+bool could_be_latency(const Numbers::Transfer& t) {
+  const Picoseconds rounds = 2 * std::max<int64_t>(1, t.members - 1);  // of an all-reduce in a ring
+  return mean_time(t) / kLatencyParts <= kMostRound * rounds;
+}
+
 /// Kinds that would look like missing overlap of this group.
 std::vector<std::string_view> like_no_overlap(const Numbers& n, const SizesByGroup& latencies, const std::string& name,
                                               const std::vector<std::string>& types) {
@@ -236,7 +321,7 @@ std::vector<std::string_view> like_no_overlap(const Numbers& n, const SizesByGro
         return other.type == t->type && other.bytes == t->bytes && other.members == t->members;
       });
       alone &= same < static_cast<int64_t>(kLeastLinks);
-      count += t->count;
+      if (could_be_latency(*t)) count += t->count;
     }
     unknown |= sizes.latency == 0 && count >= kLeastMessages * n.steps();
   }

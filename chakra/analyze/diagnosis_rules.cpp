@@ -192,13 +192,18 @@ std::optional<Diagnosis> changing_experts(const Numbers& n) {
     if (x.type == kAllToAll && x.group == most->first) exposed = std::max(exposed, x.time);
   const Picoseconds cost = std::min(most->second, exposed);
   if (cost <= 0) return std::nullopt;
-  const Numbers::Uneven* worst = nullptr;
-  for (const Numbers::Uneven& u : n.uneven)
-    if (u.group == most->first && (!worst || u.late > worst->late)) worst = &u;
+  // One rank has most load of all layers together, although another one can be later in a single layer.
   const auto load = std::find_if(n.loads.begin(), n.loads.end(), [&](const Numbers::Load& l) {
-    return l.type == kAllToAll && l.group == most->first && l.rank == worst->rank && l.ratio >= kSkewed;
+    return l.type == kAllToAll && l.group == most->first && l.ratio >= kSkewed;
   });
-  const bool one = load != n.loads.end();
+  const Numbers::Uneven *worst = nullptr, *loaded = nullptr;
+  for (const Numbers::Uneven& u : n.uneven) {
+    if (u.group != most->first) continue;
+    if (!worst || u.late > worst->late) worst = &u;
+    if (load != n.loads.end() && u.rank == load->rank && u.late > 0) loaded = &u;
+  }
+  const bool one = loaded != nullptr;
+  if (one) worst = loaded;
   Diagnosis d = row_of(n, "skewed_expert", one ? fmt::format("rank {}", worst->rank) : "group " + most->first, cost,
                        {"uneven_waits", worst->row});
   d.sentence = fmt::format(
@@ -337,7 +342,8 @@ constexpr DiagnosisRule kRules[] = {
      "gaps of the stream with most gaps before which the launch came late, at most the idle time; median of the ranks"},
     {"slow_link", slow_link,
      "transfer time above the median of groups or pairs of ranks with the same communication, from 1.25 times the "
-     "median; at most the exposed time"},
+     "median, also of other groups with a rank of such a group; at most the exposed time, or the time that others wait "
+     "for all ranks of the group"},
     {"small_messages", small_messages,
      "latency times the number of small collectives of a type, less one a step, for all types of a group; at most the "
      "exposed time"},
