@@ -76,7 +76,7 @@ struct SlowLink {
   const SlowGroup* group = nullptr;    ///< of that name
   std::set<int64_t> ranks;             ///< of that group
   std::vector<std::string> more = {};  ///< other groups
-  Picoseconds exposed = 0, over = 0;   ///< of all these groups: time above that of others, at most exposed, and in all
+  Picoseconds cost = 0;                ///< of all these groups: exposed time above that of others
 };
 
 /// How much of the time above that of others is exposed.
@@ -93,8 +93,7 @@ void add_group(const Numbers& n, const std::string& name, const SlowGroup& group
     const Picoseconds rest = exposure_of(n, type, name, group.worst->members).least - counted;
     const Picoseconds costs = std::clamp<Picoseconds>(rest, 0, over);
     counted += costs;
-    link.exposed = add_saturated(link.exposed, costs);
-    link.over = add_saturated(link.over, over);
+    link.cost = add_saturated(link.cost, costs);
   }
 }
 
@@ -135,28 +134,16 @@ bool find_slow_links(const Numbers& n, std::vector<SlowLink>& links, Taken& take
   return judged;
 }
 
-/// How long others wait for each rank, at least.
-Picoseconds waited_for(const Numbers& n, const std::set<int64_t>& ranks) {
-  Picoseconds least = ranks.empty() ? 0 : INT64_MAX;
-  for (const int64_t rank : ranks) {
-    const auto found = std::find_if(n.waited.begin(), n.waited.end(), [&](const auto& w) { return w.rank == rank; });
-    least = std::min(least, found == n.waited.end() ? 0 : found->time);
-  }
-  return least;
-}
-
-/// One row for each slow link. The lost time shows as exposed communication of its group, or, where other communication
-/// of the ranks hides that, as the time that others wait for all of these ranks.
+/// One row for each slow link.
 bool slow_groups(const Numbers& n, Taken& taken, Judgement& j) {
   std::vector<SlowLink> links;
   const bool judged = find_slow_links(n, links, taken);
   for (const SlowLink& link : links) {
     const SlowGroup& group = *link.group;
     const Numbers::Transfer& worst = *group.worst;
-    const Picoseconds cost = std::max(link.exposed, std::min(link.over, waited_for(n, link.ranks)));
-    if (cost <= 0) continue;
+    if (link.cost <= 0) continue;
     Diagnosis& d = j.diagnoses.emplace_back(
-        row_of(n, "slow_link", fmt::format("group {}", link.name), cost, {"collectives", worst.row}));
+        row_of(n, "slow_link", fmt::format("group {}", link.name), link.cost, {"collectives", worst.row}));
     d.sentence = fmt::format(
         "{} of {} takes {} in group {} and {} in {} other groups of the same size. All collectives {} that are slower "
         "cost {}. Check the links between these ranks.",

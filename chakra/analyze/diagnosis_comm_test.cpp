@@ -59,26 +59,6 @@ TEST(SlowLink, OfTwoGroupsAloneIsNotJudged) {
   for (const Diagnosis& d : found.rows) EXPECT_NE(d.kind, "slow_link");
 }
 
-TEST(SlowLink, CostsTheTimeThatOthersWaitIfItsOwnIsHidden) {
-  DiagnosisNumbers n = slow_rank_0();
-  std::erase_if(n.transfers, [](const DiagnosisNumbers::Transfer& t) { return t.group.starts_with("dp"); });
-  for (DiagnosisNumbers::Exposed& x : n.exposed)
-    if (x.group == "tp0") x.time = 1 * kMs;
-  const auto cost = [&] {
-    const Diagnoses found = diagnose(n);
-    const auto row =
-        std::find_if(found.checks.begin(), found.checks.end(), [](const auto& c) { return c.kind == "slow_link"; });
-    return row->largest;
-  };
-  EXPECT_EQ(cost(), 1 * kMs);
-  n.waited = {{0, 6 * kMs, 0}};
-  EXPECT_EQ(cost(), 1 * kMs);  // nobody waits for rank 1
-  n.waited = {{0, 6 * kMs, 0}, {1, 5 * kMs, 1}};
-  EXPECT_EQ(cost(), 5 * kMs);
-  n.waited = {{0, 60 * kMs, 0}, {1, 50 * kMs, 1}};
-  EXPECT_EQ(cost(), 8 * kMs);  // the transfers take no longer
-}
-
 /// Ten all-gathers of one size in one group, which take all exposed time.
 Diagnoses gathers(Picoseconds time) {
   DiagnosisNumbers n;

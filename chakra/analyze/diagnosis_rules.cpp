@@ -342,8 +342,7 @@ constexpr DiagnosisRule kRules[] = {
      "gaps of the stream with most gaps before which the launch came late, at most the idle time; median of the ranks"},
     {"slow_link", slow_link,
      "transfer time above the median of groups or pairs of ranks with the same communication, from 1.25 times the "
-     "median, also of other groups with a rank of such a group; at most the exposed time, or the time that others wait "
-     "for all ranks of the group"},
+     "median, also of other groups with a rank of such a group; at most the exposed time"},
     {"small_messages", small_messages,
      "latency times the number of small collectives of a type, less one a step, for all types of a group; at most the "
      "exposed time"},

@@ -73,7 +73,7 @@ void put_message(Bytes& out, uint32_t field, const Fill& fill) {
   out.end(tag_at(out.room(kMostVarint), field, kText));
   schema::wire::put_sized(out, 1, fill);
 }
-/// The same text as in Chrome's format: texts of protobuf must be UTF-8 too.
+/// The same text as in Chrome's format. A text of protobuf must be UTF-8.
 void put_name(Bytes& out, uint32_t field, std::string_view name) {
   std::string text;
   append_utf8(text, name);
