@@ -73,7 +73,7 @@ void add_slowest(const std::vector<const Numbers::Transfer*>& level, SlowGroups&
 /// A slow link slows down all collectives of its group, and those of other groups with the same rank.
 struct SlowLink {
   std::string name;                    ///< of the group with most cost that at least two others show as the exception
-  const SlowGroup* group = nullptr;    ///< of that name
+  SlowGroup group;                     ///< of that name
   std::set<int64_t> ranks;             ///< of that group
   std::vector<std::string> more = {};  ///< other groups
   Picoseconds cost = 0;                ///< of all these groups: exposed time above that of others
@@ -121,7 +121,7 @@ bool find_slow_links(const Numbers& n, std::vector<SlowLink>& links, Taken& take
     std::set<int64_t> ranks = ranks_of(n, name);
     const auto link = link_with(ranks);
     if (link != links.end()) link->more.push_back(name);
-    SlowLink& of = link != links.end() ? *link : links.emplace_back(SlowLink{name, &groups[name], std::move(ranks)});
+    SlowLink& of = link != links.end() ? *link : links.emplace_back(SlowLink{name, groups[name], std::move(ranks)});
     add_group(n, name, groups[name], of, taken);
   }
   for (const auto& [name, group] : pairs) {
@@ -139,7 +139,7 @@ bool slow_groups(const Numbers& n, Taken& taken, Judgement& j) {
   std::vector<SlowLink> links;
   const bool judged = find_slow_links(n, links, taken);
   for (const SlowLink& link : links) {
-    const SlowGroup& group = *link.group;
+    const SlowGroup& group = link.group;
     const Numbers::Transfer& worst = *group.worst;
     if (link.cost <= 0) continue;
     Diagnosis& d = j.diagnoses.emplace_back(
