@@ -194,7 +194,7 @@ constexpr Row kRows[] = {
     other("old-pickle", "a Python pickle of protocol 0 or 1", is_old_pickle, "write it with protocol 2 or later"),
     other("nccl-profile", "an NCCL profiler trace (JSON)", is_nccl_profile, kRecord),
     other("xla-chrome", "a Chrome trace of JAX, XLA or TensorFlow", is_xla_chrome_trace,
-          "give 'chakra link' the .xplane.pb beside the file"),
+          "give 'chakra link' the .xplane.pb beside the file, or this file with dumps of the programs"),
     other("xplane", "a profile of JAX, XLA or TensorFlow (XPlane)", is_xplane, kLinkXla),
     {.name = kNsys,
      .group = Group::recording,

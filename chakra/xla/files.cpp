@@ -1,6 +1,5 @@
 #include "chakra/xla/files.h"
 
-#include <absl/container/flat_hash_set.h>
 #include <fmt/core.h>
 
 #include "chakra/filetype/filetype.h"
@@ -8,20 +7,14 @@
 namespace chakra::xla {
 namespace {
 
-constexpr std::string_view kProfile = "xplane", kProgram = "hlo-proto", kText = "hlo";
+constexpr std::string_view kProfile = "xplane", kBrowser = "xla-chrome", kProgram = "hlo-proto", kText = "hlo";
 
 Result<const filetype::Row*> kind_of(const std::string& path) {
   return filetype::recognise(path, static_cast<unsigned>(filetype::Group::other));
 }
 
-/// Return the first executed instruction that a program does not have; "" if the program has all.
-std::string_view first_missing(const Program& program, const std::vector<std::string_view>& ops) {
-  absl::flat_hash_set<std::string_view> names;
-  for (const Computation& c : program.computations)
-    for (const Instruction& i : c.instructions) names.insert(i.name);
-  for (const std::string_view op : ops)
-    if (!names.contains(op)) return op;
-  return "";
+bool is_kind(const filetype::Row* row) {
+  return row && (row->name == kProfile || row->name == kBrowser || row->name == kProgram || row->name == kText);
 }
 
 }  // namespace
@@ -37,7 +30,7 @@ bool is_text_program(std::string_view head) {
 
 Result<bool> is_ours(const std::string& path) {
   CHAKRA_ASSIGN(const filetype::Row* const row, kind_of(path));
-  return row && (row->name == kProfile || row->name == kProgram);
+  return is_kind(row);
 }
 
 Result<std::shared_ptr<const std::string>> read_all(ByteSource source) {
@@ -49,19 +42,32 @@ Result<std::shared_ptr<const std::string>> read_all(ByteSource source) {
 
 Result<Inputs> read_inputs(const std::vector<std::string>& files) {
   Inputs inputs;
+  std::vector<std::string> browsers;
   for (const std::string& file : files) {
     CHAKRA_ASSIGN(const filetype::Row* const row, kind_of(file));
-    if (!row || (row->name != kProfile && row->name != kProgram)) continue;
+    if (!is_kind(row)) continue;
+    if (row->name == kBrowser) {
+      browsers.push_back(file);
+      continue;
+    }
     CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file));
     CHAKRA_ASSIGN(auto bytes, read_all(std::move(source)));
     if (row->name == kProfile) {
       CHAKRA_ASSIGN(Profile profile, parse_profile(std::move(bytes), file));
       inputs.profiles.push_back(std::move(profile));
     } else {
-      CHAKRA_ASSIGN(Program program, parse_program(std::move(bytes), file));
+      CHAKRA_ASSIGN(Program program,
+                    row->name == kText ? parse_text(std::move(bytes), file) : parse_program(std::move(bytes), file));
       inputs.dumps.push_back(std::move(program));
     }
   }
+  if (!inputs.profiles.empty()) inputs.unused_profiles = std::move(browsers);
+  else
+    for (const std::string& file : browsers) {
+      CHAKRA_ASSIGN(ByteSource source, ByteSource::open(file));
+      CHAKRA_ASSIGN(Profile profile, parse_chrome(std::move(source)));
+      inputs.profiles.push_back(std::move(profile));
+    }
   if (inputs.profiles.empty())
     return fail(Code::bad_input, "xla.profile.none",
                 inputs.dumps.empty() ? "no file is a profile of XLA (XPlane)"
@@ -86,24 +92,15 @@ Result<std::optional<Program>> find_program(const Inputs& inputs, std::string_vi
       if (missing = first_missing(program, ops); missing.empty()) return std::optional(std::move(program));
       best = std::move(program);
     }
-  for (const bool same_number : {true, false})
-    for (const Program& dump : inputs.dumps) {
-      if (dump.name != module || (dump.id == id) != same_number) continue;
-      if (missing = first_missing(dump, ops); missing.empty()) return std::optional(dump);
-    }
+  CHAKRA_ASSIGN(const std::optional<size_t> dump, find_dump(inputs.dumps, module, id, ops));
+  if (dump) return std::optional(inputs.dumps[*dump]);
   if (lenient) return best;
-  const std::string& file = inputs.profiles.front().file;
-  if (missing.empty())
-    return fail(Code::bad_input, "xla.program.missing",
-                fmt::format("the profile lacks the program {}; add its dump (XLA_FLAGS=--xla_dump_to=DIR "
-                            "--xla_dump_hlo_as_proto)",
-                            quote(numbered)),
-                {file});
+  const Place place{inputs.profiles.front().file};
+  if (missing.empty()) return no_program(inputs, numbered, module, ops, place);
   return fail(Code::bad_input, "xla.program.other",
-              fmt::format("the program {} has no instruction {}, which the profile executed; is the dump one before "
-                          "optimization, or of another run?",
+              fmt::format("the program {} of the profile has no instruction {}, which the profile executed",
                           quote(numbered), quote(missing)),
-              {file});
+              place);
 }
 
 }  // namespace chakra::xla

@@ -20,17 +20,31 @@ Result<std::shared_ptr<const std::string>> read_all(ByteSource source);
 
 /// Profiles, and dumps of programs. Programs are parsed where a profile needs them.
 struct Inputs {
-  std::vector<Profile> profiles;
+  std::vector<Profile> profiles;  ///< in one form
   std::vector<Program> dumps;
+  std::vector<std::string> unused_profiles;  ///< files in the form for browsers beside others
 };
 /// Read the files. Errors: xla.profile.none if no file is a profile, and the errors of the parsers.
 Result<Inputs> read_inputs(const std::vector<std::string>& files);
 
-std::string program_name(std::string_view module, int64_t id);
+/// For profiles in the form for browsers: choose the dump of each run, and set Event::program to its place in `dumps`.
+/// Errors: xla.program.missing, .other, .ambiguous. Cost: O(events log events + runs x dumps x instructions).
+Result<void> choose_programs(Inputs& inputs);
 
-/// Find the program of a module with all executed instructions (`ops`): from the profiles, else from the dumps, with
-/// the same number if several have the same name. `lenient`: the program of the profile may lack instructions, and the
-/// result may be empty. Errors: xla.program.missing, xla.program.other.
+std::string program_name(std::string_view module, int64_t id);
+/// Return the first executed instruction (of `ops`) that a program does not have; "" if the program has all.
+std::string_view first_missing(const Program& program, const std::vector<std::string_view>& ops);
+/// Return the place of the dump of a module with all executed instructions: with the same number, scheduled, and with
+/// the fewest instructions that were not executed. Errors: xla.program.ambiguous if different programs are left.
+Result<std::optional<size_t>> find_dump(const std::vector<Program>& dumps, std::string_view module,
+                                        std::optional<int64_t> id, const std::vector<std::string_view>& ops);
+/// Return the error for a program that neither a profile nor a dump has.
+Failure no_program(const Inputs& inputs, std::string_view program, std::string_view module,
+                   const std::vector<std::string_view>& ops, const Place& place);
+
+/// Find the program of a module with all executed instructions (`ops`): from the profiles, else from the dumps.
+/// `lenient`: the program of the profile may lack instructions, and the result may be empty. Errors:
+/// xla.program.missing, .other, .ambiguous.
 Result<std::optional<Program>> find_program(const Inputs& inputs, std::string_view module, int64_t id,
                                             const std::vector<std::string_view>& ops, bool lenient);
 

@@ -34,6 +34,7 @@ class ProfileLinker {
 
   Result<LinkedProfile> run() {
     CHAKRA_TRY(check_devices());
+    CHAKRA_TRY(choose_programs(in_));
     CHAKRA_TRY(find_programs());
     order_events();
     find_runs();
@@ -72,8 +73,7 @@ class ProfileLinker {
     const bool cpu = has_cpus();
     int64_t tags = 0;
     for (const auto& [module, names] : ops) {
-      CHAKRA_ASSIGN(std::optional<Program> program,
-                    find_program(in_, module.first, module.second, {names.begin(), names.end()}, !cpu));
+      CHAKRA_ASSIGN(std::optional<Program> program, program_of(module, {names.begin(), names.end()}, !cpu));
       if (!program) {
         missing_.emplace(module, 0);
         continue;
@@ -86,6 +86,11 @@ class ProfileLinker {
       programs_[module] = std::move(executed);
     }
     return {};
+  }
+  Result<std::optional<Program>> program_of(const Module& module, const std::vector<std::string_view>& ops,
+                                            bool lenient) const {
+    if (in_.profiles.front().browser) return std::optional(in_.dumps[static_cast<size_t>(module.second)]);
+    return find_program(in_, module.first, module.second, ops, lenient);
   }
   bool has_cpus() const {
     return std::any_of(in_.profiles.begin(), in_.profiles.end(),
@@ -206,6 +211,7 @@ class ProfileLinker {
       out_.programs.push_back(executed->report);
     }
     report_devices();
+    report_dumps();
     for (const Profile& profile : in_.profiles) {
       if (profile.aggregated > 0)
         warn("xla.event.aggregated", fmt::format("{}: {} events are sums without times and were left out", profile.file,
@@ -215,6 +221,15 @@ class ProfileLinker {
                                  fmt::format("{}: skipped the unknown field {} {} ({} times)", profile.file,
                                              field.first, field.second, show_count(static_cast<int64_t>(count)))});
     }
+  }
+
+  bool is_dump(const Program& program) const {
+    return std::any_of(in_.dumps.begin(), in_.dumps.end(),
+                       [&](const Program& dump) { return dump.bytes == program.bytes; });
+  }
+
+  /// Files beside the profiles, and what the form for browsers lacks.
+  void report_dumps() {
     for (const Program& dump : in_.dumps)
       if (std::none_of(programs_.begin(), programs_.end(),
                        [&](const auto& one) { return one.second->program.bytes == dump.bytes; }))
@@ -224,6 +239,33 @@ class ProfileLinker {
                                fmt::format("{} dumped programs were not needed: the profile has the programs that it "
                                            "executed, or did not execute these",
                                            show_count(unused_))});
+    const auto find = [&](std::string tag, Severity severity, std::string text) {
+      out_.findings.push_back({std::move(tag), severity, -1, -1, std::move(text)});
+    };
+    for (const auto& [module, executed] : programs_)
+      if (const Program& p = executed->program;
+          is_dump(p) && !in_.profiles.front().browser && p.id != 0 && p.id != module.second)
+        find("xla.program.number", Severity::warning,
+             fmt::format(
+                 "the profile executed program {}, and the dump {} is {}: it has the same instructions; is it of "
+                 "this run?",
+                 quote(program_name(module.first, module.second)), quote(p.file), p.id));
+    for (const std::string& file : in_.unused_profiles)
+      find("xla.chrome.unused", Severity::note,
+           fmt::format("{}: the form for browsers was not needed beside an .xplane.pb", file));
+    for (const Profile& profile : in_.profiles) {
+      if (!profile.browser) continue;
+      if (profile.browser->full)
+        find("xla.chrome.full", Severity::warning,
+             fmt::format("{}: the file has as many events as the form for browsers keeps, so later events can be "
+                         "missing: link the .xplane.pb, or record fewer steps",
+                         profile.file));
+      if (profile.browser->open_ends > 0)
+        find("xla.chrome.ends", Severity::note,
+             fmt::format("{}: {} ends of instructions on other threads can belong to several devices: these "
+                         "instructions end with their events; the .xplane.pb states which",
+                         profile.file, show_count(static_cast<int64_t>(profile.browser->open_ends))));
+    }
   }
 
   /// What the profiles of GPUs and TPUs lack.

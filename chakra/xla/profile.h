@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +61,13 @@ struct Profile {
   uint64_t aggregated = 0;                            ///< events without a time
   std::map<std::string_view, uint64_t> other_events;  ///< of devices, not read, by plane
   UnknownParts unknown;
+  /// Of the form for browsers, which states no numbers of programs: `Event::program` is kNotStated.
+  struct Browser {
+    std::shared_ptr<std::set<std::string, std::less<>>> names;  ///< the views' text, instead of `bytes`
+    bool full = false;                                          ///< as many events as the form keeps
+    uint64_t open_ends = 0;  ///< ends on other threads that belong to one of several instructions
+  };
+  std::optional<Browser> browser;
 };
 
 /// Return the time between the beginnings of two lines, which count from the start of the profile or from 1970.
@@ -70,5 +79,8 @@ inline Picoseconds since(int64_t begin_ns, int64_t later_ns) {
 
 /// Read an XSpace. Errors: xla.profile.damaged, xla.profile.kinds, xla.profile.empty. Cost: O(bytes).
 Result<Profile> parse_profile(std::shared_ptr<const std::string> bytes, const std::string& file);
+/// Read the form for browsers (Chrome trace) of a profile of CPUs. Errors: xla.chrome.json, xla.chrome.time,
+/// xla.chrome.devices, xla.profile.empty, those of ByteSource. Cost: O(bytes + events log events).
+Result<Profile> parse_chrome(ByteSource source);
 
 }  // namespace chakra::xla

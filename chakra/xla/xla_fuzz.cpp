@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "chakra/xla/profile.h"
+
 using namespace chakra;
 
 namespace {
@@ -32,5 +34,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const trace::Trace& t : imported->job.classes) check(t);
   if (const auto linked = xla::link_profile(std::move(*profile)); !refused(linked))
     for (const xla::LinkedDevice& device : linked->devices) check(device.trace);
+  if (auto browser = ByteSource::from_memory(bytes)) (void)refused(xla::parse_chrome(std::move(*browser)));
   return 0;
 }

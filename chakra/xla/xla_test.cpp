@@ -1,11 +1,13 @@
 // Programs and profiles: counts against JAX's own, the four forms of groups, damage.
 #include "chakra/xla/xla.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "chakra/base/testing/testing.h"
+#include "chakra/xla/profile.h"
 #include "chakra/xla/program.h"
 #include "chakra/xla/testing/messages.h"
 #include "chakra/xla/work.h"
@@ -249,6 +251,65 @@ TEST(Recording, HasAnEventPerNode) {
     EXPECT_EQ(nodes, device.events);
   }
   EXPECT_EQ(marks, 8 * 3 * 2 * 3);  // two loops of three iterations: a mark after each
+}
+
+/// Per node: name, start since the first instruction, duration, waits and communication.
+std::vector<std::string> nodes_of(const LinkedProfile& linked) {
+  std::vector<std::string> nodes;
+  for (const LinkedDevice& device : linked.devices) {
+    const trace::Trace& t = device.trace;
+    const Picoseconds base = t.start_ps[trace::NodeId(1)];
+    for (const trace::NodeId n : t.nodes()) {
+      if (n == trace::NodeId(0)) continue;  // the time before, from the start of the profile or of its first thread
+      std::string node = fmt::format("{} {} {} {} {}", t.rank, static_cast<uint32_t>(n), t.name_of(n),
+                                     t.start_ps[n] - base, t.dur_ps[n]);
+      for (uint32_t e = t.deps.begin[n]; e < t.deps.begin[n + 1]; ++e)
+        node += fmt::format(" {}/{}", static_cast<uint32_t>(t.deps.node[e]), t.deps.kind[e]);
+      if (const trace::Comm* const comm = t.comm(n)) node += fmt::format(" {} {}", comm->bytes, t.strings[comm->group]);
+      nodes.push_back(std::move(node));
+    }
+  }
+  return nodes;
+}
+/// How many nodes differ; all, if the numbers of nodes differ.
+size_t differences(const LinkedProfile& one, const LinkedProfile& other) {
+  const std::vector<std::string> a = nodes_of(one), b = nodes_of(other);
+  if (a.size() != b.size()) return a.size();
+  size_t count = 0;
+  for (size_t n = 0; n < a.size(); ++n) count += a[n] != b[n];
+  return count;
+}
+
+TEST(Browser, HasTheNodesOfTheProfile) {
+  CHAKRA_NEEDS_DATA();
+  const std::string folder = chakra::testing::data_folder() + "/recorded/jax_fsdp/";
+  const std::string browser = folder + "host.trace.json.gz", profile = folder + "host.xplane.pb.gz";
+  const auto whole = link_profiles({profile});
+  ASSERT_TRUE(whole) << whole.error().message();
+  for (const char* const dump : {"module.hlo.pb.gz", "module.txt.gz"}) {
+    const auto linked = link_profiles({browser, folder + dump});
+    ASSERT_TRUE(linked) << linked.error().message();
+    // 14 instructions end on other threads, which the form for browsers does not state.
+    EXPECT_LE(differences(*linked, *whole), 14U) << dump;
+    EXPECT_EQ(linked->programs[0].flops, whole->programs[0].flops);
+  }
+  const auto both = link_profiles({browser, folder + "module.txt.gz", folder + "module.hlo.pb.gz"});
+  ASSERT_TRUE(both) << both.error().message();
+  EXPECT_TRUE(both->programs[0].memory.known);  // of the equal dumps, the one with memory
+  EXPECT_EQ(tag_of(link_profiles({browser})), "xla.program.missing");
+  const auto beside = link_profiles({browser, profile});
+  ASSERT_TRUE(beside);
+  EXPECT_EQ(differences(*beside, *whole), 0U);
+}
+
+TEST(Browser, CutAnywhereIsRefused) {
+  CHAKRA_NEEDS_DATA();
+  const std::string text = recorded("host.trace.json.gz");
+  for (size_t cut = 0; cut < 200; ++cut) {
+    auto source = ByteSource::from_memory(std::string_view(text).substr(0, text.size() * cut / 200));
+    ASSERT_TRUE(source);
+    EXPECT_EQ(tag_of(parse_chrome(std::move(*source))), "xla.chrome.json") << cut;
+  }
 }
 
 TEST(Recording, CutAnywhereIsRefused) {

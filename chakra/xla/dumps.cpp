@@ -1,0 +1,152 @@
+// Which dump is the program of a profile.
+#include <absl/container/flat_hash_set.h>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "chakra/xla/files.h"
+
+namespace chakra::xla {
+namespace {
+
+void describe(const Program& p, const Shape& shape, std::string& out) {
+  out += fmt::format(" {}{}", shape.type, p.dims(shape.dims));
+  for (uint32_t part = shape.parts.begin; part < shape.parts.end; ++part) {
+    const Shape& inner = p.shapes[part];
+    out += fmt::format(" {}{}", inner.type, p.dims(inner.dims));
+  }
+}
+
+/// What decides nodes, work and communication of a program, without the form of its file; "" if the groups are wrong.
+std::string description(Program p) {
+  if (!settle_devices(p)) return "";
+  std::vector<std::string> computations;
+  for (const Computation& c : p.computations) {
+    std::string text(c.name);
+    for (const Instruction& i : c.instructions) {
+      text += fmt::format("\n{} {}", i.name, i.opcode);
+      describe(p, i.shape, text);
+      for (const uint32_t operand : p.linked(i.operands)) text += fmt::format(" {}", c.instructions[operand].name);
+      const Detail& detail = p.detail(i);
+      text += fmt::format(" {} {} {}", p.dims(detail.contracting), detail.trips, detail.target);
+      for (const WindowDim& w : detail.window) text += fmt::format(" {}/{}/{}/{}", w.size, w.stride, w.low, w.high);
+      if (i.kind() == Kind::collective) {
+        const auto groups = groups_of(p, i);
+        if (!groups) return "";
+        text += fmt::format(" {}", *groups);
+      }
+      text += fmt::format(" {}", detail.pairs);
+    }
+    computations.push_back(std::move(text));
+  }
+  std::sort(computations.begin(), computations.end());
+  return fmt::format("{} {} {}", p.replicas, p.partitions, fmt::join(computations, "\n\n"));
+}
+
+/// Count the instructions of the entry that execute, and were not.
+size_t not_executed(const Program& p, const absl::flat_hash_set<std::string_view>& ops) {
+  const auto& entry = p.computations[p.entry].instructions;
+  return static_cast<size_t>(std::count_if(entry.begin(), entry.end(), [&](const Instruction& i) {
+    return i.kind() != Kind::value && i.kind() != Kind::done && !ops.contains(i.name);
+  }));
+}
+
+/// Keep the programs with the smallest key.
+template <class Key>
+void keep_least(std::vector<size_t>& places, const Key& key) {
+  if (places.empty()) return;
+  size_t least = SIZE_MAX;
+  for (const size_t place : places) least = std::min<size_t>(least, key(place));
+  std::erase_if(places, [&](size_t place) { return key(place) != least; });
+}
+
+}  // namespace
+
+std::string_view first_missing(const Program& program, const std::vector<std::string_view>& ops) {
+  absl::flat_hash_set<std::string_view> names;
+  for (const Computation& c : program.computations)
+    for (const Instruction& i : c.instructions) names.insert(i.name);
+  for (const std::string_view op : ops)
+    if (!names.contains(op)) return op;
+  return "";
+}
+
+Result<std::optional<size_t>> find_dump(const std::vector<Program>& dumps, std::string_view module,
+                                        std::optional<int64_t> id, const std::vector<std::string_view>& ops) {
+  std::vector<size_t> fit;
+  for (size_t d = 0; d < dumps.size(); ++d)
+    if (dumps[d].name == module && first_missing(dumps[d], ops).empty()) fit.push_back(d);
+  const absl::flat_hash_set<std::string_view> executed(ops.begin(), ops.end());
+  keep_least(fit, [&](size_t d) { return id && dumps[d].id != *id; });
+  keep_least(fit, [&](size_t d) { return dumps[d].computations[dumps[d].entry].order.empty(); });
+  keep_least(fit, [&](size_t d) { return not_executed(dumps[d], executed); });
+  if (fit.empty()) return std::optional<size_t>();
+  if (fit.size() > 1) {
+    const std::string first = description(dumps[fit[0]]);
+    for (size_t f = 1; f < fit.size(); ++f)
+      if (first.empty() || description(dumps[fit[f]]) != first)
+        return fail(Code::bad_input, "xla.program.ambiguous",
+                    fmt::format("the dumps {} and {} differ, and both have every instruction that the profile executed "
+                                "of module {}: give the dump of the executed program only, or the .xplane.pb, which "
+                                "holds the programs",
+                                quote(dumps[fit[0]].file), quote(dumps[fit[f]].file), quote(module)),
+                    {dumps[fit[f]].file});
+    keep_least(fit, [&](size_t d) { return !dumps[d].memory.known; });
+  }
+  return std::optional(fit[0]);
+}
+
+Failure no_program(const Inputs& inputs, std::string_view program, std::string_view module,
+                   const std::vector<std::string_view>& ops, const Place& place) {
+  std::set<std::string_view> others;
+  for (const Program& dump : inputs.dumps) {
+    if (dump.name != module) {
+      others.insert(dump.name);
+      continue;
+    }
+    return fail(Code::bad_input, "xla.program.other",
+                fmt::format("the program {} in {} has no instruction {}, which the profile executed; is the dump one "
+                            "before optimization, or of another run?",
+                            quote(module), quote(dump.file), quote(first_missing(dump, ops))),
+                place);
+  }
+  std::string given;
+  for (const std::string_view name : others) {
+    if (given.size() > 100) break;
+    given += (given.empty() ? "; the dumps are of " : ", ") + quote(name);
+  }
+  return fail(Code::bad_input, "xla.program.missing",
+              fmt::format("the profile lacks the program {}; add its dump (XLA_FLAGS=--xla_dump_to=DIR "
+                          "--xla_dump_hlo_as_proto){}",
+                          quote(program), given),
+              place);
+}
+
+Result<void> choose_programs(Inputs& inputs) {
+  for (Profile& profile : inputs.profiles) {
+    if (!profile.browser) continue;
+    using Run = std::pair<std::string_view, int64_t>;  // module, number
+    std::map<Run, std::set<std::string_view>> ops;
+    for (const Profile::Event& event : profile.events)
+      if (!event.module.empty()) ops[{event.module, event.run}].insert(event.op);
+    std::map<std::pair<std::string_view, std::set<std::string_view>>, size_t> known;
+    std::map<Run, size_t> chosen;
+    for (auto& [run, names] : ops) {
+      const std::pair key(run.first, std::move(names));
+      if (const auto found = known.find(key); found != known.end()) {
+        chosen[run] = found->second;
+        continue;
+      }
+      const std::vector<std::string_view> executed(key.second.begin(), key.second.end());
+      CHAKRA_ASSIGN(const std::optional<size_t> dump, find_dump(inputs.dumps, run.first, std::nullopt, executed));
+      if (!dump) return no_program(inputs, run.first, run.first, executed, {profile.file});
+      chosen[run] = known[key] = *dump;
+    }
+    for (Profile::Event& event : profile.events)
+      if (!event.module.empty()) event.program = static_cast<int64_t>(chosen.at({event.module, event.run}));
+  }
+  return {};
+}
+
+}  // namespace chakra::xla
