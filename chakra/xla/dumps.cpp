@@ -23,9 +23,9 @@ std::string description(Program p) {
   if (!settle_devices(p)) return "";
   std::vector<std::string> computations;
   for (const Computation& c : p.computations) {
-    std::string text(c.name);
+    std::vector<std::string> instructions;  // which texts list as scheduled
     for (const Instruction& i : c.instructions) {
-      text += fmt::format("\n{} {}", i.name, i.opcode);
+      std::string text = fmt::format("{} {}", i.name, i.opcode);
       describe(p, i.shape, text);
       for (const uint32_t operand : p.linked(i.operands)) text += fmt::format(" {}", c.instructions[operand].name);
       const Detail& detail = p.detail(i);
@@ -37,8 +37,10 @@ std::string description(Program p) {
         text += fmt::format(" {}", *groups);
       }
       text += fmt::format(" {}", detail.pairs);
+      instructions.push_back(std::move(text));
     }
-    computations.push_back(std::move(text));
+    std::sort(instructions.begin(), instructions.end());
+    computations.push_back(fmt::format("{}\n{}", c.name, fmt::join(instructions, "\n")));
   }
   std::sort(computations.begin(), computations.end());
   return fmt::format("{} {} {}", p.replicas, p.partitions, fmt::join(computations, "\n\n"));

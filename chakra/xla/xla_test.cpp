@@ -289,8 +289,8 @@ TEST(Browser, HasTheNodesOfTheProfile) {
   for (const char* const dump : {"module.hlo.pb.gz", "module.txt.gz"}) {
     const auto linked = link_profiles({browser, folder + dump});
     ASSERT_TRUE(linked) << linked.error().message();
-    // 14 instructions end on other threads, which the form for browsers does not state.
-    EXPECT_LE(differences(*linked, *whole), 14U) << dump;
+    // The form does not state 14 ends on other threads; each changes its node and at most one that waits for it.
+    EXPECT_LE(differences(*linked, *whole), 28U) << dump;
     EXPECT_EQ(linked->programs[0].flops, whole->programs[0].flops);
   }
   const auto both = link_profiles({browser, folder + "module.txt.gz", folder + "module.hlo.pb.gz"});
