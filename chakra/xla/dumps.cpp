@@ -101,6 +101,7 @@ Result<std::optional<size_t>> find_dump(const std::vector<Program>& dumps, std::
 
 Failure no_program(const Inputs& inputs, std::string_view program, std::string_view module,
                    const std::vector<std::string_view>& ops, const Place& place) {
+  if (!inputs.unreadable.empty()) return Failure(inputs.unreadable.front());
   std::set<std::string_view> others;
   for (const Program& dump : inputs.dumps) {
     if (dump.name != module) {

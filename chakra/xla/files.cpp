@@ -55,9 +55,11 @@ Result<Inputs> read_inputs(const std::vector<std::string>& files) {
     if (row->name == kProfile) {
       CHAKRA_ASSIGN(Profile profile, parse_profile(std::move(bytes), file));
       inputs.profiles.push_back(std::move(profile));
+    } else if (row->name == kText) {
+      if (Result<Program> program = parse_text(std::move(bytes), file)) inputs.dumps.push_back(std::move(*program));
+      else inputs.unreadable.push_back(program.error());
     } else {
-      CHAKRA_ASSIGN(Program program,
-                    row->name == kText ? parse_text(std::move(bytes), file) : parse_program(std::move(bytes), file));
+      CHAKRA_ASSIGN(Program program, parse_program(std::move(bytes), file));
       inputs.dumps.push_back(std::move(program));
     }
   }

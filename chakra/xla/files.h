@@ -23,6 +23,7 @@ struct Inputs {
   std::vector<Profile> profiles;  ///< in one form
   std::vector<Program> dumps;
   std::vector<std::string> unused_profiles;  ///< files in the form for browsers beside others
+  std::vector<Error> unreadable;             ///< of texts of programs, which count if a program is missing
 };
 /// Read the files. Errors: xla.profile.none if no file is a profile, and the errors of the parsers.
 Result<Inputs> read_inputs(const std::vector<std::string>& files);

@@ -250,6 +250,9 @@ class ProfileLinker {
                  "the profile executed program {}, and the dump {} is {}: it has the same instructions; is it of "
                  "this run?",
                  quote(program_name(module.first, module.second)), quote(p.file), p.id));
+    for (const Error& error : in_.unreadable)
+      find("xla.program.unreadable", Severity::warning,
+           fmt::format("a text of a program cannot be read and was not needed: {}", error.message()));
     for (const std::string& file : in_.unused_profiles)
       find("xla.chrome.unused", Severity::note,
            fmt::format("{}: the form for browsers was not needed beside an .xplane.pb", file));

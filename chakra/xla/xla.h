@@ -89,10 +89,10 @@ Result<bool> is_ours(const std::string& path);
 
 /// Link profiles and programs, in any order: one node per executed instruction, one trace per device. Programs come
 /// from the profiles, else from dumps among the files. `folder`: other files among them are ignored. Findings:
-/// xla.program.unused, xla.program.number, xla.chrome.*, xla.run.partial, xla.event.unplaced, xla.event.aggregated,
-/// those of import_program, and of GPUs and TPUs xla.program.missing, xla.edge.time, xla.plane.other, xla.run.order.
-/// Errors: xla.profile.*, xla.program.*, xla.devices.*, xla.groups, those of ByteSource. Cost: O(bytes + nodes +
-/// edges).
+/// xla.program.unused, xla.program.number, xla.program.unreadable, xla.chrome.*, xla.run.partial, xla.event.unplaced,
+/// xla.event.aggregated, those of import_program, and of GPUs and TPUs xla.program.missing, xla.edge.time,
+/// xla.plane.other, xla.run.order. Errors: xla.profile.*, xla.program.*, xla.devices.*, xla.groups, those of
+/// ByteSource. Cost: O(bytes + nodes + edges).
 Result<LinkedProfile> link_profiles(const std::vector<std::string>& files);
 /// Link a profile that holds its programs.
 Result<LinkedProfile> link_profile(ByteSource source);

@@ -302,6 +302,20 @@ TEST(Browser, HasTheNodesOfTheProfile) {
   EXPECT_EQ(differences(*beside, *whole), 0U);
 }
 
+TEST(Recording, TextsThatCannotBeReadCountWhereAProgramIsMissing) {
+  CHAKRA_NEEDS_DATA();
+  const std::string folder = chakra::testing::data_folder() + "/recorded/jax_fsdp/";
+  const chakra::testing::TemporaryFolder dumps;
+  const std::string text = dumps.write("module.txt", "HloModule m\n\nENTRY %main {\n  %a = f32[<=3 broken\n}\n");
+  const auto linked = link_profiles({folder + "host.xplane.pb.gz", text});
+  ASSERT_TRUE(linked) << linked.error().message();
+  EXPECT_TRUE(std::any_of(linked->findings.begin(), linked->findings.end(),
+                          [](const Finding& finding) { return finding.tag == "xla.program.unreadable"; }));
+  const auto missing = link_profiles({folder + "host.trace.json.gz", text});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().place.file, text);
+}
+
 TEST(Browser, CutAnywhereIsRefused) {
   CHAKRA_NEEDS_DATA();
   const std::string text = recorded("host.trace.json.gz");
