@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -45,6 +46,15 @@ std::vector<std::vector<uint32_t>> slots_with_sends(const ClassJob& job) {
     out.emplace_back(slots.begin(), slots.end());
   }
   return out;
+}
+
+/// The number of distinct smaller sizes in a list of transfers, by size.
+std::map<uint64_t, uint32_t> sizes_of(const std::vector<coll::Transfer>& list) {
+  std::map<uint64_t, uint32_t> sizes;
+  for (const coll::Transfer& t : list) sizes.emplace(t.bytes, 0);
+  uint32_t smaller = 0;
+  for (auto& [bytes, number] : sizes) number = smaller++;
+  return sizes;
 }
 
 enum Side : uint64_t { kSends = 1, kReceives, kCarries, kGathers };
@@ -96,7 +106,7 @@ void EqualLinks::list_group(uint32_t g) {
   }
 }
 
-/// Rounds that differ only in the bytes of all their transfers are one pattern.
+/// Rounds are one pattern if the same transfers are equally large in both.
 void EqualLinks::list_plan(uint32_t g, const coll::Choice& choice, Patterns& known) {
   const Members& group = ties_.groups[g];
   const coll::Plan& plan = choice.plan;
@@ -104,11 +114,12 @@ void EqualLinks::list_plan(uint32_t g, const coll::Choice& choice, Patterns& kno
   for (const coll::Round& round : plan.rounds) {
     std::vector<int64_t> key{round.shift, round.shifts, round.apart, round.stride, round.extent, round.together()};
     key.insert(key.end(), choice.order.begin(), choice.order.end());
-    for (const coll::Transfer& t : round.list) key.insert(key.end(), {t.from, t.to, static_cast<int64_t>(t.bytes)});
+    const std::map<uint64_t, uint32_t> sizes = sizes_of(round.list);
+    for (const coll::Transfer& t : round.list) key.insert(key.end(), {t.from, t.to, sizes.at(t.bytes)});
     if (!known.insert(std::move(key)).second) continue;
     const auto pattern = static_cast<uint32_t>(known.size());
     coll::each_transfer(plan, round, [&](uint32_t from, uint32_t to, uint64_t bytes) {
-      add({rank(from), rank(to), g, pattern, round.list.empty() ? 0 : bytes, 0, 0}, group.flow);
+      add({rank(from), rank(to), g, pattern, round.list.empty() ? 0 : sizes.at(bytes), 0, 0}, group.flow);
     });
     if (!usable_) return;
     const coll::Rows rows(plan, round);
@@ -163,7 +174,8 @@ std::vector<uint32_t> EqualLinks::split(const std::vector<uint32_t>& colors) {
     Sum links;
     for (const Use& use : uses_of(i)) links.add(joined(trunks_.classes[use.link], std::bit_cast<uint64_t>(use.share)));
     uint64_t hash = joined(context(t.group, t.pattern), colors[t.from]);
-    for (const uint64_t value : {uint64_t{colors[t.to]}, t.bytes, static_cast<uint64_t>(t.latency), links.a, links.b})
+    for (const uint64_t value :
+         {uint64_t{colors[t.to]}, uint64_t{t.size}, static_cast<uint64_t>(t.latency), links.a, links.b})
       hash = joined(hash, value);
     of_rank[t.from].add(joined(hash, kSends));
     of_rank[t.to].add(joined(hash, kReceives));

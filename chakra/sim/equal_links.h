@@ -43,7 +43,7 @@ class EqualLinks {
     uint32_t from = 0, to = 0;  ///< ranks, into ClassJob::ranks
     uint32_t group = kNobody;   ///< kNobody: a message
     uint32_t pattern = 0;       ///< of the group; of a message the slot
-    uint64_t bytes = 0;         ///< if those of a pattern differ
+    uint32_t size = 0;          ///< number of smaller sizes in the pattern
     Picoseconds latency = 0;
     size_t first_use = 0;
   };
