@@ -72,8 +72,9 @@ Result<Inputs> read_inputs(const std::vector<std::string>& files) {
     }
   if (inputs.profiles.empty())
     return fail(Code::bad_input, "xla.profile.none",
-                inputs.dumps.empty() ? "no file is a profile of XLA (XPlane)"
-                                     : "a program without a profile has no times; 'chakra import' makes traces of it",
+                inputs.dumps.empty() && inputs.unreadable.empty()
+                    ? "no file is a profile of XLA (XPlane)"
+                    : "a program without a profile has no times; 'chakra import' makes traces of it",
                 {files.empty() ? "" : files.front()});
   return inputs;
 }
