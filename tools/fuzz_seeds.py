@@ -301,7 +301,20 @@ def xla_seeds():
                 seeds.append(recorded.read())
         seeds.append(HLO_TEXT)
         seeds += [xplane_oracle.convert(seeds[-3], kind) for kind in ("gpu", "tpu")]
+    seeds.append(xla_browser_seed())
     return seeds
+
+
+def xla_browser_seed():
+    """A profile for browsers: two devices on two threads, with ends of instructions."""
+    events = [{"ph": "M", "pid": 7, "name": "process_name", "args": {"name": "/host:CPU"}}]
+    for device in range(2):
+        for number, op in enumerate(("dot.1", "all-reduce.2", "end: all-reduce.2", "fusion.3")):
+            event = {"ph": "X", "pid": 7, "tid": device, "ts": 1.5 * number, "dur": 1.25, "name": op}
+            if not op.startswith("end"):
+                event["args"] = {"hlo_op": op, "hlo_module": "jit_step", "run_id": "3", "device_ordinal": str(device)}
+            events.append(event)
+    return json.dumps({"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": events}).encode()
 
 
 def infragraph_seed():
