@@ -10,16 +10,20 @@ namespace {
 
 constexpr Picoseconds kMs = 1'000'000'000;
 
+/// Add a rank with one step.
+void add_rank(DiagnosisNumbers& n, int64_t number, Picoseconds total, Picoseconds computes, Picoseconds exposed) {
+  DiagnosisNumbers::Rank& rank = n.ranks.emplace_back();
+  rank.rank = number, rank.total = total, rank.steps = 1;
+  rank.computes = rank.alone = computes, rank.exposed = exposed;
+}
+
 /// Six ranks, each with 100 ms: pairs tp0, tp1, tp2, and dp0 of ranks 0, 2, 4 and dp1 of ranks 1, 3, 5. The link of
 /// rank 0 is slow: gathers of tp0 and of dp0 take 10 ms and 20 ms, others 2 ms and 5 ms.
 DiagnosisNumbers slow_rank_0() {
   DiagnosisNumbers n;
   n.measured = true;
   for (int64_t r = 0; r < 6; ++r) {
-    DiagnosisNumbers::Rank& rank = n.ranks.emplace_back();
-    rank.rank = r, rank.total = 100 * kMs, rank.steps = 1;
-    rank.computes = rank.alone = 50 * kMs;
-    rank.exposed = 50 * kMs;
+    add_rank(n, r, 100 * kMs, 50 * kMs, 50 * kMs);
     const std::string tp = "tp" + std::to_string(r / 2), dp = "dp" + std::to_string(r % 2);
     n.exposed.push_back({r, "ALL_GATHER", tp, r < 2 ? 10 * kMs : 2 * kMs, 2 * r});
     n.exposed.push_back({r, "ALL_GATHER", dp, 20 * kMs, 2 * r + 1});
@@ -64,10 +68,7 @@ Diagnoses gathers(Picoseconds time) {
   DiagnosisNumbers n;
   n.measured = true;
   for (int64_t r = 0; r < 2; ++r) {
-    DiagnosisNumbers::Rank& rank = n.ranks.emplace_back();
-    rank.rank = r, rank.total = 100 * time, rank.steps = 1;
-    rank.computes = rank.alone = 90 * time;
-    rank.exposed = 10 * time;
+    add_rank(n, r, 100 * time, 90 * time, 10 * time);
     n.exposed.push_back({r, "ALL_GATHER", "0", 10 * time, r});
   }
   n.transfers.push_back({"ALL_GATHER", "0", 1 << 20, 2, 10, 0, 10 * time, 0});
@@ -89,9 +90,7 @@ TEST(SkewedExpert, NamesTheRankWithMostLoadOfAllLayers) {
   DiagnosisNumbers n;
   n.measured = true;
   for (int64_t r = 0; r < 4; ++r) {
-    DiagnosisNumbers::Rank& rank = n.ranks.emplace_back();
-    rank.rank = r, rank.total = 100 * kMs, rank.steps = 1, rank.computes = rank.alone = 70 * kMs,
-    rank.exposed = 30 * kMs;
+    add_rank(n, r, 100 * kMs, 70 * kMs, 30 * kMs);
     n.exposed.push_back({r, "ALL_TO_ALL", "ep", 20 * kMs, r});
   }
   n.transfers.push_back({"ALL_TO_ALL", "ep", 1 << 20, 4, 6, 0, 6 * kMs, 0});

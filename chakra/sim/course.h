@@ -23,10 +23,10 @@ struct LinkClasses {
                    std::vector<net::Use>& out) const;
 };
 
-/// The members of a group by what they do: `part` of each place, and how many ranks of the job do what a part does.
+/// Members of a group that do the same are one part.
 struct Parts {
   std::span<const uint32_t> of_place;
-  std::vector<int64_t> ranks;  ///< by part
+  std::vector<int64_t> ranks;  ///< by part: number of ranks of the job that do the same
 };
 
 /// What the parts of a collective send, round by round.

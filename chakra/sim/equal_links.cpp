@@ -18,8 +18,8 @@ using trace::Trace;
 
 constexpr size_t kMostListed = size_t{1} << 24;
 
-/// A sum of hashes, which does not depend on the order: of different multisets two sums of 64 bits are equal by chance
-/// only once in 2^128 pairs.
+/// A sum of hashes, which does not depend on the order. Different multisets have equal sums only by chance, as
+/// different values have equal hashes of 64 bits.
 struct Sum {
   uint64_t a = 0, b = 0;
 
@@ -111,13 +111,15 @@ void EqualLinks::list_plan(uint32_t g, const coll::Choice& choice, Patterns& kno
   const Members& group = ties_.groups[g];
   const coll::Plan& plan = choice.plan;
   const auto rank = [&](uint32_t member) { return group.index[choice.order.empty() ? member : choice.order[member]]; };
+  const int64_t order = known.orders({choice.order.begin(), choice.order.end()});
   for (const coll::Round& round : plan.rounds) {
-    std::vector<int64_t> key{round.shift, round.shifts, round.apart, round.stride, round.extent, round.together()};
-    key.insert(key.end(), choice.order.begin(), choice.order.end());
+    std::vector<int64_t> key{order,        round.shift,  round.shifts,    round.apart,
+                             round.stride, round.extent, round.together()};
     const std::map<uint64_t, uint32_t> sizes = sizes_of(round.list);
     for (const coll::Transfer& t : round.list) key.insert(key.end(), {t.from, t.to, sizes.at(t.bytes)});
-    if (!known.insert(std::move(key)).second) continue;
-    const auto pattern = static_cast<uint32_t>(known.size());
+    const size_t before = known.rounds.size();
+    const uint32_t pattern = known.rounds(key);
+    if (known.rounds.size() == before) continue;
     coll::each_transfer(plan, round, [&](uint32_t from, uint32_t to, uint64_t bytes) {
       add({rank(from), rank(to), g, pattern, round.list.empty() ? 0 : sizes.at(bytes), 0, 0}, group.flow);
     });

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
-#include <absl/container/flat_hash_set.h>
 
 #include <cstdint>
 #include <span>
@@ -28,9 +27,8 @@ class EqualLinks {
   /// Cost: O(transfers x links of a route).
   EqualLinks(const trace::ClassJob& job, const Ties& ties, Prices& prices, const net::Fabric& fabric);
 
-  /// Return whether the classes of a job can be found: it has not too many transfers, none that depends on the place of
-  /// a rank in its group alone (uneven shares), no rank that is missing, and routes that do not depend on other
-  /// traffic.
+  /// Return whether the classes can be found. They cannot if shares are uneven, if a rank of a group or a peer is
+  /// missing, if routes depend on other traffic, or if the job has more than 2^24 transfers.
   bool usable() const { return usable_; }
   /// Split the classes of links by the colours of the ranks. Return a number per rank, equal for ranks whose transfers
   /// are of the same classes.
@@ -64,9 +62,12 @@ class EqualLinks {
     std::vector<uint32_t> ranks;
   };
 
-  void list_group(uint32_t group);
-  using Patterns = absl::flat_hash_set<std::vector<int64_t>>;
+  /// Of a group: orders of members, and rounds.
+  struct Patterns {
+    Numbering orders, rounds;
+  };
 
+  void list_group(uint32_t group);
   void list_plan(uint32_t group, const coll::Choice& choice, Patterns& known);
   void list_message(uint32_t rank, uint32_t slot);
   void add(const Transfer& transfer, uint64_t flow);

@@ -24,13 +24,11 @@ Traffic::Traffic(const net::Fabric& fabric, Congestion congestion, net::PacketOp
 
 void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const uint32_t> order,
                   std::span<const int64_t> ranks, uint64_t flow) {
-  if (runs_.size() <= collective) runs_.resize(collective + size_t{1});
-  auto made = std::make_unique<Run>();
-  Run& run = *made;
   const uint32_t n = plan.members;
   coll::assert_whole(plan);
   CHAKRA_ASSERT(ranks.size() == n);
   CHAKRA_ASSERT(order.empty() || order.size() == n);
+  Run& run = new_run(collective, plan, n);
   run.ranks.assign(ranks.begin(), ranks.end());
   run.order.assign(order.begin(), order.end());
   run.place.resize(order.size());
@@ -39,9 +37,6 @@ void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const u
     run.place[order[p]] = p;
   }
   run.flow = flow;
-  run.plan = plan;
-  run.members = n;
-  follow_rounds(run);
   run.first_transfer.resize(plan.rounds.size());
   run.open.assign(plan.rounds.size() * n, 1);
   for (uint32_t r = 0; r < plan.rounds.size(); ++r) {
@@ -60,26 +55,24 @@ void Traffic::add(uint32_t collective, const coll::Plan& plan, std::span<const u
     for (const coll::Transfer& t : round.list) ++first[t.from + 1];
     for (uint32_t m = 0; m < n; ++m) first[m + 1] += first[m];
   }
-  runs_[collective] = std::move(made);
 }
 
 void Traffic::add(uint32_t collective, const coll::Plan& plan, std::shared_ptr<const Course> course) {
   CHAKRA_ASSERT(links_ && course->rows.size() == plan.rounds.size());
-  if (runs_.size() <= collective) runs_.resize(collective + size_t{1});
-  auto made = std::make_unique<Run>();
-  made->plan = plan;
-  made->members = course->parts;
-  made->open = course->open;
-  follow_rounds(*made);
+  Run& run = new_run(collective, plan, course->parts);
+  run.open = course->open;
   for (size_t r = 0; r < plan.rounds.size(); ++r)
-    for (const Course::Row& row : course->rows[r]) made->missing[r].push_back(row.members);
-  made->course = std::move(course);
-  runs_[collective] = std::move(made);
+    for (const Course::Row& row : course->rows[r]) run.missing[r].push_back(row.members);
+  run.course = std::move(course);
 }
 
-/// Which rounds follow which, and that no member has done any.
-void Traffic::follow_rounds(Run& run) const {
-  const coll::Plan& plan = run.plan;
+/// A run of which no member, or part, has done a round. It knows which rounds follow which.
+Traffic::Run& Traffic::new_run(uint32_t collective, const coll::Plan& plan, uint32_t members) {
+  if (runs_.size() <= collective) runs_.resize(collective + size_t{1});
+  runs_[collective] = std::make_unique<Run>();
+  Run& run = *runs_[collective];
+  run.plan = plan;
+  run.members = members;
   run.behind.resize(plan.rounds.size());
   run.missing.resize(plan.rounds.size());
   run.rounds_left.assign(run.members, static_cast<uint32_t>(plan.rounds.size()));
@@ -93,6 +86,7 @@ void Traffic::follow_rounds(Run& run) const {
     if (round.after >= 0) run.behind[static_cast<size_t>(round.after)].push_back(r);
     for (const int32_t wait : plan.waits(r)) run.behind[static_cast<size_t>(wait)].push_back(r);
   }
+  return run;
 }
 
 void Traffic::begin(Picoseconds now, uint32_t id, uint32_t member, std::vector<Done>& done) {
@@ -285,8 +279,8 @@ void Traffic::keep_history() {
 net::LinkHistory Traffic::history() const {
   net::LinkHistory history = std::visit([](const auto& n) { return n.history(); }, network_);
   if (!links_) return history;
-  absl::flat_hash_map<net::LinkId, size_t>
-      alike;  // number of trunks, by the first link of the one that stands for them
+  // The number of trunks, by the first link of the trunk that stands for them.
+  absl::flat_hash_map<net::LinkId, size_t> alike;
   std::vector<net::LinkId> links;
   for (const std::vector<net::TrunkId>& trunks : links_->trunks) {
     links.clear();

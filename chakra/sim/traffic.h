@@ -83,7 +83,7 @@ class Traffic {
   };
   static constexpr uint32_t kSingle = UINT32_MAX;
 
-  void follow_rounds(Run& run) const;
+  Run& new_run(uint32_t collective, const coll::Plan& plan, uint32_t members);
   void start_round(Picoseconds now, uint32_t id, uint32_t round, uint32_t member);
   void start_row_of_parts(Picoseconds now, uint32_t id, uint32_t round, uint32_t part);
   void launch(Picoseconds now, uint32_t id, uint32_t round, uint32_t member);
