@@ -104,7 +104,10 @@ struct TimeBudget {
     bool message = false;
     Picoseconds time = 0;
   };
-  std::vector<Exposed> exposed_by;  ///< sum is `exposed`: a moment belongs to the communication that began first
+  /// Their sum is `exposed`. A moment of several communications belongs to the one that the next computation waits for:
+  /// the chain of its dependencies that end last has it. Otherwise it belongs to the one that ends last before that
+  /// computation begins, or else began first.
+  std::vector<Exposed> exposed_by;
 };
 /// Compute the budget. Requires the schedule of this trace. Errors: analyze.sum. Cost: O(nodes log nodes).
 Result<TimeBudget> time_budget(const trace::Trace& trace, const Schedule& schedule);

@@ -124,7 +124,9 @@ trace::Trace random_trace(Prng& random, bool measured, bool overlap) {
     const NodeId n = b.add(i + 1, b.trace.strings.intern(kNames[random.below(kNames.size())]), kTypes[random.below(4)]);
     b.trace.flags.edit(n) = trace::kHasDuration | trace::kSaysCpuOrNot | (random.below(2) ? trace::kOnCpu : 0);
     b.trace.dur_ps.edit(n) = static_cast<Picoseconds>(random.below(8));
-    if (trace::is_comm(b.trace.type[n])) b.comm(n).type = CommType::all_reduce;
+    if (!trace::is_comm(b.trace.type[n])) continue;
+    b.comm(n).type = CommType::all_reduce;
+    b.comm(n).group = b.trace.strings.intern(std::string(1, static_cast<char>('a' + i % 4)));
   }
   for (uint32_t i = 1; i < nodes; ++i)
     for (uint32_t j = 0; j < i; ++j)
@@ -262,6 +264,89 @@ TEST(Time, EqualsWhatLookingAtEveryPicosecondFinds) {
     for (const TimeBudget::Idle& cause : budget->idle) causes += cause.time;
     ASSERT_EQ(causes, idle) << "round " << round;
   }
+}
+
+/// The communication that each exposed picosecond belongs to, found for this picosecond alone.
+class Waits {
+ public:
+  Waits(const trace::Trace& t, const Schedule& s) : t_(t), s_(s) {
+    for (const NodeId n : t.nodes()) device_ |= bound_of(t, n) == Bound::compute;
+  }
+
+  std::map<std::string, Picoseconds> run() const {
+    std::map<std::string, Picoseconds> of;
+    for (Picoseconds at = s_.first; at < s_.last; ++at)
+      if (is_exposed(at)) {
+        const NodeId n = awaited_at(at);
+        of[t_.type[n] == NodeType::coll ? std::string(t_.strings[t_.comm(n)->group]) : ""] += 1;
+      }
+    return of;
+  }
+
+ private:
+  bool computes(NodeId n) const {
+    return bound_of(t_, n) == Bound::compute || (!device_ && bound_of(t_, n) == Bound::host);
+  }
+  bool runs(NodeId n, Picoseconds at) const { return s_.start[n] <= at && at < s_.end[n]; }
+  bool any(Picoseconds at, bool communication) const {
+    const auto nodes = t_.nodes();
+    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) {
+      return runs(n, at) && (communication ? trace::is_comm(t_.type[n]) : computes(n));
+    });
+  }
+  bool is_exposed(Picoseconds at) const { return any(at, true) && !any(at, false); }
+
+  NodeId awaited_at(Picoseconds at) const {
+    Picoseconds begin = at, now = s_.last;
+    for (Picoseconds earlier = at; earlier >= s_.first && !any(earlier, false); --earlier)
+      if (is_exposed(earlier)) begin = earlier;
+    NodeId next = trace::kNoNode;
+    for (const NodeId n : t_.nodes())
+      if (computes(n) && s_.end[n] > s_.start[n] && s_.start[n] > at && (s_.start[n] < now || next == trace::kNoNode))
+        now = s_.start[n], next = n;
+    std::set<NodeId> chain;
+    for (NodeId n = next; n != trace::kNoNode;) {
+      NodeId last = trace::kNoNode;
+      for (const NodeId on : t_.deps.of(n))
+        if (s_.end[on] > begin && s_.end[on] <= std::min(now, s_.end[n]) &&
+            (last == trace::kNoNode || s_.end[on] > s_.end[last]))
+          last = on;
+      if ((n = last) != trace::kNoNode) chain.insert(n);
+    }
+    const auto better = [&](NodeId a, NodeId b) {
+      if (chain.contains(a) != chain.contains(b)) return chain.contains(a);
+      if ((s_.end[a] <= now) != (s_.end[b] <= now)) return s_.end[a] <= now;
+      if (s_.end[a] <= now && s_.end[a] != s_.end[b]) return s_.end[a] > s_.end[b];
+      if (s_.end[a] <= now) return a > b;
+      return std::pair(s_.start[a], a) < std::pair(s_.start[b], b);
+    };
+    NodeId best = trace::kNoNode;
+    for (const NodeId n : t_.nodes())
+      if (runs(n, at) && trace::is_comm(t_.type[n]) && (best == trace::kNoNode || better(n, best))) best = n;
+    return best;
+  }
+
+  const trace::Trace& t_;
+  const Schedule& s_;
+  bool device_ = false;
+};
+
+TEST(Time, ExposedCommunicationIsThatWhichTheNextComputationWaitsFor) {
+  Prng random(131);
+  int several = 0;
+  for (int round = 0; round < 5'000; ++round) {
+    const trace::Trace t = random_trace(random, round % 3 != 0, round % 3 == 2);
+    Findings findings;
+    const auto s = schedule_of(t, findings);
+    ASSERT_TRUE(s);
+    const auto budget = time_budget(t, *s);
+    ASSERT_TRUE(budget) << budget.error().message();
+    std::map<std::string, Picoseconds> found;
+    for (const TimeBudget::Exposed& row : budget->exposed_by) found[row.group] += row.time;
+    ASSERT_EQ(found, Waits(t, *s).run()) << "round " << round;
+    several += found.size() > 1;
+  }
+  EXPECT_GT(several, 500);
 }
 
 TEST(Sums, ThatFailAreErrors) {

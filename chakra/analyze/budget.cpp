@@ -25,9 +25,11 @@ class Sweep {
     for (const Change& change : changes_) {
       if (change.time > at) spend(at, change.time);
       at = std::max(at, change.time);
+      if (change.begins && bound(change.node) == Bound::compute) end_stretch(at, change.node);
       apply(change);
     }
     if (s_.last > at) spend(at, s_.last);
+    end_stretch(s_.last, trace::kNoNode);
     std::vector<uint64_t> parts, exposed;
     for (const Picoseconds part : {out_.compute_alone, out_.overlapped, out_.exposed, out_.memory, out_.unrecorded,
                                    out_.host, out_.sync_remainder, out_.host_gap, out_.initial})
@@ -84,7 +86,7 @@ class Sweep {
     running_[static_cast<size_t>(b)] += change.begins ? 1 : -1;
     if (b != Bound::collective) return;
     if (change.begins) comm_.emplace(s_.start[change.node], change.node);
-    else comm_.erase({s_.start[change.node], change.node});
+    else comm_.erase({s_.start[change.node], change.node}), stretch_.ended.push_back(change.node);
   }
 
   bool runs(Bound b) const { return running_[static_cast<size_t>(b)] > 0; }
@@ -95,16 +97,7 @@ class Sweep {
       (runs(Bound::collective) ? out_.overlapped : out_.compute_alone) += time;
     } else if (runs(Bound::collective)) {
       out_.exposed += time;
-      const NodeId n = trace::whole_communication(t_, comm_.begin()->second);
-      const trace::Comm* comm = t_.comm(n);
-      const bool message = t_.type[n] != trace::NodeType::coll;
-      const trace::CommType type = message || !comm ? trace::CommType::unknown : comm->type;
-      const std::string group(message || !comm ? "" : t_.strings[comm->group]);
-      auto& row = exposed_[{message, type, group}];
-      row.message = message;
-      row.type = type;
-      row.group = group;
-      row.time += time;
+      stretch_.moments.push_back({from, time, comm_.begin()->second});
     } else if (runs(Bound::memory)) {
       out_.memory += time;
     } else if (runs(Bound::unrecorded)) {
@@ -120,6 +113,59 @@ class Sweep {
     } else {
       idle(from, to);
     }
+  }
+
+  /// Computation that begins now (kNoNode: the end) ends a stretch of time without computation: choose one of the
+  /// communications of each of its moments.
+  void end_stretch(Picoseconds now, NodeId computation) {
+    if (!stretch_.moments.empty()) {
+      assign(awaited_by(computation, now));
+      std::reverse(stretch_.ended.begin(), stretch_.ended.end());
+      assign(stretch_.ended);
+    }
+    for (const Moment& moment : stretch_.moments) expose(trace::whole_communication(t_, moment.node), moment.time);
+    stretch_.moments.clear();
+    stretch_.ended.clear();
+  }
+
+  /// The communication that has ended in this stretch and is on the chain of dependencies that end last, from this
+  /// computation back: the last one first. A chain visits each node of a trace in at most one stretch.
+  std::vector<NodeId> awaited_by(NodeId computation, Picoseconds now) const {
+    std::vector<NodeId> awaited;
+    NodeId last = computation;
+    for (NodeId at = computation; at != trace::kNoNode; at = last) {
+      last = trace::kNoNode;
+      for (const NodeId on : t_.deps.of(at)) {
+        const bool inside = s_.end[on] > stretch_.moments.front().from && s_.end[on] <= std::min(now, s_.end[at]);
+        if (inside && (last == trace::kNoNode || s_.end[on] > s_.end[last])) last = on;
+      }
+      if (last != trace::kNoNode && counts(last) && bound(last) == Bound::collective) awaited.push_back(last);
+    }
+    return awaited;
+  }
+
+  /// Give moments that have no choice yet to the first of these communications (by descending end) that runs then.
+  void assign(const std::vector<NodeId>& by_end) {
+    size_t at = stretch_.moments.size();
+    for (const NodeId n : by_end) {
+      while (at > 0 && stretch_.moments[at - 1].from >= s_.end[n]) --at;
+      for (; at > 0 && stretch_.moments[at - 1].from >= s_.start[n]; --at) {
+        Moment& moment = stretch_.moments[at - 1];
+        if (!moment.chosen) moment.node = n, moment.chosen = true;
+      }
+    }
+  }
+
+  void expose(NodeId n, Picoseconds time) {
+    const trace::Comm* comm = t_.comm(n);
+    const bool message = t_.type[n] != trace::NodeType::coll;
+    const trace::CommType type = message || !comm ? trace::CommType::unknown : comm->type;
+    const std::string group(message || !comm ? "" : t_.strings[comm->group]);
+    auto& row = exposed_[{message, type, group}];
+    row.message = message;
+    row.type = type;
+    row.group = group;
+    row.time += time;
   }
 
   void add_idle(bool lag, bool waits, trace::EdgeKind edge, Picoseconds time) {
@@ -158,7 +204,16 @@ class Sweep {
   std::vector<std::pair<Picoseconds, NodeId>> begins_;
   size_t next_ = 0;
   std::array<int64_t, kBounds.size()> running_{};
-  std::set<std::pair<Picoseconds, NodeId>> comm_;
+  std::set<std::pair<Picoseconds, NodeId>> comm_;  ///< that runs, by start
+  struct Moment {
+    Picoseconds from, time;
+    NodeId node;  ///< the communication that began first, or a better choice
+    bool chosen = false;
+  };
+  struct {
+    std::vector<Moment> moments;  ///< of exposed communication
+    std::vector<NodeId> ended;    ///< communication, by end
+  } stretch_;                     ///< since computation ran last
   std::map<std::tuple<bool, trace::CommType, std::string>, TimeBudget::Exposed> exposed_;
   std::map<std::tuple<bool, bool, trace::EdgeKind>, TimeBudget::Idle> idle_;
   TimeBudget out_;
