@@ -4,6 +4,7 @@
 
 #include "chakra/base/assert.h"     // IWYU pragma: export
 #include "chakra/base/column.h"     // IWYU pragma: export
+#include "chakra/base/cores.h"      // IWYU pragma: export
 #include "chakra/base/file.h"       // IWYU pragma: export
 #include "chakra/base/findings.h"   // IWYU pragma: export
 #include "chakra/base/id.h"         // IWYU pragma: export

@@ -354,20 +354,6 @@ TEST(Quantity, PicosecondsRoundAsLlround) {
   }
 }
 
-TEST(LimitedFindings, CountsWhatItDoesNotList) {
-  LimitedFindings some;
-  some.add({"a.b", Severity::note, -1, -1, "one"});
-  for (int i = 0; i < 1250; ++i) some.add({"c.d", Severity::warning, -1, -1, std::to_string(i)});
-  Findings findings{{"before", Severity::note, -1, -1, ""}};
-  std::move(some).append_to(findings);
-  ASSERT_EQ(findings.size(), 1u + 100 + 1 + 1);
-  EXPECT_EQ(findings[0].tag, "before");
-  EXPECT_EQ(findings[101].tag, "c.d");
-  EXPECT_EQ(findings[101].severity, Severity::warning);
-  EXPECT_EQ(findings[101].text, "and 1,150 more of these");
-  EXPECT_EQ(findings[102].tag, "a.b");
-}
-
 TEST(Spec, YamlAndJsonAlike) {
   for (const char* text : {"a: [1, 2.5]\nb: {c: yes}\n", "{\"a\": [1, 2.5],\n\t\"b\": {\"c\": \"yes\"}}"}) {
     auto spec = parse_spec(text, "file");

@@ -15,6 +15,8 @@ class LimitedFindings {
  public:
   explicit LimitedFindings(size_t limit = 100) : limit_(limit) {}
   void add(Finding finding);
+  /// Add what another collection with the same limit has listed and counted.
+  void add(LimitedFindings&& others);
   /// Return the findings, errors first. One more finding per tag and rank gives the number of findings left out.
   Findings take() &&;
   /// Append the same findings to `to`.

@@ -27,6 +27,19 @@ void LimitedFindings::add(Finding finding) {
   if (++n <= limit_) listed_.push_back(std::move(finding));
 }
 
+void LimitedFindings::add(LimitedFindings&& others) {
+  for (Finding& finding : others.listed_) {
+    auto& [n, severity] = others.count_[{finding.tag, finding.rank}];
+    --n;
+    add(std::move(finding));
+  }
+  for (const auto& [key, of] : others.count_) {
+    auto& [n, severity] = count_[key];
+    n += of.first;
+    severity = of.second;
+  }
+}
+
 Findings LimitedFindings::take() && {
   for (const auto& [key, of] : count_)
     if (of.first > limit_)

@@ -1,7 +1,6 @@
 #include "chakra/calibrate/device_fit.h"
 
 #include <fmt/core.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <array>
@@ -203,7 +202,7 @@ Offs fold_offs(const KernelData& data, const KernelConstants& constants) {
   Prng random(2);
   for (size_t i = 0; i < data.measured.size(); ++i) fold_of.push_back(random.below(kFolds));
   std::array<Offs, kFolds> offs;
-  tbb::parallel_for(uint64_t{0}, kFolds, [&](uint64_t fold) {
+  all_in_parallel(kFolds, [&](size_t fold) {
     std::vector<bool> out;
     for (const uint64_t of : fold_of) out.push_back(of == fold);
     std::vector<MeasuredKernel> kept_out;
@@ -369,7 +368,7 @@ KernelJudgement judge_kernel(const KernelData& data) {
   result.error.spread = std::max(1e-4, kLeastSpread * quantile_of(spreads, 0.5));
   const std::vector<Block> blocks = blocks_of(data);
   std::vector<JudgedBlock> judged(blocks.size());
-  tbb::parallel_for(size_t{0}, blocks.size(), [&](size_t b) { judged[b] = judge_without(data, blocks[b]); });
+  all_in_parallel(blocks.size(), [&](size_t b) { judged[b] = judge_without(data, blocks[b]); });
   double shapes = 0;
   for (size_t b = 0; b < blocks.size(); ++b) {
     const auto& [judgement, count] = judged[b];

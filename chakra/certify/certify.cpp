@@ -230,7 +230,7 @@ class Certification {
              fleet::identity_of(path) == fleet::identity_of(o_.shared);
     });
     std::vector<std::optional<Other>> read(fleet.jobs.size());
-    CHAKRA_TRY(job::each_in_parallel(fleet.jobs.size(), [&](size_t i) -> Result<void> {
+    CHAKRA_TRY(each_in_parallel(fleet.jobs.size(), [&](size_t i) -> Result<void> {
       ProfileBuilder builder;
       const auto ranks = fleet::for_each_part(
           fleet.jobs[i], [&](const trace::Trace& t, int64_t count, const trace::RolesByName& roles) -> Result<void> {

@@ -140,14 +140,16 @@ Findings prove(const trace::TraceSet& job, const match::Matching& matching) {
 }
 
 Findings check(const trace::TraceSet& job, const match::GroupTable& groups, size_t limit) {
-  LimitedFindings findings(limit);
-  for (const Trace& t : job.ranks) {
-    if (is_stopped()) break;
-    trace::assert_whole(t);
+  std::vector<LimitedFindings> of_ranks(job.ranks.size(), LimitedFindings(limit));
+  trace::each_rank(job, [&](trace::RankIndex r) {
+    if (is_stopped()) return;
+    trace::assert_whole(job.ranks[r]);
     for (const RuleRow& rule : kRules)
-      if (rule.of_rank) rule.of_rank(t, findings);
-  }
+      if (rule.of_rank) rule.of_rank(job.ranks[r], of_ranks[r]);
+  });
   if (is_stopped()) return {};
+  LimitedFindings findings(limit);
+  for (LimitedFindings& of_rank : of_ranks) findings.add(std::move(of_rank));
   for (Finding& finding : prove(job, match::match(job, groups))) findings.add(std::move(finding));
   return std::move(findings).take();
 }

@@ -33,7 +33,17 @@ Finding cycle_of(const trace::TraceSet& job, const match::Matching& matching, tr
 std::optional<Communication> order_ranks(const trace::TraceSet& job, const match::Matching& matching,
                                          Findings& findings) {
   bool any = false;
-  Communication comms;
+  Communication comms(job.ranks.size());
+  std::vector<std::vector<NodeId>> cycles(job.ranks.size());
+  std::vector<size_t> never(job.ranks.size());  // nodes that cannot run
+  trace::each_rank(job, [&](trace::RankIndex r) {
+    const Trace& t = job.ranks[r];
+    trace::Order order = trace::topological_order(t.deps);
+    never[r] = t.size() - order.order.size();
+    cycles[r] = std::move(order.cycle);
+    for (const NodeId n : order.order)
+      if (trace::is_comm(t.type[n]) && t.comm_row[n] != trace::kNoRow) comms[r].push_back(n);
+  });
   for (const trace::RankIndex r : job.indices()) {
     const Trace& t = job.ranks[r];
     for (const trace::Defect& d : t.defects)
@@ -41,22 +51,17 @@ std::optional<Communication> order_ranks(const trace::TraceSet& job, const match
         findings.push_back(cycle_of(job, matching, r, {d.node}, "waits for itself"));
         any = true;
       }
-    const trace::Order order = trace::topological_order(t.deps);
-    if (order.cycle.empty()) {
-      auto& of_rank = comms.emplace_back();
-      for (const NodeId n : order.order)
-        if (trace::is_comm(t.type[n]) && t.comm_row[n] != trace::kNoRow) of_rank.push_back(n);
-      continue;
-    }
+    const std::vector<NodeId>& cycle = cycles[r];
+    if (cycle.empty()) continue;
     any = true;
     std::string path;
-    for (size_t i = 0; i < std::min(order.cycle.size(), kStepsNamed); ++i)
-      path += fmt::format("{}{}", i ? " <- " : "", t.id[order.cycle[i]]);
-    if (order.cycle.size() > kStepsNamed) path += " <- ...";
+    for (size_t i = 0; i < std::min(cycle.size(), kStepsNamed); ++i)
+      path += fmt::format("{}{}", i ? " <- " : "", t.id[cycle[i]]);
+    if (cycle.size() > kStepsNamed) path += " <- ...";
     findings.push_back(
-        cycle_of(job, matching, r, order.cycle,
+        cycle_of(job, matching, r, cycle,
                  fmt::format("waits for itself through {} nodes: {} (and {} nodes in or after cycles can never run)",
-                             order.cycle.size(), path, t.size() - order.order.size())));
+                             cycle.size(), path, never[r])));
   }
   return any ? std::nullopt : std::optional(std::move(comms));
 }

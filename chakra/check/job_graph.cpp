@@ -43,7 +43,7 @@ JobGraph::JobGraph(const trace::TraceSet& job, const match::Matching& matching) 
   }
   base_.push_back(nodes);
   order_groups();
-  for (const trace::RankIndex r : job_.indices()) order_lanes(r);
+  trace::each_rank(job_, [&](trace::RankIndex r) { order_lanes(r); });
 }
 
 uint32_t JobGraph::vertex(trace::RankIndex r, NodeId n) const {

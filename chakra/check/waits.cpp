@@ -94,13 +94,15 @@ std::vector<Fact> facts_of(const trace::TraceSet& job, const match::Matching& ma
 // `check.wait.twice` (error): a request that two nodes wait for.
 /// A communication node may name the request that it starts (comm_request), another node the request that it waits
 /// for (comm_wait): docs/reference/formats/et.md.
-void waits_refer_back(const trace::TraceSet& job, const match::Matching& matching, Findings& findings) {
-  for (const trace::RankIndex r : job.indices()) {
+void waits_refer_back(const trace::TraceSet& job, const match::Matching& matching, Findings& all) {
+  std::vector<Findings> of_ranks(job.ranks.size());
+  trace::each_rank(job, [&](trace::RankIndex r) {
+    Findings& findings = of_ranks[r];
     const Trace& t = job.ranks[r];
     const StringId request_name = t.strings.find("comm_request"), wait_name = t.strings.find("comm_wait");
-    if (request_name == 0 && wait_name == 0) continue;
+    if (request_name == 0 && wait_name == 0) return;
     const trace::Order order = trace::topological_order(t.deps);
-    if (!order.cycle.empty()) continue;  // said by no_deadlock
+    if (!order.cycle.empty()) return;  // said by no_deadlock
     const auto add = [&](const char* tag, NodeId about, NodeId node, std::string text) {
       findings.push_back({tag, Severity::error, t.rank, static_cast<int64_t>(t.id[node]), std::move(text),
                           facts_of(job, matching, r, about)});
@@ -155,7 +157,8 @@ void waits_refer_back(const trace::TraceSet& job, const match::Matching& matchin
         add("check.wait.missing", node, node, fmt::format("starts request {}, for which no node waits", number));
       }
     }
-  }
+  });
+  for (Findings& of_rank : of_ranks) std::move(of_rank.begin(), of_rank.end(), std::back_inserter(all));
 }
 
 }  // namespace chakra::check

@@ -37,7 +37,7 @@ struct Nodes {
 /// Find files with the same nodes, which are read once.
 Result<std::vector<Nodes>> compare_nodes(const std::vector<io::RankFile>& files) {
   std::vector<Nodes> nodes(files.size());
-  CHAKRA_TRY(job::each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
+  CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
     nodes[i].head = io::et_head(files[i]);
     return {};
   }));
@@ -63,11 +63,10 @@ class JobPacker {
 
   /// Return the number of nodes.
   Result<int64_t> run() {
-    packer_.use_cores(job::each_in_parallel);
     for (size_t begin = 0; begin < files_.size();) {
       size_t end = begin;
       for (uint64_t bytes = 0; end < files_.size() && (end == begin || bytes <= kMostBatchBytes) &&
-                               end - begin < 2 * static_cast<size_t>(job::cores());
+                               end - begin < 2 * static_cast<size_t>(cores());
            ++end)
         bytes += file_size(files_[end].path);
       CHAKRA_TRY(pack(begin, end));
@@ -81,7 +80,7 @@ class JobPacker {
  private:
   Result<void> pack(size_t begin, size_t end) {
     std::vector<std::optional<Result<io::UnaddedRank>>> read(end - begin);
-    CHAKRA_TRY(job::each_in_parallel(read.size(), [&](size_t k) -> Result<void> {
+    CHAKRA_TRY(each_in_parallel(read.size(), [&](size_t k) -> Result<void> {
       if (!nodes_[begin + k].like) read[k].emplace(read_file(begin + k));
       return {};
     }));
@@ -319,7 +318,7 @@ Result<UnpackedJob> unpack_job(const UnpackOptions& o) {
   io::RankRecords records(files);
   std::vector<std::optional<PackedFile>> outputs(ranks.size());
   std::atomic<int64_t> nodes = 0;
-  CHAKRA_TRY(job::each_in_parallel(ranks.size(), [&](size_t i) -> Result<void> {
+  CHAKRA_TRY(each_in_parallel(ranks.size(), [&](size_t i) -> Result<void> {
     CHAKRA_ASSIGN(const auto source,
                   whole ? records.open(i) : io::open_rank(*container, ranks[i], window.first, window.count));
     CHAKRA_ASSIGN(PackedFile file, PackedFile::create(unpacked.outputs[i]));

@@ -108,7 +108,7 @@ Result<void> write_foreign(const ConvertOptions& o, Input&& in, ConvertedJob& co
   } else if (io::is_class_job(o.paths[0])) {
     CHAKRA_ASSIGN(job, io::read_class_job(o.paths[0], {.texts = true}));
   } else {
-    CHAKRA_ASSIGN(job, io::read_job(o.paths[0], {.texts = true}, job::each_in_parallel));
+    CHAKRA_ASSIGN(job, io::read_job(o.paths[0], {.texts = true}));
   }
   converted.outputs = {o.output};
   converted.ranks = std::visit([](const auto& any) { return any.ranks.size(); }, job);
@@ -212,7 +212,7 @@ Result<ConvertedJob> convert_job(const ConvertOptions& o) {
   CHAKRA_TRY(job::keep_apart(in.paths, converted.outputs));
   std::vector<std::optional<PackedFile>> ranks(in.files.size());
   std::atomic<int64_t> nodes = 0;
-  CHAKRA_TRY(job::each_in_parallel(ranks.size(), [&](size_t i) -> Result<void> {
+  CHAKRA_TRY(each_in_parallel(ranks.size(), [&](size_t i) -> Result<void> {
     CHAKRA_ASSIGN(const int64_t copied, write_rank(in, i, from, *target.form, converted.outputs[i], ranks[i]));
     nodes += copied;
     return {};

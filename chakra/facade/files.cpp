@@ -318,7 +318,7 @@ Result<Answer> list(std::string_view kind, Control control) {
   return AnswerMaker::make(std::move(answer), std::move(text));
 }
 
-void use_cores(int cores) { job::use_cores(std::max(cores, 0)); }
+void use_cores(int cores) { limit_cores(std::max(cores, 0)); }
 
 std::string_view version() { return CHAKRA_VERSION; }
 

@@ -25,10 +25,10 @@ class Reading : public ::testing::Test {
     EXPECT_TRUE(generate::generate_job(gen::step(o).value(),
                                        {.output = folder_.path("job"), .name = "step", .all_ranks = true}));
   }
-  ~Reading() override { job::use_cores(0); }
+  ~Reading() override { limit_cores(0); }
 
   std::string bytes_with(int64_t cores, const std::string& path) {
-    job::use_cores(cores);
+    limit_cores(cores);
     const auto job = job::read_job(path, {}, {.texts = true});
     if (!job) return job.error().message();
     std::string all;
@@ -39,6 +39,7 @@ class Reading : public ::testing::Test {
 };
 
 TEST_F(Reading, IsTheSameForAnyNumberOfCores) {
+  limit_cores(1);
   const auto one = io::read_job(folder_.path("job"), {.texts = true});
   ASSERT_TRUE(one);
   std::string expected;
@@ -56,7 +57,7 @@ std::string trace_of(char micros) {
 
 TEST_F(Reading, ReadsEqualFilesOnceAndSharesEqualColumns) {
   for (int rank = 0; rank < 9; ++rank) folder_.write(fmt::format("equal/t.{}.et", rank), trace_of(rank < 5 ? 1 : 2));
-  job::use_cores(3);
+  limit_cores(3);
   const auto job = job::read_job(folder_.path("equal"), {}, {});
   ASSERT_TRUE(job) << job.error().message();
   for (size_t r = 0; r < job->ranks.size(); ++r) {
@@ -85,7 +86,7 @@ TEST_F(Reading, ReportsTheErrorOfTheLowestRank) {
     const std::string path = (*files)[rank].path;
     ASSERT_TRUE(write_file(path, must_read(path).substr(0, 100)));
   }
-  job::use_cores(1);
+  limit_cores(1);
   const auto one = io::read_job(folder_.path("job"), {.texts = true});
   ASSERT_FALSE(one);
   for (const int64_t cores : {1, 2, 16}) EXPECT_EQ(bytes_with(cores, folder_.path("job")), one.error().message());

@@ -151,14 +151,14 @@ class LinkTasks {
 
   Result<TaskDone> compare(const FleetJob& job) const {
     std::vector<recorded::RankFacts> ranks(job.ranks.size());
-    CHAKRA_TRY(job::each_in_parallel(ranks.size(), [&](size_t i) -> Result<void> {
+    CHAKRA_TRY(each_in_parallel(ranks.size(), [&](size_t i) -> Result<void> {
       CHAKRA_ASSIGN(RankResult result, read_rank_result(job.key, between(job, "rank", i)));
       ranks[i] = std::move(result.facts);
       return {};
     }));
     JobResult result;
     recorded::ComparedRanks all = recorded::compare_ranks(std::move(ranks), result.findings);
-    CHAKRA_TRY(job::each_in_parallel(job.ranks.size(), [&](size_t i) {
+    CHAKRA_TRY(each_in_parallel(job.ranks.size(), [&](size_t i) {
       return write_result(all.communication.ranks[i], job.key, between(job, "compared", i));
     }));
     result.times = std::move(all.times);
@@ -195,7 +195,7 @@ class LinkTasks {
     trace::TraceSet traces;
     if (fits(bytes, linked.findings)) {
       traces.ranks.resize(job.ranks.size());
-      CHAKRA_TRY(job::each_in_parallel(job.ranks.size(), [&](size_t i) -> Result<void> {
+      CHAKRA_TRY(each_in_parallel(job.ranks.size(), [&](size_t i) -> Result<void> {
         CHAKRA_ASSIGN(traces.ranks[i], io::read_et(linking::trace_in(folder, linked.ranks[i].rank)));
         return {};
       }));
@@ -295,7 +295,7 @@ Result<WorkList> find_link_work(const FleetLinkOptions& o) {
   if (work.jobs.empty())
     return fail(Code::bad_input, "fleet.none", "no recording in these folders, nor in the folders directly below", {});
   const std::string options = text_of_link(o);
-  CHAKRA_TRY(job::each_in_parallel(work.jobs.size(), [&](size_t j) { return describe(work.jobs[j], o, options); }));
+  CHAKRA_TRY(each_in_parallel(work.jobs.size(), [&](size_t j) { return describe(work.jobs[j], o, options); }));
   return work;
 }
 

@@ -107,7 +107,7 @@ class FleetRun {
         if (phase > 0 && !o_.shard.is_all()) CHAKRA_TRY(journals_.refresh());
         std::vector<const FleetTask*> ready;
         waiting += find_ready(phase, ready);
-        CHAKRA_TRY(job::each_in_parallel(ready.size(), [&](size_t i) { return attempt(*ready[i]); }));
+        CHAKRA_TRY(each_in_parallel(ready.size(), [&](size_t i) { return attempt(*ready[i]); }));
       }
       const auto now = std::chrono::steady_clock::now();
       if (attempted_.size() > before) changed = now;
@@ -192,7 +192,7 @@ class FleetRun {
     CHAKRA_TRY(journals_.add(outcome));
     const auto begin = std::chrono::steady_clock::now();
     Result<TaskDone> done = [&] {
-      const job::WatchedApart watched;
+      const WatchedApart watched;
       return run_(work_.jobs[task.job], task);
     }();
     if (was_stopped()) {

@@ -216,16 +216,11 @@ class RankRecords {
   std::unique_ptr<Shared> shared_;
 };
 
-using pack::Each;
-/// Calls one after the other, up to the first error.
-Result<void> one_by_one(size_t count, const std::function<Result<void>(size_t)>& work);
-/// Read the traces of ranks, ascending. Ranks with equal files are read once, and equal columns share memory. The
-/// result does not depend on `each`. Errors: those of read_rank.
-Result<trace::TraceSet> read_ranks(const std::vector<RankFile>& files, const ReadOptions& options = {},
-                                   const Each& each = one_by_one);
+/// Read the traces of ranks, ascending and side by side. Ranks with equal files are read once, and equal columns share
+/// memory. The result does not depend on the number of cores. Errors: those of read_rank.
+Result<trace::TraceSet> read_ranks(const std::vector<RankFile>& files, const ReadOptions& options = {});
 /// Read a job; a job by classes is expanded. Errors: io.ranks.large above kMostNodesExpanded, those of read_class_job.
-Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options = {},
-                                 const Each& each = one_by_one);
+Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options = {});
 inline constexpr uint64_t kMostNodesExpanded = 50'000'000;  ///< in all ranks: about 5 GB
 /// Expand a job by classes that was read from `path`, with the same limit.
 Result<trace::TraceSet> expand(const trace::ClassJob& job, const std::string& path);

@@ -153,14 +153,6 @@ Result<trace::TraceSet> expand(const trace::ClassJob& job, const std::string& pa
   return set;
 }
 
-Result<void> one_by_one(size_t count, const std::function<Result<void>(size_t)>& work) {
-  for (size_t i = 0; i < count; ++i) {
-    CHAKRA_TRY(keep_going(i, count));
-    CHAKRA_TRY(work(i));
-  }
-  return {};
-}
-
 namespace {
 
 /// For each file, an earlier one with the same contents, or itself. Ranks that do the same often have equal files.
@@ -206,13 +198,13 @@ class RankReader {
 
 }  // namespace
 
-Result<trace::TraceSet> read_ranks(const std::vector<RankFile>& files, const ReadOptions& options, const Each& each) {
+Result<trace::TraceSet> read_ranks(const std::vector<RankFile>& files, const ReadOptions& options) {
   const std::vector<size_t> equal = equal_files(files);
   std::vector<size_t> different;
   for (size_t i = 0; i < files.size(); ++i)
     if (equal[i] == i) different.push_back(i);
   RankReader reader(files, options);
-  CHAKRA_TRY(each(different.size(), [&](size_t i) { return reader.read(different[i]); }));
+  CHAKRA_TRY(each_in_parallel(different.size(), [&](size_t i) { return reader.read(different[i]); }));
   for (size_t i = 0; i < files.size(); ++i) {
     if (equal[i] == i) continue;
     const trace::Trace& like = reader.job.ranks[equal[i]];
@@ -227,13 +219,13 @@ Result<trace::TraceSet> read_ranks(const std::vector<RankFile>& files, const Rea
   return std::move(reader.job);
 }
 
-Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options, const Each& each) {
+Result<trace::TraceSet> read_job(const std::string& path, const ReadOptions& options) {
   if (is_class_job(path)) {
     CHAKRA_ASSIGN(const trace::ClassJob job, read_class_job(path, options));
     return expand(job, path);
   }
   CHAKRA_ASSIGN(const std::vector<RankFile> files, find_ranks(path));
-  return read_ranks(files, options, each);
+  return read_ranks(files, options);
 }
 
 }  // namespace chakra::io

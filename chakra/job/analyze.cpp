@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "chakra/io/io.h"
-#include "chakra/job/cores.h"
 #include "chakra/job/no_effect.h"
 
 namespace chakra::job {

@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "chakra/io/io.h"
-#include "chakra/job/cores.h"
 
 namespace chakra::job {
 namespace {
@@ -28,7 +27,7 @@ Result<calibrate::FittedDevice> calibrate_device(const CalibrateDeviceOptions& o
       call.files.push_back(path);
       continue;
     }
-    CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(path, {}, each_in_parallel));
+    CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(path));
     for (trace::Trace& trace : job.ranks) call.traces.push_back(std::move(trace));
   }
   CHAKRA_ASSIGN(calibrate::FittedDevice fitted, calibrate::fit_device(call));

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "chakra/job/cores.h"
-
 namespace chakra::job {
 
 Result<LoadedPtr> load(const std::string& path) {
@@ -11,7 +9,7 @@ Result<LoadedPtr> load(const std::string& path) {
   if (io::is_class_job(path)) {
     CHAKRA_ASSIGN(loaded.job, io::read_class_job(path, {.texts = true}));
   } else {
-    CHAKRA_ASSIGN(loaded.job, io::read_job(path, {.texts = true}, each_in_parallel));
+    CHAKRA_ASSIGN(loaded.job, io::read_job(path, {.texts = true}));
   }
   return std::make_shared<const Loaded>(std::move(loaded));
 }
@@ -26,7 +24,7 @@ Result<trace::ClassJob> read_class_job(const std::string& path, const LoadedPtr&
 }
 
 Result<trace::TraceSet> read_job(const std::string& path, const LoadedPtr& loaded, io::ReadOptions options) {
-  if (!loaded) return io::read_job(path, options, each_in_parallel);
+  if (!loaded) return io::read_job(path, options);
   if (const trace::ClassJob* classes = loaded->classes()) return io::expand(*classes, path);
   return std::get<trace::TraceSet>(loaded->job);
 }

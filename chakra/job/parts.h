@@ -3,7 +3,6 @@
 
 #include "chakra/job/answer_rows.h"     // IWYU pragma: export
 #include "chakra/job/collectives.h"     // IWYU pragma: export
-#include "chakra/job/cores.h"           // IWYU pragma: export
 #include "chakra/job/folder.h"          // IWYU pragma: export
 #include "chakra/job/loaded.h"          // IWYU pragma: export
 #include "chakra/job/no_effect.h"       // IWYU pragma: export

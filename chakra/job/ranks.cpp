@@ -7,7 +7,6 @@
 
 #include "chakra/edit/edit.h"
 #include "chakra/io/io.h"
-#include "chakra/job/cores.h"
 
 namespace chakra::job {
 namespace {
@@ -74,7 +73,7 @@ Result<trace::TraceSet> read_files(const std::string& path, const LoadedPtr& loa
     });
     return io::expand(classes, path);
   }
-  if (!loaded) return io::read_ranks(files, how, each_in_parallel);
+  if (!loaded) return io::read_ranks(files, how);
   for (const io::RankFile& file : files) job.ranks.push_back(*std::get<trace::TraceSet>(loaded->job).find(file.rank));
   return job;
 }

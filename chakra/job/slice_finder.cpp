@@ -12,7 +12,9 @@ SliceFinder::SliceFinder(const Timeline& timeline) {
     const Timeline::Slice& slice = timeline.slices[i];
     of_[timeline.tracks[slice.track].rank].emplace_back(slice.node, i);
   }
-  for (auto& [rank, slices] : of_) std::sort(slices.begin(), slices.end());
+  std::vector<std::vector<std::pair<uint64_t, uint32_t>>*> ranks;
+  for (auto& [rank, slices] : of_) ranks.push_back(&slices);
+  all_in_parallel(ranks.size(), [&](size_t r) { std::sort(ranks[r]->begin(), ranks[r]->end()); });
 }
 
 uint32_t SliceFinder::of(int64_t rank, uint64_t node) const {

@@ -2,7 +2,6 @@
 
 #include "chakra/foreign/foreign.h"
 #include "chakra/io/io.h"
-#include "chakra/job/cores.h"
 
 namespace chakra::job {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -38,6 +39,30 @@ std::optional<analyze::Schedule> schedule_of(const trace::Trace& t, const SliceF
   return schedule;
 }
 
+/// The counters of a rank, one for each device.
+Result<std::vector<Timeline::Counter>> memory_counters(const trace::Trace& t, bool measured, const SliceFinder& finder,
+                                                       const Timeline& timeline) {
+  std::optional<analyze::Schedule> schedule;
+  Picoseconds offset = 0;
+  if (measured) {
+    Findings known;  // of the analysis
+    CHAKRA_ASSIGN(schedule, analyze::schedule_of(t, known));
+    offset = offset_of(timeline, finder.of(t.rank, t), *schedule, t);
+  } else {
+    schedule = schedule_of(t, finder, timeline);
+  }
+  std::vector<Timeline::Counter> counters;
+  if (!schedule) return counters;
+  for (const analyze::LiveBytes::Device& device : analyze::live_bytes(t, *schedule).devices) {
+    Timeline::Counter counter{t.rank, fmt::format("live tensors on {}", device.name), "bytes", {}, {}};
+    for (const auto& [at, bytes] : device.points)
+      put(counter, add_saturated(offset, at),
+          static_cast<int64_t>(std::min<uint64_t>(bytes, std::numeric_limits<int64_t>::max())));
+    counters.push_back(std::move(counter));
+  }
+  return counters;
+}
+
 }  // namespace
 
 void add_load_counters(const sim::LoadsOverTime& loads, Timeline& timeline) {
@@ -56,26 +81,15 @@ void add_load_counters(const sim::LoadsOverTime& loads, Timeline& timeline) {
 }
 
 Result<void> add_memory_counters(const trace::TraceSet& job, bool measured, Timeline& timeline) {
+  if (std::all_of(job.ranks.begin(), job.ranks.end(), [](const trace::Trace& t) { return t.ios.empty(); })) return {};
   const SliceFinder finder(timeline);
-  for (const trace::Trace& t : job.ranks) {
-    if (t.ios.empty()) continue;
-    std::optional<analyze::Schedule> schedule;
-    Picoseconds offset = 0;
-    if (measured) {
-      Findings known;  // of the analysis
-      CHAKRA_ASSIGN(schedule, analyze::schedule_of(t, known));
-      offset = offset_of(timeline, finder.of(t.rank, t), *schedule, t);
-    } else {
-      schedule = schedule_of(t, finder, timeline);
-    }
-    if (!schedule) continue;
-    for (const analyze::LiveBytes::Device& device : analyze::live_bytes(t, *schedule).devices) {
-      Timeline::Counter counter{t.rank, fmt::format("live tensors on {}", device.name), "bytes", {}, {}};
-      for (const auto& [at, bytes] : device.points)
-        put(counter, add_saturated(offset, at),
-            static_cast<int64_t>(std::min<uint64_t>(bytes, std::numeric_limits<int64_t>::max())));
-      timeline.counters.push_back(std::move(counter));
-    }
+  std::vector<Result<std::vector<Timeline::Counter>>> of_ranks(job.ranks.size());
+  trace::each_rank(job, [&](trace::RankIndex r) {
+    if (!job.ranks[r].ios.empty()) of_ranks[r] = memory_counters(job.ranks[r], measured, finder, timeline);
+  });
+  for (auto& of_rank : of_ranks) {
+    CHAKRA_ASSIGN(std::vector<Timeline::Counter> counters, std::move(of_rank));
+    std::move(counters.begin(), counters.end(), std::back_inserter(timeline.counters));
   }
   return {};
 }

@@ -7,7 +7,6 @@
 #include "chakra/analyze/analyze.h"
 #include "chakra/io/io.h"
 #include "chakra/job/analyze.h"
-#include "chakra/job/cores.h"
 #include "chakra/job/paths.h"
 #include "chakra/job/ranks.h"
 #include "chakra/job/timeline_counters.h"
@@ -60,7 +59,7 @@ Result<trace::TraceSet> read(const ViewOptions& o, const io::ReadOptions& how) {
   Findings none;  // all ranks that are named are there
   if (!o.ranks.empty()) return read_ranks(o.path, {}, o.ranks, -1, none, how);
   if (io::is_class_job(o.path) || !o.rank) {
-    CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(o.path, how, each_in_parallel));
+    CHAKRA_ASSIGN(trace::TraceSet job, io::read_job(o.path, how));
     if (o.rank) std::erase_if(job.ranks, [&](const trace::Trace& t) { return t.rank != *o.rank; });
     if (o.rank && job.ranks.empty())
       return fail(Code::usage, "cli.usage", fmt::format("rank {} does not exist", *o.rank), {o.path});

@@ -78,7 +78,7 @@ class LinkJob {
     files_.resize(ranks);
     {
       const ProgressPart part(0, ranks > 1 ? 0.7 : 0.9);
-      CHAKRA_TRY(job::each_in_parallel(ranks, [&](size_t i) { return link_rank(i); }));
+      CHAKRA_TRY(each_in_parallel(ranks, [&](size_t i) { return link_rank(i); }));
     }
     std::vector<int64_t> linked;
     for (const LinkedRank& rank : job_.ranks) linked.push_back(rank.rank);
@@ -87,7 +87,7 @@ class LinkJob {
       recorded::ComparedRanks compared = recorded::compare_ranks(std::move(facts_), job_.findings);
       job_.times = std::move(compared.times);
       job_.mismatches = std::move(compared.mismatches);
-      CHAKRA_TRY(job::each_in_parallel(ranks, [&](size_t i) {
+      CHAKRA_TRY(each_in_parallel(ranks, [&](size_t i) {
         recorded::complete(compared.communication.ranks[i], traces_.ranks[i]);
         return write(traces_.ranks[i], i);
       }));

@@ -20,11 +20,17 @@ using trace::NodeType;
 using trace::RankIndex;
 using trace::Trace;
 
-/// The order in which a rank runs its nodes. Nodes in cycles, which never run, and those after them stand where
+/// The order in which a rank runs its communication. Nodes in cycles, which never run, and those after them stand where
 /// they would without the dependencies on later rows that close the cycles.
-std::vector<NodeId> order_through_cycles(const trace::Edges& deps) {
+std::vector<NodeId> order_of_communication(const Trace& t) {
+  const auto of = [&](std::vector<NodeId> order) {
+    std::erase_if(order, [&](NodeId n) { return t.comm(n) == nullptr || !trace::is_comm(t.type[n]); });
+    order.shrink_to_fit();
+    return order;
+  };
+  const trace::Edges& deps = t.deps;
   trace::Order order = trace::topological_order(deps);
-  if (order.cycle.empty()) return std::move(order.order);
+  if (order.cycle.empty()) return of(std::move(order.order));
   const auto nodes = static_cast<uint32_t>(deps.begin.size() - 1);
   std::vector<bool> left(nodes, true);
   for (const NodeId n : order.order) left[n] = false;
@@ -33,7 +39,7 @@ std::vector<NodeId> order_through_cycles(const trace::Edges& deps) {
       for (const NodeId on : deps.of(n))
         if (!(left[n] && left[on] && on > n)) visit(n, on, uint8_t{0}, Picoseconds{0});
   });
-  return trace::topological_order(open).order;
+  return of(trace::topological_order(open).order);
 }
 
 // `match.window.part` (error): collectives that only some members recorded, since ranks recorded different parts of
@@ -138,7 +144,9 @@ class Matcher {
 
   Matching run() {
     out_.of_comm.resize(job_.ranks.size());
-    for (const RankIndex r : job_.indices()) collect(r);
+    std::vector<std::vector<NodeId>> orders(job_.ranks.size());
+    trace::each_rank(job_, [&](RankIndex r) { orders[r] = order_of_communication(job_.ranks[r]); });
+    for (const RankIndex r : job_.indices()) collect(r, orders[r]);
     for (uint32_t g = 0; g < calls_.size(); ++g) match_group(g);
     messages_.run(out_);
     check_recorded_groups(job_, table_, agreement_);
@@ -160,7 +168,7 @@ class Matcher {
   };
 
   /// The communication nodes of a rank, per group, in the order in which the rank runs them.
-  void collect(RankIndex r) {
+  void collect(RankIndex r, const std::vector<NodeId>& order) {
     const Trace& t = job_.ranks[r];
     out_.of_comm[r].assign(t.comms.size(), trace::kNoRow);
     struct Found {
@@ -171,12 +179,10 @@ class Matcher {
     };
     std::vector<Found> calls;
     std::vector<uint32_t> group_ids(t.strings.size(), UINT32_MAX);  // per name
-    const std::vector<NodeId> order = order_through_cycles(t.deps);
     absl::flat_hash_map<uint32_t, bool> numbered;
     for (uint32_t position = 0; position < order.size(); ++position) {
       const NodeId n = order[position];
       const Comm* c = t.comm(n);
-      if (!c || !trace::is_comm(t.type[n])) continue;
       if (t.type[n] != NodeType::coll) {
         messages_.add(r, n);
         continue;

@@ -95,10 +95,6 @@ class Container : public std::enable_shared_from_this<Container> {
   std::vector<int64_t> ranks_;
 };
 
-/// Calls work(0), ..., work(count - 1), in any order and perhaps several at once. All calls are made even if one fails.
-/// Errors: that of the lowest number.
-using Each = std::function<Result<void>(size_t count, const std::function<Result<void>(size_t)>& work)>;
-
 /// A rank as columns, for Packer::add(). Several threads can fill ranks of one packer side by side.
 class RankWriter {
  public:
@@ -129,8 +125,6 @@ class Packer {
   Packer(Packer&&) noexcept;
   ~Packer();
 
-  /// Pack the blocks of large ranks by `each`. Errors of `each` are errors of add().
-  void use_cores(Each each);
   /// Begin a rank with the message of its metadata. The packer must outlive the rank, and must not
   /// add a rank while another thread fills this one.
   RankWriter begin_rank(std::string_view metadata) const;

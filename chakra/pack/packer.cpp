@@ -105,7 +105,6 @@ struct Packer::State {
   uint64_t written_entries = 0;
   std::list<RankColumns> masters;  ///< the last one first
   std::map<int64_t, Repeatable> repeatable;
-  Each each;
   std::optional<FileLock> lock;  ///< of the container that is added to
 
   explicit State(Output output) : out(std::move(output)) {}
@@ -258,7 +257,7 @@ struct Packer::State {
       if (!there || before != bytes) packed[g] = pack_block(bytes, before, level);
       return {};
     };
-    if (each && !header.columns.empty() && rank.bytes > kSideBySide) CHAKRA_TRY(each(packed.size(), pack));
+    if (!header.columns.empty() && rank.bytes > kSideBySide) CHAKRA_TRY(each_in_parallel(packed.size(), pack));
     else
       for (size_t g = 0; g < packed.size(); ++g) CHAKRA_TRY(pack(g));
     for (const std::string& block : packed) {
@@ -354,8 +353,6 @@ Result<Packer> Packer::append(const std::string& path) {
   for (const DirectoryEntry& entry : state->directory.ranks) state->ranks.insert(entry.rank);
   return Packer(std::move(state));
 }
-
-void Packer::use_cores(Each each) { state_->each = std::move(each); }
 
 RankWriter Packer::begin_rank(std::string_view metadata) const {
   auto writer = std::make_unique<RankWriter::State>(state_->dictionary);

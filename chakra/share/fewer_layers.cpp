@@ -65,7 +65,7 @@ Result<void> FewerLayers::set_cell(const edit::Cells& cells, const std::string& 
 Result<void> FewerLayers::try_ranks(const std::vector<io::RankFile>& files) const {
   edit::LayerAgreement agreement;
   std::mutex mutex;
-  CHAKRA_TRY(job::each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
+  CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
     CHAKRA_ASSIGN(const trace::Trace before, io::read_rank(files[i], {.texts = true}));
     edit::HiddenLayers hidden;
     CHAKRA_TRY(edit::hide_layers(before, hiding_, hidden));

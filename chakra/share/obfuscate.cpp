@@ -250,7 +250,7 @@ class Obfuscation {
     }
     if (o_.level > 2) CHAKRA_TRY(layers_.agree(files));
     std::vector<std::optional<AtomicFile>> written(files.size());
-    CHAKRA_TRY(job::each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
+    CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
       CHAKRA_ASSIGN(const trace::Trace before, io::read_rank(files[i], {.texts = true}));
       CHAKRA_TRY(check_mark(before));
       edit::Hidden hidden;

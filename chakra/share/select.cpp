@@ -86,7 +86,7 @@ Result<SelectedJobs> select_jobs(const SelectOptions& o) {
   std::vector<std::optional<Result<SelectedJobs::Job>>> read(fleet.size());
   {
     const ProgressPart part(0, 0.8);
-    CHAKRA_TRY(job::each_in_parallel(fleet.size(), [&](size_t i) -> Result<void> {
+    CHAKRA_TRY(each_in_parallel(fleet.size(), [&](size_t i) -> Result<void> {
       read[i] = read_job(fleet[i]);
       return {};
     }));

@@ -97,7 +97,7 @@ struct Group {
 /// Not thread safe.
 class Queue {
  public:
-  explicit Queue(std::vector<PointWork> work) : most_alive_(static_cast<size_t>(job::cores()) + 1) {
+  explicit Queue(std::vector<PointWork> work) : most_alive_(static_cast<size_t>(cores()) + 1) {
     std::map<std::string, size_t> known;
     for (PointWork& point : work) {
       const auto [at, is_new] = known.emplace(point.source, groups_.size());
@@ -143,7 +143,7 @@ class Runner {
       : plan_(plan), journal_(journal), outcomes_(outcomes), total_(work.size()), queue_(std::move(work)) {}
 
   Result<void> run() {
-    CHAKRA_TRY(job::each_in_parallel(static_cast<size_t>(job::cores()), [this](size_t) { return work(); }));
+    CHAKRA_TRY(each_in_parallel(static_cast<size_t>(cores()), [this](size_t) { return work(); }));
     return journal_.sync();
   }
 
@@ -184,7 +184,7 @@ class Runner {
     lock.unlock();
     auto source = std::make_shared<Source>();
     if (Result<PointCalls> calls = calls_of(plan_, group.points.front().point); calls) {
-      const job::WatchedApart watched;
+      const WatchedApart watched;
       *source = make_source(*calls, plan_.require_fit);
     } else {
       source->error = calls.error();
@@ -216,7 +216,7 @@ class Runner {
     std::optional<Error> error = source.error;
     if (!error) {
       CHAKRA_ASSIGN(PointCalls calls, calls_of(plan_, point.point));
-      const job::WatchedApart watched;
+      const WatchedApart watched;
       if (const Result<void> done = run_call(calls, source, networks_, outcome); !done) error = done.error();
     }
     CHAKRA_TRY(keep_going());

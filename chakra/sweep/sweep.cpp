@@ -57,7 +57,7 @@ Result<std::vector<size_t>> objectives_of(const Plan& plan) {
 Result<std::vector<PointWork>> plan_work(Sweep& sweep, Journal& journal) {
   PointKeys keys(sweep.plan);
   std::vector<PointKey> key_of(sweep.points.size());
-  CHAKRA_TRY(job::each_in_parallel(sweep.points.size(), [&](size_t i) -> Result<void> {
+  CHAKRA_TRY(each_in_parallel(sweep.points.size(), [&](size_t i) -> Result<void> {
     CHAKRA_ASSIGN(key_of[i], keys.key_of(sweep.points[i]));
     return {};
   }));

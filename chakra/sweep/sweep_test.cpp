@@ -212,12 +212,12 @@ objective: change_ps
 TEST_F(Sweeps, DependOnTheFileAlone) {
   std::set<std::string> texts;
   for (const int64_t number : {1, 2, 5}) {
-    job::use_cores(number);
+    limit_cores(number);
     const Sweep sweep =
         swept(std::string(kSmall) + "objectives: [makespan_ps, memory_bytes]", fmt::format("out{}", number));
     texts.insert(answer::to_json_text(answer_of(sweep)) + sweep_text(sweep) + view::to_scatter(picture_of(sweep)));
   }
-  job::use_cores(0);
+  limit_cores(0);
   EXPECT_EQ(texts.size(), 1U);
 }
 

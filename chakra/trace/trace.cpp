@@ -126,6 +126,15 @@ Edges reversed(const Edges& edges) {
   return out;
 }
 
+void each_rank(const TraceSet& job, const std::function<void(RankIndex)>& work) {
+  constexpr size_t kLarge = 50'000;  // nodes: below, waking other threads takes longer than the work
+  size_t nodes = 0;
+  for (const Trace& t : job.ranks) nodes += t.size();
+  const auto work_on = [&](size_t r) { work(RankIndex(r)); };
+  if (nodes >= kLarge) return all_in_parallel(job.ranks.size(), work_on);
+  for (size_t r = 0; r < job.ranks.size(); ++r) work_on(r);
+}
+
 Order topological_order(const Edges& edges) {
   const auto nodes = static_cast<uint32_t>(edges.begin.size() - 1);
   assert_whole(edges, nodes);

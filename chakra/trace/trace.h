@@ -394,6 +394,9 @@ struct TraceSet {
   const Trace* find(int64_t rank) const;
 };
 
+/// Call work for each rank of a job, for large jobs on all cores: work may write only what belongs to its rank.
+void each_rank(const TraceSet& job, const std::function<void(RankIndex)>& work);
+
 /// A job by classes of ranks that run the same trace except for communication partners. In the trace
 /// of a class, the group of a communication node is the name of a slot, and the src and dst of a
 /// message are numbers of peer slots. `groups` names the slots that a rank's trace describes; each

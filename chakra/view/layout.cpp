@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "chakra/view/pieces.h"
+
 namespace chakra::view {
 namespace {
 
@@ -20,25 +22,22 @@ std::vector<uint32_t> by_track(const Timeline& timeline, std::vector<uint32_t>& 
   return order;
 }
 
-/// Place the slices of one track, which are in order.
-void place(const Timeline& timeline, std::span<const uint32_t> slices, uint32_t track, Layout& layout) {
-  const auto first = static_cast<uint32_t>(layout.drawn.size());
-  layout.drawn.push_back({track, 0});
+/// Place the slices of one track, which are in order: the number of the drawn track of each of them. Return how many
+/// tracks are drawn.
+uint32_t place(const Timeline& timeline, std::span<const uint32_t> slices, std::vector<uint32_t>& number_of_slice) {
   std::vector<std::vector<Picoseconds>> open(1);  // per drawn track: ends of the slices around
   for (const uint32_t s : slices) {
     const Timeline::Slice& slice = timeline.slices[s];
     for (uint32_t d = 0;; ++d) {
-      if (d == open.size()) {
-        open.emplace_back();
-        layout.drawn.push_back({track, d});
-      }
+      if (d == open.size()) open.emplace_back();
       while (!open[d].empty() && open[d].back() <= slice.start_ps) open[d].pop_back();
       if (!open[d].empty() && open[d].back() < slice.end_ps) continue;  // would stick out
       open[d].push_back(slice.end_ps);
-      layout.track_of_slice[s] = first + d;
+      number_of_slice[s] = d;
       break;
     }
   }
+  return static_cast<uint32_t>(open.size());
 }
 
 }  // namespace
@@ -59,11 +58,21 @@ Layout lay_out(const Timeline& timeline) {
     if (x.end_ps != y.end_ps) return x.end_ps > y.end_ps;
     return a < b;
   };
-  for (uint32_t track = 0; track < timeline.tracks.size(); ++track) {
+  std::vector<uint32_t> drawn(timeline.tracks.size());
+  const auto lay_out_track = [&](size_t track) {
     const std::span slices = std::span(layout.order).subspan(begin[track], begin[track + 1] - begin[track]);
     if (!std::is_sorted(slices.begin(), slices.end(), before)) std::sort(slices.begin(), slices.end(), before);
-    place(timeline, slices, track, layout);
+    drawn[track] = place(timeline, slices, layout.track_of_slice);
+  };
+  if (timeline.slices.size() >= kPieceEvents) all_in_parallel(drawn.size(), lay_out_track);
+  else
+    for (size_t track = 0; track < drawn.size(); ++track) lay_out_track(track);
+  std::vector<uint32_t> first(timeline.tracks.size());
+  for (uint32_t track = 0; track < drawn.size(); ++track) {
+    first[track] = static_cast<uint32_t>(layout.drawn.size());
+    for (uint32_t number = 0; number < drawn[track]; ++number) layout.drawn.push_back({track, number});
   }
+  for (size_t s = 0; s < timeline.slices.size(); ++s) layout.track_of_slice[s] += first[timeline.slices[s].track];
   return layout;
 }
 

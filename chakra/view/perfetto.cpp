@@ -7,6 +7,7 @@
 
 #include "chakra/schema/schema.h"
 #include "chakra/view/layout.h"
+#include "chakra/view/pieces.h"
 #include "chakra/view/view.h"
 
 namespace chakra::view {
@@ -92,7 +93,6 @@ class StreamWriter {
     group_flows();
     CHAKRA_TRY(slices());
     CHAKRA_TRY(counters());
-    CHAKRA_TRY(flush(0));
     return file_.commit();
   }
 
@@ -104,9 +104,9 @@ class StreamWriter {
     return {};
   }
   template <class Fill>
-  void put_packet(const Fill& fill) {
-    put_message(out_, trace_file::kPacket, [&] {
-      put(out_, packet::kSequence, kSequence);
+  static void put_packet(Bytes& out, const Fill& fill) {
+    put_message(out, trace_file::kPacket, [&] {
+      put(out, packet::kSequence, kSequence);
       fill();
     });
   }
@@ -115,7 +115,7 @@ class StreamWriter {
   Result<void> names() {
     std::vector<bool> name(t_.strings.size()), category(t_.strings.size());
     for (const Timeline::Slice& slice : t_.slices) name[slice.name] = category[slice.category] = true;
-    put_packet([&] {
+    put_packet(out_, [&] {
       put(out_, packet::kSequenceFlags, kCleared);
       put_message(out_, packet::kInternedData, [&] {
         for (size_t a = 0; a < kAnnotations.size(); ++a) text(interned::kAnnotations, a + 1, kAnnotations[a]);
@@ -123,7 +123,7 @@ class StreamWriter {
     });
     for (StringId s = 0; s < t_.strings.size(); ++s) {
       if (!name[s] && !category[s]) continue;
-      put_packet([&] {
+      put_packet(out_, [&] {
         put(out_, packet::kSequenceFlags, kNeedsState);
         put_message(out_, packet::kInternedData, [&] {
           if (name[s]) text(interned::kNames, s + 1, t_.strings[s]);
@@ -153,7 +153,7 @@ class StreamWriter {
   }
   Result<void> track(std::string_view name, std::string_view unit, int64_t rank) {
     const uint64_t parent = rank < 0 ? 0 : process_of(rank), uuid = next_uuid_++;
-    put_packet([&] {
+    put_packet(out_, [&] {
       put_message(out_, packet::kTrackDescriptor, [&] {
         put(out_, descriptor::kUuid, uuid);
         if (rank >= 0) put(out_, descriptor::kParent, parent);
@@ -168,7 +168,7 @@ class StreamWriter {
     if (const auto found = processes_.find(rank); found != processes_.end()) return found->second;
     const uint64_t uuid = kFirstProcess + processes_.size();
     processes_.emplace(rank, uuid);
-    put_packet([&] {
+    put_packet(out_, [&] {
       put_message(out_, packet::kTrackDescriptor, [&] {
         put(out_, descriptor::kUuid, uuid);
         put(out_, descriptor::kChildOrder, kExplicit);
@@ -198,28 +198,43 @@ class StreamWriter {
   uint64_t ns(Picoseconds time) const { return static_cast<uint64_t>(time - base_ps_) / kPsPerNs; }
 
   Result<void> slices() {
-    std::vector<std::vector<uint32_t>> open(layout_.drawn.size());  // slices that have not ended, the innermost last
-    const auto end_until = [&](uint32_t drawn, Picoseconds time) {
-      std::vector<uint32_t>& around = open[drawn];
-      for (; !around.empty() && t_.slices[around.back()].end_ps <= time; around.pop_back()) end(drawn, around.back());
-    };
-    for (const uint32_t s : layout_.order) {
-      const uint32_t drawn = layout_.track_of_slice[s];
-      end_until(drawn, t_.slices[s].start_ps);
-      begin(drawn, s);
-      open[drawn].push_back(s);
-      CHAKRA_TRY(flush(kPieceBytes));
-    }
-    for (uint32_t drawn = 0; drawn < open.size(); ++drawn) {
-      end_until(drawn, INT64_MAX);
-      CHAKRA_TRY(flush(kPieceBytes));
-    }
-    return {};
+    CHAKRA_TRY(flush(0));
+    const std::vector<uint32_t> pieces = whole_tracks();
+    return write_pieces<Bytes>(
+        pieces.size() - 1, [&](Bytes& out, size_t i) { slices(out, pieces[i], pieces[i + 1]); },
+        [&](const Bytes& events) { return file_.write(events.view()); });
   }
 
-  void begin(uint32_t drawn, uint32_t s) {
+  /// Where pieces of Layout::order begin and end: each has the slices of whole tracks.
+  std::vector<uint32_t> whole_tracks() const {
+    std::vector<uint32_t> pieces{0};
+    const auto track_at = [&](uint32_t i) { return t_.slices[layout_.order[i]].track; };
+    const auto count = static_cast<uint32_t>(layout_.order.size());
+    for (uint32_t i = 1; i < count; ++i)
+      if (i - pieces.back() >= kPieceEvents && track_at(i) != track_at(i - 1)) pieces.push_back(i);
+    pieces.push_back(count);
+    return pieces;
+  }
+
+  void slices(Bytes& out, uint32_t first, uint32_t last) const {
+    std::map<uint32_t, std::vector<uint32_t>> open;  // by drawn track: slices that have not ended, the innermost last
+    const auto end_until = [&](uint32_t drawn, std::vector<uint32_t>& around, Picoseconds time) {
+      for (; !around.empty() && t_.slices[around.back()].end_ps <= time; around.pop_back())
+        end(out, drawn, around.back());
+    };
+    for (uint32_t i = first; i < last; ++i) {
+      const uint32_t s = layout_.order[i], drawn = layout_.track_of_slice[s];
+      std::vector<uint32_t>& around = open[drawn];
+      end_until(drawn, around, t_.slices[s].start_ps);
+      begin(out, drawn, s);
+      around.push_back(s);
+    }
+    for (auto& [drawn, around] : open) end_until(drawn, around, INT64_MAX);
+  }
+
+  void begin(Bytes& out, uint32_t drawn, uint32_t s) const {
     const Timeline::Slice& slice = t_.slices[s];
-    put_event(slice.start_ps, kBegin, drawn + 1, s, [&](char* at) {
+    put_event(out, slice.start_ps, kBegin, drawn + 1, s, [&](char* at) {
       at = number_at(at, event::kCategory, slice.category + 1);
       at = number_at(at, event::kName, slice.name + 1);
       at = annotation_at(at, kNode, annotation::kNatural, slice.node);
@@ -228,32 +243,32 @@ class StreamWriter {
       return annotation_at(at, kDuration, annotation::kWhole, static_cast<uint64_t>(slice.end_ps - slice.start_ps));
     });
   }
-  void end(uint32_t drawn, uint32_t s) {
-    put_event(t_.slices[s].end_ps, kEnd, drawn + 1, s, [](char* at) { return at; });
+  void end(Bytes& out, uint32_t drawn, uint32_t s) const {
+    put_event(out, t_.slices[s].end_ps, kEnd, drawn + 1, s, [](char* at) { return at; });
   }
   /// Write the flows of a slice that belong to its begin or to its end. A viewer reads flows in the order of time: one
   /// that ends in a slice that begins no later than the slice of its origin belongs to the end.
-  void put_flows(uint32_t s, uint64_t type) {
+  void put_flows(Bytes& out, uint32_t s, uint64_t type) const {
     for (uint32_t i = flows_begin_[s]; i < flows_begin_[s + 1]; ++i) {
       const auto [flow, last] = flows_[i];
       const bool at_end =
           last && t_.slices[s].start_ps / kPsPerNs <= t_.slices[t_.flows[flow].from].start_ps / kPsPerNs;
       if (at_end == (type == kEnd))
-        out_.end(fixed_at(out_.room(2 * kMostVarint), last ? event::kLastFlow : event::kFlow, flow + 1));
+        out.end(fixed_at(out.room(2 * kMostVarint), last ? event::kLastFlow : event::kFlow, flow + 1));
     }
   }
 
   /// The end of a slice has no names, so a reader needs no earlier packet for it.
   template <class Fill>
-  void put_event(Picoseconds time, uint64_t type, uint64_t track, uint32_t slice, const Fill& fill) {
-    put_packet([&] {
-      char* at = number_at(out_.room(kMostEvent), packet::kTimestamp, ns(time));
+  void put_event(Bytes& out, Picoseconds time, uint64_t type, uint64_t track, uint32_t slice, const Fill& fill) const {
+    put_packet(out, [&] {
+      char* at = number_at(out.room(kMostEvent), packet::kTimestamp, ns(time));
       if (type == kBegin) at = number_at(at, packet::kSequenceFlags, kNeedsState);
-      out_.end(at);
-      put_message(out_, packet::kTrackEvent, [&] {
-        char* to = number_at(out_.room(kMostEvent), event::kType, type);
-        out_.end(fill(number_at(to, event::kTrack, track)));
-        if (type != kValue) put_flows(slice, type);
+      out.end(at);
+      put_message(out, packet::kTrackEvent, [&] {
+        char* to = number_at(out.room(kMostEvent), event::kType, type);
+        out.end(fill(number_at(to, event::kTrack, track)));
+        if (type != kValue) put_flows(out, slice, type);
       });
     });
   }
@@ -266,11 +281,15 @@ class StreamWriter {
   Result<void> counters() {
     for (size_t c = 0; c < t_.counters.size(); ++c) {
       const Timeline::Counter& each = t_.counters[c];
-      for (size_t i = 0; i < each.values.size(); ++i) {
-        put_event(each.at_ps[i], kValue, first_counter_ + c, 0,
-                  [&](char* at) { return number_at(at, event::kCounterValue, static_cast<uint64_t>(each.values[i])); });
-        CHAKRA_TRY(flush(kPieceBytes));
-      }
+      const size_t count = each.values.size();
+      const auto fill = [&](Bytes& out, size_t piece) {
+        for (size_t i = piece * kPieceEvents; i < std::min(count, (piece + 1) * kPieceEvents); ++i)
+          put_event(out, each.at_ps[i], kValue, first_counter_ + c, 0, [&](char* at) {
+            return number_at(at, event::kCounterValue, static_cast<uint64_t>(each.values[i]));
+          });
+      };
+      CHAKRA_TRY(write_pieces<Bytes>((count + kPieceEvents - 1) / kPieceEvents, fill,
+                                     [&](const Bytes& events) { return file_.write(events.view()); }));
     }
     return {};
   }

@@ -1,6 +1,7 @@
 #include "chakra/view/view.h"
 #include "chakra/view/layout.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -95,6 +96,47 @@ TEST(QueueCounters, GrowAtTheLaunchAndShrinkAtTheBegin) {
   // At 10 two calls begin, x begins, and so does `early`, whose recorded begin is before its call.
   EXPECT_EQ(t.counters[0].at_ps, (std::vector<Picoseconds>{0, 10, 50}));
   EXPECT_EQ(t.counters[0].values, (std::vector<int64_t>{1, 1, 0}));
+}
+
+/// A timeline with many pieces (pieces.h), with tracks that are longer and shorter than a piece.
+result::Timeline long_timeline() {
+  Prng random(77);
+  result::Timeline t;
+  const StringId name = t.strings.intern("gemm \"x\"\n"), category = t.strings.intern("comp");
+  for (uint32_t track = 0; track < 40; ++track) {
+    t.tracks.push_back({track / 4, fmt::format("stream {}", track % 4)});
+    for (uint64_t left = track % 20 == 3 ? 30'000 : 500 + random.below(2'000), at = 0; left-- > 0;) {
+      at += random.below(5'000);
+      const auto start = static_cast<Picoseconds>(at), length = static_cast<Picoseconds>(random.below(20'000));
+      t.slices.push_back({track, name, category, start, start + length, left});
+      if (random.below(3) == 0)
+        t.flows.push_back({static_cast<uint32_t>(random.below(t.slices.size())),
+                           static_cast<uint32_t>(t.slices.size() - 1), category});
+    }
+  }
+  result::Timeline::Counter counter;
+  counter.rank = 0, counter.name = "queue", counter.unit = "launches";
+  for (int64_t i = 0; i < 20'000; ++i) counter.at_ps.push_back(i), counter.values.push_back(i % 7);
+  t.counters.push_back(counter);
+  return t;
+}
+
+TEST(WriteTimeline, GivesTheSameBytesForAnyNumberOfCores) {
+  const result::Timeline timeline = long_timeline();
+  chakra::testing::TemporaryFolder folder;
+  for (const auto write : {&write_chrome_trace, &write_perfetto}) {
+    std::string expected;
+    for (const int64_t number : {1, 2, 3, 16}) {
+      limit_cores(number);
+      const std::string path = folder.path("t");
+      ASSERT_TRUE(write(timeline, path));
+      const std::string bytes = chakra::testing::must_read(path);
+      if (expected.empty()) expected = bytes;
+      EXPECT_TRUE(bytes == expected) << number;
+    }
+    limit_cores(0);
+    EXPECT_GT(expected.size(), 1'000'000U);
+  }
 }
 
 TEST(ChromeTrace, AnEmptyTimelineIsValid) {

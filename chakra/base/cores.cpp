@@ -1,4 +1,4 @@
-#include "chakra/job/cores.h"
+#include "chakra/base/cores.h"
 
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
@@ -11,7 +11,7 @@
 #include "chakra/base/base.h"
 #include "chakra/base/progress.h"
 
-namespace chakra::job {
+namespace chakra {
 namespace {
 
 std::optional<tbb::global_control> limit;
@@ -19,7 +19,7 @@ int asked = 0;  ///< 0: all
 
 }  // namespace
 
-void use_cores(int64_t cores) {
+void limit_cores(int64_t cores) {
   CHAKRA_ASSERT(cores >= 0);
   asked = static_cast<int>(cores);
   limit.reset();
@@ -49,4 +49,19 @@ Result<void> each_in_parallel(size_t count, const std::function<Result<void>(siz
   return {};
 }
 
-}  // namespace chakra::job
+void all_in_parallel(size_t count, const std::function<void(size_t)>& work) {
+  if (count < 2 || cores() == 1) {
+    for (size_t i = 0; i < count; ++i) work(i);
+    return;
+  }
+  tbb::task_arena arena(cores());
+  const ProgressPtr watch = current_watch();
+  arena.execute([&] {
+    tbb::parallel_for(size_t{0}, count, [&](size_t i) {
+      const WatchedToo watched(watch);
+      work(i);
+    });
+  });
+}
+
+}  // namespace chakra

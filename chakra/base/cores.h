@@ -1,4 +1,4 @@
-// Number of cores that a process uses.
+// Work on several cores, and the number of cores that a process uses.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,19 @@
 #include "chakra/base/progress.h"
 #include "chakra/base/result.h"
 
-namespace chakra::job {
+namespace chakra {
 
 /// Limit all later calls to this number of cores, also for reading the ranks of a job. 0: all cores of the machine.
 /// Requires cores >= 0. Must not be called while another call runs.
-void use_cores(int64_t cores);
+void limit_cores(int64_t cores);
 /// Return the limit, or the number of cores of the machine.
 int cores();
 
 /// Call work(0), ..., work(count - 1) on these cores, in any order, as parts of the watched call of this thread. All
-/// calls are made even if one fails. Errors: that of the lowest number; job.interrupted.
+/// calls are made even if one fails. Calls may be nested. Errors: that of the lowest number; job.interrupted.
 Result<void> each_in_parallel(size_t count, const std::function<Result<void>(size_t)>& work);
+/// Likewise, for work without errors; the whole work is done even if the watched call is stopped.
+void all_in_parallel(size_t count, const std::function<void(size_t)>& work);
 
 /// A watch for calls inside the watched call of this thread: their progress is not that of the outer call, but they
 /// stop with it.
@@ -36,4 +38,4 @@ class WatchedApart {
   }
 };
 
-}  // namespace chakra::job
+}  // namespace chakra
