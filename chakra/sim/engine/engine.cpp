@@ -196,11 +196,11 @@ class Engine {
     switch (actor.trace->type[n]) {
       case NodeType::coll: {
         const match::Collective& c = run_.job.collective_of(a, n);
-        account.moving.push_back({n, run_.exposed.number({c.group, c.type})});
+        account.start_moving(n, run_.exposed.number({c.group, c.type}));
         return collectives_.arrive(a, n);
       }
       case NodeType::send:
-        account.moving.push_back({n, run_.exposed.number(ExposedKinds::kMessage)});
+        account.start_moving(n, run_.exposed.number(ExposedKinds::kMessage));
         return messages_.send(a, n);
       case NodeType::recv: return messages_.receive(a, n);
       default: {
@@ -209,7 +209,7 @@ class Engine {
           tiers_.begin(a, n, *use);
           return {};
         }
-        account.computing += computes(actor, n);
+        if (computes(actor, n)) account.start_computing();
         account.hosting += hosts(actor, n);
         const Picoseconds time = add_saturated(compute_time(a, n), run_.delay(a, n));
         run_.agenda.end_at(a, n, add_saturated(run_.agenda.now, time));

@@ -93,7 +93,7 @@ void Messages::now_moving(const match::NodeRef& recv) {
   Account& account = run_.actors[recv.rank].account;
   account.up_to(run_.agenda.now);
   --account.waiting;
-  account.moving.push_back({recv.node, run_.exposed.number(ExposedKinds::kMessage)});
+  account.start_moving(recv.node, run_.exposed.number(ExposedKinds::kMessage));
 }
 
 void Messages::deliver(uint32_t id) {

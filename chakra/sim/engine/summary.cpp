@@ -17,8 +17,9 @@ using Totals = std::map<CollectiveKind, CollectiveTotals>;
 void summarize_ranks(Run& run) {
   const Folded& folded = run.job.folded;
   for (uint32_t i = 0; i < folded.ranks.size(); ++i) {
-    const Actor& actor = run.actors[folded.actor_of[i]];
-    const Account& account = actor.account;
+    Actor& actor = run.actors[folded.actor_of[i]];
+    Account& account = actor.account;
+    account.end_stretch();
     CHAKRA_ASSERT(account.total() == actor.finish);  // the parts add up
     run.report.makespan_ps = std::max(run.report.makespan_ps, actor.finish);
     run.report.ranks.push_back({folded.ranks[i], actor.finish, account.compute, account.communication(),
