@@ -26,6 +26,7 @@ using trace::NodeType;
 using trace::Trace;
 
 constexpr size_t kMostGroups = 256;  ///< of one rank
+constexpr size_t kMostNamed = 100;   ///< operators of a warning
 
 /// Functional collectives. The bytes of each are those of its first argument.
 struct FunctionalRow {
@@ -42,6 +43,13 @@ constexpr FunctionalRow kCollectives[] = {
 constexpr std::string_view kLibraries[] = {"_c10d_functional::", "_c10d_functional_autograd::", "_dtensor::"};
 /// Libraries whose operators communicate: an unknown one must not pass as computation.
 constexpr std::string_view kCommunicating[] = {"c10d", "dtensor::", "symm_mem::", "fsdp::"};
+/// Copies of fully_shard.
+constexpr std::string_view kLocal[] = {"fsdp::all_gather_copy_in",
+                                       "fsdp::split_with_sizes_copy",
+                                       "fsdp::chunk_cat",
+                                       "fsdp::chunk_cat_mixed_dtype",
+                                       "fsdp::copy_",
+                                       "fsdp::set_"};
 
 /// Return the name of a functional collective without its library; empty for other operators.
 std::string_view functional(std::string_view op) {
@@ -60,6 +68,7 @@ const FunctionalRow* find_collective(std::string_view op) {
   return nullptr;
 }
 bool communicates(std::string_view op) {
+  if (std::find(std::begin(kLocal), std::end(kLocal), op) != std::end(kLocal)) return false;
   return std::any_of(std::begin(kCommunicating), std::end(kCommunicating),
                      [&](std::string_view part) { return contains(op.substr(0, op.find("::") + 2), part); });
 }
@@ -80,6 +89,22 @@ struct NodeResult {
   EdgeKind kind = EdgeKind::data;
   bool view = false;
 };
+
+/// One warning with every operator, at most kMostNamed.
+void name_operators(const std::map<std::string, int64_t>& operators, std::string_view tag, std::string_view what,
+                    Findings& findings) {
+  work::Count count = 0;
+  std::vector<std::string> names;
+  for (const auto& [op, times] : operators) {
+    count = count + static_cast<uint64_t>(times);
+    if (names.size() < kMostNamed) names.push_back(fmt::format("{} ({})", op, times));
+  }
+  if (names.empty()) return;
+  const size_t more = operators.size() - names.size();
+  note(findings, std::string(tag), Severity::warning,
+       fmt::format("{} {}: {}{}", count.value(), what, fmt::join(names, ", "),
+                   more > 0 ? fmt::format(", and {} more", more) : ""));
+}
 
 class ProgramReader {
  public:
@@ -111,6 +136,7 @@ class ProgramReader {
     if (key == "world_size") return number(program.world);
     if (key == "rank") return number(program.rank);
     if (key == "torch") program.torch = value.scalar;
+    else if (key == "outside") return outside(value);
     else if (key == "mesh") return each(value, [&](const Spec& item) { return dimension(item); });
     else if (key == "groups") return each(value, [&](const Spec& item) { return group(item); });
     else if (key == "parameters") return each(value, [&](const Spec& item) { return parameter(item); });
@@ -129,16 +155,11 @@ class ProgramReader {
     meta("torch", t.texts.add(program.torch));
     meta("parameters", parameters_);
     meta("parameter_bytes", static_cast<int64_t>(parameter_bytes_.value()));
-    int64_t count = 0;
-    std::vector<std::string> names;
-    for (const auto& [op, times] : unknown_) {
-      count += times;
-      if (names.size() < 10) names.push_back(fmt::format("{} ({})", op, times));
-    }
-    if (count > 0)
-      note(findings, "foreign.torch.unknown", Severity::warning,
-           fmt::format("{} nodes have no formula for their work, and take no time: {}{}", count, fmt::join(names, ", "),
-                       names.size() < unknown_.size() ? ", ..." : ""));
+    name_operators(unknown_, "foreign.torch.unknown", "nodes have no formula for their work, and take no time",
+                   findings);
+    name_operators(outside_, "foreign.torch.outside",
+                   "operators ran outside of the compiled functions, and are missing; export inside of `with capture`",
+                   findings);
     return {};
   }
 
@@ -175,6 +196,15 @@ class ProgramReader {
     return numbers;
   }
 
+  /// Operators that ran outside of the compiled functions, each with its number.
+  Result<void> outside(const Spec& value) {
+    for (const SpecField& field : value.fields) {
+      CHAKRA_ASSIGN(const int64_t times, field.value.integer());
+      if (times < 1) return field.value.error("foreign.json.field", "a number is below 1");
+      outside_[field.key] = times;
+    }
+    return {};
+  }
   Result<void> dimension(const Spec& item) {
     CHAKRA_ASSIGN(const Spec* size, need(item, "size"));
     torch_form::MeshDim& dim = program.mesh.emplace_back();
@@ -372,6 +402,7 @@ class ProgramReader {
   NodeId last_compute_ = kNoNode;
   std::vector<std::pair<NodeId, uint8_t>> edges_;  ///< of the node that is added
   std::map<std::string, int64_t> unknown_;         ///< operators without work, and how many nodes
+  std::map<std::string, int64_t> outside_;         ///< operators that the file lacks, and how many
   int64_t parameters_ = 0;
   work::Count parameter_bytes_ = 0;
 };

@@ -172,6 +172,30 @@ TEST(TorchProgram, GrowsFromOneRankOnlyIfTheProgramCommunicates) {
   EXPECT_EQ(tag_of_memory("torch", silent.text(), ranks(8)), "foreign.torch.retarget");
 }
 
+TEST(TorchProgram, NamesEveryOperatorThatIsMissingOrHasNoFormula) {
+  Sample sample;
+  for (int i = 0; i < 12; ++i)
+    sample.nodes += fmt::format(",\n{{\"id\": {}, \"name\": \"x\", \"op\": \"my::op{:02}\"}}", 9 + i, i);
+  std::string text = sample.text();
+  text.insert(text.find("\"mesh\""), R"("outside": {"aten::add": 3, "aten::mm": 1}, )");
+  Findings findings;
+  ASSERT_TRUE(read_memory("torch", text, {}, &findings));
+  std::string all;
+  for (const Finding& f : findings) all += f.tag + ": " + f.text + "\n";
+  for (const char* part : {"foreign.torch.unknown: 13 nodes", "my::op11 (1)", "my::operator (1)",
+                           "foreign.torch.outside: 4 operators", "aten::add (3), aten::mm (1)"})
+    EXPECT_NE(all.find(part), std::string::npos) << part << " in " << all;
+  const auto with_outside = [&](std::string_view value) {
+    std::string changed = text;
+    changed.replace(changed.find("{\"aten::add"), std::string_view(R"({"aten::add": 3, "aten::mm": 1})").size(), value);
+    return tag_of_memory("torch", changed);
+  };
+  EXPECT_EQ(with_outside("{}"), "");
+  EXPECT_EQ(with_outside("[1]"), "");  // no names
+  EXPECT_EQ(with_outside(R"({"x": 0})"), "foreign.json.field");
+  EXPECT_NE(with_outside(R"({"x": "y"})"), "");
+}
+
 TEST(TorchProgram, RefusesByTag) {
   EXPECT_EQ(tag_with(&Sample::version, "2"), "foreign.torch.version");
   EXPECT_EQ(tag_with(&Sample::world, "5"), "foreign.torch.mesh");
@@ -225,6 +249,8 @@ TEST(TorchProgram, NeverTakesCommunicationForComputation) {
   EXPECT_EQ(collective("c10d::send", R"("phase": "x")"), "foreign.torch.collective");
   EXPECT_EQ(collective("symm_mem::fused_all_gather_matmul", R"("phase": "x")"), "foreign.torch.collective");
   EXPECT_EQ(collective("my::operator", R"("group": "1")"), "foreign.torch.collective");
+  EXPECT_EQ(collective("fsdp::all_gather_copy_in", R"("phase": "x")"), "");
+  EXPECT_EQ(collective("fsdp::other", R"("phase": "x")"), "foreign.torch.collective");
   EXPECT_EQ(collective("_c10d_functional::all_reduce", R"("group": "1")"), "foreign.torch.collective");
   EXPECT_EQ(collective("_c10d_functional::all_reduce", R"("inputs": {"shapes": [[8]], "types": ["float32"]})"),
             "foreign.torch.collective");

@@ -2,6 +2,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "chakra/base/base.h"
@@ -329,6 +330,58 @@ bool reduce(const WorkRow& row, std::string_view name, const Arguments& a, Work&
   }
   work.operations = x->elements * row.per_element;
   work.bytes = x->bytes() + written(a, out * x->element_bytes);
+  work.dtype = x->dtype;
+  return true;
+}
+
+/// The first argument, a list or a tensor, is read and written elsewhere.
+bool move_first(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
+  const std::span<const TensorShape> tensors = a.list(0);
+  if (tensors.empty() || tensors[0].element_bytes == 0) return false;
+  work.bytes = bytes_of(a, 0) * 2;
+  work.dtype = tensors[0].dtype;
+  return true;
+}
+
+/// The size of the dimension that the first of the numbers from argument `at` on names; nothing if it has none.
+std::optional<uint64_t> size_along(const Arguments& a, const TensorShape& x, std::initializer_list<size_t> at) {
+  int64_t dim = -1;
+  for (const size_t i : at)
+    if (const auto number = a.numbers(i); number && number->size() == 1) {
+      dim = number->front();
+      break;
+    }
+  const auto rank = static_cast<int64_t>(x.rank());
+  if (rank == 0) return 1;
+  if (dim < 0) dim += rank;
+  return dim >= 0 && dim < rank ? std::optional(x[static_cast<size_t>(dim)]) : std::nullopt;
+}
+
+/// (x, dimension, descending) or (x, stable, dimension, descending): values and indices in order.
+bool sort(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
+  const TensorShape* x = a.input(0);
+  if (!x || x->element_bytes == 0) return false;
+  const auto size = size_along(a, *x, {1, 2});
+  if (!size) return false;
+  work.operations = x->elements * static_cast<uint64_t>(*size > 1 ? std::bit_width(*size - 1) : 0);
+  work.bytes = x->bytes() + written(a, x->elements * (x->element_bytes + 8));
+  work.dtype = x->dtype;
+  return true;
+}
+
+/// (x, how many, dimension, ...): the largest, with their indices. A comparison with each element.
+bool topk(const WorkRow& row, std::string_view, const Arguments& a, Work& work) {
+  const TensorShape* x = a.input(0);
+  if (!x || x->element_bytes == 0) return false;
+  const auto size = size_along(a, *x, {2});
+  const auto number = a.numbers(1);
+  if (!size) return false;
+  Count out = 0;
+  if (number && number->size() == 1 && number->front() >= 0 && *size > 0)
+    out = Count(static_cast<uint64_t>(number->front())) * (x->elements / *size);
+  else if (a.outputs.empty()) return false;
+  work.operations = x->elements * row.per_element;
+  work.bytes = x->bytes() + written(a, out * (x->element_bytes + 8));
   work.dtype = x->dtype;
   return true;
 }
@@ -745,6 +798,11 @@ constexpr std::array kRows{
             reduce<1>, "3 for each element of the input", "x, output", 3, 2},
     WorkRow{reduction, "aten::_foreach_norm", foreach, "2 for each element", "all inputs", 2, 1},
 
+    WorkRow{reduction, "aten::sort",
+            sort, "n log2(length of the dimension), rounded up",
+            "x, output, indices"},
+    WorkRow{reduction, "aten::topk", topk, "elements of the input", "x, output, indices", 1},
+
     WorkRow{pooling, "aten::max_pool2d_with_indices aten::max_pool3d_with_indices",
             pool<true>, "n times the window", "x, output, indices"},
     WorkRow{pooling, "aten::avg_pool1d aten::avg_pool2d aten::avg_pool3d aten::max_pool2d",
@@ -801,6 +859,10 @@ constexpr std::array kRows{
             move_all, "none", "inputs, as much written"},
     WorkRow{copy, "fbgemm::permute_pooled_embs_auto_grad fbgemm::permute_pooled_embs",
             like<0>, "none", "x, output"},
+
+    WorkRow{copy, "fsdp::all_gather_copy_in fsdp::split_with_sizes_copy fsdp::chunk_cat "
+                  "fsdp::chunk_cat_mixed_dtype",
+            move_first, "none", "the first argument, as much written"},
 
     WorkRow{fill, "aten::fill_ aten::zero_ aten::arange aten::ones aten::zeros aten::full aten::eye "
                   "aten::linspace",

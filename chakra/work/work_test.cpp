@@ -134,6 +134,21 @@ TEST(Work, OfOthers) {
   expect({"triton_poi_fused_embedding_0", "[[2], [1000, 8], [2, 8], []]", R"(["long int", "float", "float", "Scalar"])",
           R"(["", "", "", "16"])"},
          16, 2 * 8 + 16 * 4 + 16 * 4, DType::f32);
+  // Rows of 100 numbers: 7 comparisons each; columns of 5: 3. One of a single number needs none.
+  const std::string numbers = R"(["float", "Scalar", "Scalar"])";
+  expect({"aten::sort", "[[5, 100], [], []]", numbers, R"(["", "-1", "False"])"}, 500 * 7, 500 * 16, DType::f32);
+  expect({"aten::sort", "[[5, 100], [], []]", numbers, R"(["", "0", "False"])"}, 500 * 3, 500 * 16, DType::f32);
+  expect(
+      {"aten::sort", "[[5, 100], [], [], []]", R"(["float", "", "Scalar", "Scalar"])", R"(["", "True", "0", "False"])"},
+      500 * 3, 500 * 16, DType::f32);
+  expect({"aten::sort", "[[], [], []]", numbers, R"(["", "-1", "False"])"}, 0, 16, DType::f32);
+  EXPECT_FALSE(work({"aten::sort", "[[5, 100], [], []]", numbers, R"(["", "2", "False"])"}));
+  expect({"aten::topk", "[[5, 100], [], []]", numbers, R"(["", "3", "-1"])"}, 500, 500 * 4 + 15 * 12, DType::f32);
+  expect({"aten::topk", "[[5, 100], [], []]", numbers, R"(["", "3", "0"])"}, 500, 500 * 4 + 300 * 12, DType::f32);
+  EXPECT_FALSE(work({"aten::topk", "[[5, 100], [], []]", numbers, R"(["", "", "-1"])"}));
+  expect({"fsdp::chunk_cat", "[[[2, 3], [4, 3]], [], [], [18]]",
+          "['GenericList[Tensor(float),Tensor(float)]', 'Int', 'Int', 'float']"},
+         0, 2 * 4 * 18, DType::f32);
   EXPECT_FALSE(work({"aten::_foreach_add_", "[[], [], []]", R"(["TensorList", "TensorList", "Scalar"])"}));
   EXPECT_EQ(find_work_row("aten::view"), nullptr);
   EXPECT_EQ(find_work_row("triton_tem_fused_mm_0"), nullptr);

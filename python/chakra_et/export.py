@@ -9,11 +9,15 @@
         capture.compile_step(optimizer)()
         capture.write("step.json")
 
+    with capture:                                               # instead: operators between graphs are noted as well
+        model(batch).backward()
+
     python -m chakra_et.export SCRIPT -o step.json --world-size 8   # the same: calls program(capture) of the script
 
 The file holds each run of each graph of AOTAutograd: operators with shapes, element types and strides, collectives with their
-groups, and which node uses the result of which. Graph breaks, dynamic shapes and communication outside of the graphs are refused
-with a list. docs/how-to/torch_compile.md has the limits, docs/reference/formats/torch_program.md the file. Needs PyTorch 2.6 or newer.
+groups, and which node uses the result of which. Outside of `with capture`, graph breaks and communication outside of the graphs
+are refused with a list; dynamic shapes always are. docs/how-to/torch_compile.md has the limits,
+docs/reference/formats/torch_program.md the file. Needs PyTorch 2.4 or newer.
 """
 import argparse
 import contextlib
@@ -28,6 +32,8 @@ import sys
 
 import torch
 import torch.distributed as dist
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 __all__ = ["Capture", "ExportError", "fake_ranks", "main"]
 
@@ -37,6 +43,22 @@ WRAPPERS = {"DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule"}
 VIEWS = {"aten::_unsafe_view", "aten::lift_fresh_copy", "aten::empty", "aten::empty_like", "aten::empty_strided",
          "aten::new_empty", "aten::new_empty_strided"}
 GROUP_ARGUMENTS = {"group_name", "group"}
+NO_WORK = {"wait_tensor", "barrier", "monitored_barrier_"}  # of operators that communicate
+OPERATORS = "operators"  # the phase of operators outside of graphs and backward passes
+
+# Collectives of eager code: (the functional collective with the same work, where its input stands, where its results).
+EAGER_COLLECTIVES = {
+    "allreduce_": ("all_reduce_", 0, 0),
+    "allreduce_coalesced_": ("all_reduce_coalesced_", 0, 0),
+    "_allgather_base_": ("all_gather_into_tensor", 1, 0),
+    "allgather_": ("all_gather_into_tensor", 1, 0),
+    "allgather_into_tensor_coalesced_": ("all_gather_into_tensor_coalesced", 1, 0),
+    "_reduce_scatter_base_": ("reduce_scatter_tensor", 1, 0),
+    "reduce_scatter_": ("reduce_scatter_tensor", 1, 0),
+    "reduce_scatter_tensor_coalesced_": ("reduce_scatter_tensor_coalesced", 1, 0),
+    "alltoall_base_": ("all_to_all_single", 1, 0),
+    "alltoall_": ("all_to_all_single", 1, 0),
+}
 
 
 class ExportError(RuntimeError):
@@ -49,7 +71,8 @@ def fake_ranks(world_size, rank=0):
     from torch.testing._internal.distributed.fake_pg import FakeStore
     dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=world_size)
     try:
-        yield
+        with _Operators():
+            yield
     finally:
         dist.destroy_process_group()
 
@@ -63,14 +86,17 @@ class Capture:
         self._groups = {}       # by name
         self._parameters = {}   # id -> (parameter, its entry)
         self._refused = {}      # reason -> count
-        self._writers = {}      # address of a storage -> (storage, node id)
+        self._unseen = {}       # the same; these do not count where operators outside of graphs are noted
+        self._operators = _Operators.running  # sees what runs outside of graphs
+        if self._operators:
+            self._operators.capture = self
+        self._notes_all = False  # whether operators outside of graphs are noted
+        self._outside = {}       # operators outside of graphs that are not noted -> count
+        self._writers = {}      # address of a storage -> node ids
         self._pending = {"forward": [], "all": []}  # results that a later graph waits for as a whole
         torch._dynamo.reset()
         torch._dynamo.utils.counters.clear()
-        for name in ("fail_on_recompile_limit_hit", "fail_on_cache_limit_hit"):  # before PyTorch 2.7
-            if hasattr(torch._dynamo.config, name):
-                setattr(torch._dynamo.config, name, True)
-                break
+        _fail_on_recompile_limit(True)
 
     def compile(self, function, phase="other"):
         """Return torch.compile(function). `phase` names graphs without a backward pass ("optimizer")."""
@@ -79,19 +105,42 @@ class Capture:
             self._look_at(function)
         backend = aot_autograd(fw_compiler=self._compiler("forward"), bw_compiler=self._compiler("backward"),
                                inference_compiler=self._compiler(phase), keep_inference_input_mutations=True)
-        return torch.compile(function, backend=backend, dynamic=False)
+
+        def quietly(module, inputs):
+            with _disable_current_modes():  # making a graph runs operators
+                return backend(module, inputs)
+        return torch.compile(function, backend=quietly, dynamic=False)
 
     def compile_step(self, optimizer):
         """Return the optimizer's step, compiled: without the wrappers of torch.optim, which break the graph."""
         return torch.no_grad()(functools.partial(self.compile(inspect.unwrap(type(optimizer).step), "optimizer"), optimizer))
 
+    def __enter__(self):
+        """Note the operators outside of graphs too, with the collectives of hooks: DistributedDataParallel, fully_shard."""
+        if self._nodes and not self._notes_all:
+            self._refuse("a graph ran before `with capture`")
+        if not self._operators:
+            self._operators = _Operators()
+            self._operators.capture = self
+            self._operators.__enter__()  # until the process ends
+        self._notes_all = self._operators.noting = True
+        _fail_on_recompile_limit(False)  # what runs without a graph is noted
+        return self
+
+    def __exit__(self, *error):
+        self._operators.noting = False
+        _fail_on_recompile_limit(True)
+
     def document(self):
         """Return the file as a dict. Errors: ExportError."""
-        counters = torch._dynamo.utils.counters
-        for reason, count in counters["graph_break"].items():
-            self._refuse(f"graph break: {' '.join(str(reason).split())[:300]}", count)
-        if skipped := counters["frames"]["total"] - counters["frames"]["ok"]:
-            self._refuse("a function that torch.compile did not compile", skipped)
+        if not self._notes_all:
+            counters = torch._dynamo.utils.counters
+            for reason, count in counters["graph_break"].items():
+                self._refuse(f"graph break: {' '.join(str(reason).split())[:300]}; `with capture` notes the operators between the graphs", count)
+            if skipped := counters["frames"]["total"] - counters["frames"]["ok"]:
+                self._refuse("a function that torch.compile did not compile", skipped)
+            for reason, count in self._unseen.items():
+                self._refuse(reason, count)
         if not self._nodes:
             self._refuse("no compiled graph has run")
         dims = self._dims()
@@ -102,8 +151,15 @@ class Capture:
         if self._refused:
             raise ExportError("the step cannot be exported:\n" + "\n".join(f"- {why} ({n} times)" for why, n in self._refused.items()))
         return {"chakra_torch_program": VERSION, "torch": torch.__version__, "world_size": _world_size(), "rank": _rank(),
-                "mesh": [{"name": name, "size": size} for name, size in dims], "groups": groups,
+                "outside": self._outside, "mesh": [{"name": name, "size": size} for name, size in dims], "groups": groups,
                 "parameters": [entry for _, entry in self._parameters.values()], "nodes": self._nodes}
+
+    def outside(self):
+        """Return a sentence on the operators that the file lacks; "": none."""
+        if not self._outside:
+            return ""
+        return (f"{sum(self._outside.values())} operators outside of compiled functions are not in the file; `with capture` notes them: "
+                + ", ".join(f"{name} ({count})" for name, count in sorted(self._outside.items())))
 
     def write(self, path):
         """Write the file, with gzip if its name ends in .gz. Errors: ExportError."""
@@ -115,17 +171,21 @@ class Capture:
 
     # ---- the model ---------------------------------------------------------------------------------------------------
 
-    def _refuse(self, why, count=1):
-        self._refused[why] = self._refused.get(why, 0) + count
+    def _refuse(self, why, count=1, unseen=False):
+        reasons = self._unseen if unseen else self._refused
+        reasons[why] = reasons.get(why, 0) + count
 
     def _look_at(self, module):
         """Note the parameters of a module, and refuse communication that no graph shows."""
         for name, part in module.named_modules():
+            if isinstance(part, torch.nn.parallel.DistributedDataParallel):
+                with contextlib.suppress(RuntimeError):  # it has a hook
+                    part.register_comm_hook(part.process_group, _average_bucket)
             if wrapper := WRAPPERS & {base.__name__ for base in type(part).__mro__}:
-                self._refuse(f"{wrapper.pop()} communicates outside of the graphs: module {name or 'model'}")
+                self._refuse(f"{wrapper.pop()} communicates outside of the graphs: module {name or 'model'}", unseen=True)
         for name, parameter in module.named_parameters():
             if parameter._backward_hooks or parameter._post_accumulate_grad_hooks:
-                self._refuse(f"a hook runs outside of the graphs: parameter {name}")
+                self._refuse(f"a hook runs outside of the graphs: parameter {name}", unseen=True)
             local = getattr(parameter, "_local_tensor", parameter)
             entry = {"name": name, "shape": list(local.shape), "dtype": _dtype(local)}
             if local is not parameter:
@@ -184,11 +244,14 @@ class Capture:
     def _compiler(self, phase):
         def compiler(module, _inputs):
             from functorch.compile import make_boxed_func
-            module.graph.eliminate_dead_code(_has_effect)
+            for node in reversed(module.graph.nodes):
+                if not node.users and not _has_effect(node):
+                    module.graph.erase_node(node)
             module.recompile()
 
             def run(*arguments):
-                results = module(*arguments)
+                with self._operators.paused() if self._operators else contextlib.nullcontext():
+                    results = module(*arguments)
                 self._add(module.graph, phase, arguments, results)
                 return results
             return make_boxed_func(run)
@@ -199,12 +262,15 @@ class Capture:
         ids = {}  # of each fx node: the ids of the nodes that its value needs
         placeholders = iter(arguments)
         inputs = {}
-        first = self._before(phase)
+        if self._notes_all and not self._operators.noting:
+            self._refuse("a graph ran outside of `with capture`")
+        first = [] if self._notes_all else self._before(phase)
         for node in graph.nodes:
             if node.op == "placeholder":
                 inputs[node] = next(placeholders)
                 ids[node] = self._written(inputs[node]) if node.users else []
-                if phase == "backward" and node.name.startswith("tangents") and node.users and not ids[node] and inputs[node].numel() > 1:
+                if phase == "backward" and node.name.startswith("tangents") and ids[node] == [] and node.users \
+                        and not self._notes_all and isinstance(inputs[node], torch.Tensor) and inputs[node].numel() > 1:
                     self._refuse(f"a gradient of shape {list(inputs[node].shape)} comes from operators outside of the graphs: "
                                  "compute the loss in the compiled function, and return the loss alone")
             elif node.op == "get_attr":
@@ -241,16 +307,98 @@ class Capture:
             self._pending["forward"] = list(dict.fromkeys(self._pending["forward"] + made))
 
     def _written(self, value):
-        """The ids of the nodes that wrote the storage last; the storage is kept, so that its address stays its own."""
+        """The ids of the nodes that wrote the storage last."""
         if not isinstance(value, torch.Tensor):
-            self._refuse("dynamic shapes: a graph takes a number; give sizes as constants")
+            if not isinstance(value, torch.distributed.DeviceMesh):  # newer PyTorch passes it to graphs
+                self._refuse(f"dynamic shapes: a graph takes a number or an object ({type(value).__name__}); give sizes as constants")
             return []
-        return self._writers.get(value.untyped_storage()._cdata, (None, []))[1]
+        return self._writers.get(value.untyped_storage()._cdata, [])
 
     def _note_writer(self, value, ids):
         if ids:
             storage = value.untyped_storage()
-            self._writers[storage._cdata] = (storage, ids)
+            if storage._cdata not in self._writers:
+                storage._weak_ref()  # kept for good: no later storage has this address, but the memory is given back
+            self._writers[storage._cdata] = ids
+
+    # ---- operators outside of graphs ---------------------------------------------------------------------------------
+
+    def _see(self, function, arguments, keywords, result):
+        """An operator ran outside of the graphs."""
+        schema = function._schema
+        if schema.name.startswith("profiler::") or schema.name.endswith("::_wrap_tensor_autograd"):
+            return
+        if self._operators.noting:
+            self._add_operator(schema, arguments, keywords, result)
+        elif not self._nodes or _is_view(schema) or schema.name.split("::")[1] in NO_WORK:
+            return  # before the step, or nothing to do
+        elif "c10d" in schema.name:
+            self._refuse(f"communication outside of the graphs: {schema.name}; `with capture` notes it")
+        elif any(value.numel() > 1 for value in _flat([arguments, keywords, result]) if isinstance(value, torch.Tensor)):
+            self._outside[schema.name] = self._outside.get(schema.name, 0) + 1
+
+    def _add_operator(self, schema, arguments, keywords, result):
+        """Append an operator that ran outside of a graph. Views have the storage, and so the writers, of what they view."""
+        space, name = schema.name.split("::")
+        values = {argument.name: arguments[i] if i < len(arguments) else keywords.get(argument.name, argument.default_value)
+                  for i, argument in enumerate(schema.arguments)}
+        results = [value for value in _flat(result) if isinstance(value, torch.Tensor)]
+        if space == "c10d":
+            self._add_eager_collective(name, list(values.values()))
+        elif name == "wait_tensor":
+            self._add_wait(results)
+        elif not _is_view(schema):
+            written = [values[a.name] for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+            self._append(schema.name, values, result, results + [v for v in _flat(written) if isinstance(v, torch.Tensor)])
+
+    def _append(self, op, values, result, written):
+        phase = "backward" if torch._C._current_graph_task_id() != -1 else OPERATORS
+        entry = {"id": len(self._nodes), "name": op.split("::")[1], "op": op, "phase": phase}
+        tensors = [value for value in _flat(list(values.values())) if isinstance(value, torch.Tensor)]
+        if deps := list(dict.fromkeys(itertools.chain(*(self._written(tensor) for tensor in tensors)))):
+            entry["deps"] = deps
+        self._describe(entry, values, result)
+        self._nodes.append(entry)
+        for value in written:
+            self._note_writer(value, [entry["id"]])
+
+    def _add_wait(self, tensors):
+        for tensor in tensors:
+            if deps := self._written(tensor):
+                self._nodes.append({"id": len(self._nodes), "name": "wait_tensor", "op": "_c10d_functional::wait_tensor",
+                                    "phase": self._nodes[deps[-1]]["phase"], "deps": deps[-1:]})
+                self._note_writer(tensor, [self._nodes[-1]["id"]])
+
+    def _add_eager_collective(self, name, values):
+        """What Python's torch.distributed calls. Users of the result wait for it."""
+        if name not in EAGER_COLLECTIVES:
+            if name not in NO_WORK:
+                self._refuse(f"communication outside of the graphs without a form for all ranks: c10d::{name}")
+            return
+        functional, source, results = EAGER_COLLECTIVES[name]
+        group = next((value for value in values if isinstance(value, torch.ScriptObject) and "ProcessGroup" in str(value._type())), None)
+        inputs, outputs = (list(_flat([values[i]])) for i in (source, results))
+        many = "coalesced" in functional or len(inputs) > 1
+        arguments = {"input": inputs if many else inputs[0]}
+        if name == "alltoall_":
+            sizes = {tensor.numel() for tensor in inputs + outputs}
+            arguments.update({"output_split_sizes": [], "input_split_sizes": [] if len(sizes) == 1 else [1, 2]})
+        elif name == "alltoall_base_":
+            arguments.update({"output_split_sizes": list(values[3]), "input_split_sizes": list(values[4])})
+        self._append(f"_c10d_functional::{functional}", dict(arguments, group=dist.ProcessGroup.unbox(group).group_name), outputs, outputs)
+        self._add_wait(outputs)
+
+    # ---- nodes -------------------------------------------------------------------------------------------------------
+
+    def _describe(self, entry, values, outputs):
+        """Add arguments and results: shapes, element types, strides, numbers, and the group."""
+        for name, value in values.items():
+            if name in GROUP_ARGUMENTS and isinstance(value, str):
+                entry["group"] = value
+                self._note_group(value)
+                values[name] = None  # ranks may have other names for their groups
+        entry["inputs"] = self._tensors(list(values.values()), entry["op"])
+        entry["outputs"] = self._tensors(list(outputs) if isinstance(outputs, (tuple, list)) else [outputs], entry["op"], values=False)
 
     def _add_node(self, node, phase, ids, after):
         """Return the ids of the nodes that its users wait for: itself, or what a view is of."""
@@ -268,18 +416,11 @@ class Capture:
             self._refuse(f"an operator that is not of a library, or that calls graphs: {entry['op']}")
             schema = None
         values = _by_schema(node, schema)
-        for name, value in values.items():
-            if name in GROUP_ARGUMENTS and isinstance(value, str):
-                entry["group"] = value
-                self._note_group(value)
-                values[name] = None  # ranks may have other names for their groups
-        entry["inputs"] = self._tensors(list(values.values()), node)
-        outputs = node.meta.get("val")
-        entry["outputs"] = self._tensors(list(outputs) if isinstance(outputs, (tuple, list)) else [outputs], node, values=False)
+        self._describe(entry, values, node.meta.get("val"))
         self._nodes.append(entry)
         return deps if view else [entry["id"]]
 
-    def _tensors(self, arguments, node, values=True):
+    def _tensors(self, arguments, op, values=True):
         """Shapes, element types, strides and numbers by argument, in the notation of execution traces."""
         side = {"shapes": [], "types": [], "strides": []} | ({"values": []} if values else {})
         for argument in arguments:
@@ -289,7 +430,7 @@ class Capture:
             tensors = items if listed else [argument] if isinstance(argument, torch.Tensor) else []
             sizes = [_sizes(tensor) for tensor in tensors]
             if any(not isinstance(size, int) for size in itertools.chain(*(shape + stride for shape, stride in sizes))):
-                self._refuse(f"dynamic shapes: {_op_name(node)} (e.g. splits that depend on data)")
+                self._refuse(f"dynamic shapes: {op} (e.g. splits that depend on data)")
                 tensors, sizes, listed, argument = [], [], False, None
             types = {_dtype(tensor) for tensor in tensors}
             side["shapes"].append([s for s, _ in sizes] if listed else sizes[0][0] if sizes else [])
@@ -299,6 +440,74 @@ class Capture:
             if values:
                 side["values"].append("" if tensors else _plain(argument))
         return side
+
+
+def _fail_on_recompile_limit(fail):
+    for name in ("fail_on_recompile_limit_hit", "fail_on_cache_limit_hit"):  # before PyTorch 2.7
+        if hasattr(torch._dynamo.config, name):
+            setattr(torch._dynamo.config, name, fail)
+            break
+
+
+def _average_bucket(group, bucket):
+    """What DistributedDataParallel does without a hook, which fails with fake groups: these return no tensor."""
+    gradients = bucket.buffer().div_(torch.tensor(float(group.size())))  # no number in the file: it can be read for other sizes
+    dist.all_reduce(gradients, group=group)
+    done = torch.futures.Future()
+    done.set_result(gradients)
+    return done
+
+
+class _Operators(TorchDispatchMode):
+    """Tells a capture which operators run, below DTensor, but neither in a graph nor while one is made."""
+
+    running = None
+
+    def __init__(self):
+        super().__init__()
+        self.capture, self.noting, self._pauses = None, False, 0
+
+    def __enter__(self):
+        _Operators.running = self
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        _Operators.running = None
+        return super().__exit__(*error)
+
+    @classmethod
+    def is_infra_mode(cls):
+        return True  # before PyTorch 2.10: torch.compile compiles nothing inside of other modes
+
+    @classmethod
+    def ignore_compile_internals(cls):
+        return True
+
+    @contextlib.contextmanager
+    def paused(self):
+        self._pauses += 1
+        try:
+            yield
+        finally:
+            self._pauses -= 1
+
+    @torch._disable_dynamo  # it would make a graph of this function, in which the operator runs once more
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        compiling = self._pauses or torch._guards.TracingContext.try_get() is not None
+        if not compiling and any(kind.__name__ in {"DTensor", "AsyncCollectiveTensor"} for kind in types):
+            return NotImplemented
+        result = function(*args, **kwargs)
+        if self.capture and not compiling and not any(isinstance(value, FakeTensor) for value in _flat([args, kwargs, result])):
+            self.capture._see(function, args, kwargs, result)
+        return result
+
+
+def _flat(value):
+    """The values in lists, tuples and dicts."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return itertools.chain(*map(_flat, value)) if isinstance(value, (list, tuple)) else [value]
 
 
 # ---- one fx node -----------------------------------------------------------------------------------------------------
@@ -324,7 +533,9 @@ def _is_view(schema):
 def _has_effect(node):
     """Whether a node whose result is unused stays: AOTAutograd leaves unused copies of forward nodes in the backward graph."""
     schema = getattr(node.target, "_schema", None)
-    return node.is_impure() and not (schema and schema.name.startswith("_c10d_functional") and not schema.is_mutable)
+    if schema is None or schema.is_mutable:  # before PyTorch 2.6, is_impure() does not know what changes its arguments
+        return schema is not None or node.op in {"placeholder", "output"} or node.is_impure()
+    return node.is_impure() and not schema.name.startswith("_c10d_functional")
 
 
 def _is_write_back(node):
@@ -409,6 +620,8 @@ def main(words=None):
         except ExportError as error:
             print(f"chakra_et.export: {error}", file=sys.stderr)
             return 1
+        if outside := capture.outside():
+            print(f"chakra_et.export: warning: {outside}", file=sys.stderr)
     return 0
 
 

@@ -10,17 +10,21 @@ import pytest
 
 torch = pytest.importorskip("torch")
 VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
-if VERSION < (2, 6):
-    pytest.skip("chakra_et.export needs PyTorch 2.6", allow_module_level=True)
+if VERSION < (2, 4):
+    pytest.skip("chakra_et.export needs PyTorch 2.4", allow_module_level=True)
 
 import torch.distributed as dist  # noqa: E402
 from chakra_et import export  # noqa: E402
 from chakra_et._record.command import find_command  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
-from torch.distributed.tensor import DTensor, Shard, distribute_tensor  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils.flop_counter import flop_registry  # noqa: E402
+
+try:
+    from torch.distributed.tensor import Shard, distribute_tensor
+except ImportError:  # before PyTorch 2.5
+    from torch.distributed._tensor import Shard, distribute_tensor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path += [os.path.join(ROOT, "tools"), os.path.join(ROOT, "examples", "torch_compile")]
@@ -31,6 +35,7 @@ CHAKRA = find_command()
 NAMES = ["dense", "tensor", "experts"]
 TYPES = {"all_reduce": "ALL_REDUCE", "all_to_all_single": "ALL_TO_ALL", "all_gather_into_tensor": "ALL_GATHER",
          "reduce_scatter_tensor": "REDUCE_SCATTER"}
+EAGER_TYPES = {"allreduce_": ("ALL_REDUCE", 0), "_allgather_base_": ("ALL_GATHER", 1), "_reduce_scatter_base_": ("REDUCE_SCATTER", 1)}
 
 
 def exported(path, name, dp, rank=0):
@@ -57,7 +62,7 @@ class Counter(TorchDispatchMode):
         self.flops, self.collectives = 0, collections.Counter()
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        if any(issubclass(kind, DTensor) for kind in types):
+        if any(kind.__name__ in {"DTensor", "AsyncCollectiveTensor"} for kind in types):
             return NotImplemented
         result = function(*args, **(kwargs or {}))
         if formula := flop_registry.get(function._overloadpacket):
@@ -67,6 +72,12 @@ class Counter(TorchDispatchMode):
             from torch.distributed.distributed_c10d import _resolve_process_group
             ranks = tuple(dist.get_process_group_ranks(_resolve_process_group(args[-1])))
             self.collectives[TYPES[name], args[0].numel() * args[0].element_size(), ranks] += 1
+        if space == "c10d" and name in EAGER_TYPES:
+            kind, where = EAGER_TYPES[name]
+            tensor = args[where][0] if isinstance(args[where], (list, tuple)) else args[where]
+            groups = [arg for arg in args if isinstance(arg, torch.ScriptObject) and "ProcessGroup" in str(arg._type())]
+            ranks = tuple(dist.get_process_group_ranks(dist.ProcessGroup.unbox(groups[0])))
+            self.collectives[kind, tensor.numel() * tensor.element_size(), ranks] += 1
         return result
 
 
@@ -87,11 +98,9 @@ def files(tmp_path_factory):
     return {name: exported(folder / f"{name}.json", name, 2) for name in NAMES}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_work_and_collectives_are_those_of_eager_pytorch(name, files, tmp_path):
-    imported(files[name], tmp_path / "job")
-    metadata, nodes = et.read(tmp_path / "job" / "trace.0.et")
-    eager = counted(name, 2)
+def check_counts(folder, eager):
+    """The trace of rank 0 has the FLOPs and the collectives that PyTorch did."""
+    metadata, nodes = et.read(folder / "trace.0.et")
     with_formula = {f"aten::{packet.__name__}" for packet in flop_registry if hasattr(packet, "__name__")}
     flops = sum(node["attrs"].get("num_ops", 0) for node in nodes if node["name"] in with_formula)
     assert flops == eager.flops > 0
@@ -99,6 +108,12 @@ def test_work_and_collectives_are_those_of_eager_pytorch(name, files, tmp_path):
     collectives = collections.Counter((et.COMM_TYPES[node["attrs"]["comm_type"]], node["attrs"]["comm_size"], groups[node["attrs"]["pg_name"]])
                                       for node in nodes if node["type"] == et.NODE_TYPES.index("COLL"))
     assert collectives == eager.collectives and collectives
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_work_and_collectives_are_those_of_eager_pytorch(name, files, tmp_path):
+    imported(files[name], tmp_path / "job")
+    check_counts(tmp_path / "job", counted(name, 2))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -136,6 +151,121 @@ def test_uses_follow_results_from_graph_to_graph(files):
     waits = {node["id"] for node in nodes if node["op"].endswith("wait_tensor") and node["phase"] == "gradients"}
     first = next(node for node in nodes if node["phase"] == "optimizer" and not node.get("view"))
     assert waits <= set(first["deps"])
+
+
+# ---- operators between graphs ----------------------------------------------------------------------------------------
+
+class Broken(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(16, 16) for _ in range(3))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x).relu()
+            torch._dynamo.graph_break()
+            x = x @ x.t() @ x
+        return x.square().mean()
+
+
+def broken(compiled, mesh):
+    """Graph breaks, and gradients that are reduced by hand."""
+    model, data = Broken(), torch.ones(8, 16)
+
+    def step():
+        compiled(model)(data).backward()
+        for parameter in model.parameters():
+            dist.all_reduce(parameter.grad, group=mesh.get_group("dp"))
+    return step
+
+
+def between(compiled, _mesh):
+    """Two graphs, operators between them, and the loss outside."""
+    model, data, mix = nn.ModuleList([nn.Linear(16, 16), nn.Linear(16, 16)]), torch.ones(8, 16), torch.ones(16, 16)
+
+    def step():
+        middle = (compiled(model[0])(data) @ mix).relu()
+        (compiled(model[1])(middle) - 1).square().mean().backward()
+        for parameter in model.parameters():
+            dist.all_reduce(parameter.grad)
+    return step
+
+
+def replicated(compiled, mesh):
+    model, data = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 4)), torch.ones(8, 16)
+    parallel = nn.parallel.DistributedDataParallel(model, process_group=mesh.get_group("dp"))
+    run = compiled(parallel)
+    with contextlib.suppress(RuntimeError):  # the exporter has set it
+        parallel.register_comm_hook(parallel.process_group, export._average_bucket)
+    return lambda: run(data).square().mean().backward()
+
+
+def sharded(compiled, mesh):
+    from torch.distributed.fsdp import fully_shard
+    model, data = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 4)), torch.ones(8, 16)
+    for part in (model[0], model[2], model):
+        fully_shard(part, mesh=mesh)
+
+    def step():
+        for part in (model[0], model[2]):
+            part.forward = compiled(part.forward)
+        model(data).square().mean().backward()
+    return step
+
+
+STEPS = [between, replicated] + ([broken] if VERSION >= (2, 6) else []) + ([sharded] if VERSION >= (2, 10) else [])
+
+
+def noted(make, ranks, path):
+    with export.fake_ranks(ranks):
+        capture = export.Capture(init_device_mesh("cpu", (ranks,), mesh_dim_names=("dp",)))
+        step = make(capture.compile, capture.mesh)
+        with capture:
+            step()
+        capture.write(path)
+    return path
+
+
+@pytest.mark.parametrize("make", STEPS, ids=lambda make: make.__name__)
+def test_operators_between_graphs_are_those_of_eager_pytorch(make, tmp_path):
+    path = noted(make, 2, tmp_path / "step.json")
+    imported(path, tmp_path / "job")
+    with export.fake_ranks(2):
+        step = make(lambda function: function, init_device_mesh("cpu", (2,), mesh_dim_names=("dp",)))
+        with Counter() as eager:
+            step()
+    check_counts(tmp_path / "job", eager)
+    if make is sharded:
+        return  # refused: its shapes depend on the number of ranks
+    wide = noted(make, 8, tmp_path / "wide.json")
+    assert imported(path, tmp_path / "grown", "--num-npus", "8") == imported(wide, tmp_path / "wide")
+
+
+def test_users_of_operators_between_graphs_wait_for_them(tmp_path):
+    with open(noted(between, 2, tmp_path / "step.json"), encoding="utf-8") as file:
+        nodes = json.load(file)["nodes"]
+    product = next(node for node in nodes if node["op"] == "aten::mm" and node["phase"] == "operators")
+    assert nodes[product["deps"][0]]["phase"] == "forward"
+    relu = next(node for node in nodes if node["op"] == "aten::relu")
+    assert relu["deps"] == [product["id"]]
+    first = next(node for node in nodes if node["id"] > relu["id"] and node["phase"] == "forward" and not node.get("view"))
+    assert relu["id"] in first["deps"]
+    reduces = [node for node in nodes if node["op"] == "_c10d_functional::all_reduce_"]
+    assert len(reduces) == 4 and all(nodes[node["id"] + 1]["deps"] == [node["id"]] for node in reduces)
+
+
+def test_operators_that_are_not_noted_are_named(tmp_path):
+    with export.fake_ranks(2):
+        capture = export.Capture(init_device_mesh("cpu", (2,), mesh_dim_names=("dp",)))
+        run = capture.compile(lambda x: (x @ x).sum())
+        torch.ones(8, 8) + 1  # before the step
+        run(torch.ones(8, 8))
+        torch.ones(8, 8) @ torch.ones(8, 8)
+        capture.write(tmp_path / "step.json")
+        assert "aten::mm (1)" in capture.outside() and "aten::add" not in capture.outside()
+    (tmp_path / "job").mkdir()
+    done = subprocess.run([CHAKRA, "import", str(tmp_path / "step.json"), "-o", f"{tmp_path}/job/"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "foreign.torch.outside" in done.stdout and "aten::mm (1)" in done.stdout
 
 
 # ---- refusals --------------------------------------------------------------------------------------------------------
@@ -180,6 +310,25 @@ def test_communication_outside_of_the_graphs_is_refused():
         model = nn.Linear(4, 4)
         model.weight.register_post_accumulate_grad_hook(lambda parameter: None)
         capture.compile(model)
+
+
+def test_communication_after_the_graphs_is_refused():
+    with refused("communication outside of the graphs: c10d::allreduce_") as capture:
+        dist.all_reduce(capture.compile(lambda x: x * 2)(torch.ones(4)))
+    with refused("communication outside of the graphs without a form for all ranks: c10d::broadcast_") as capture, capture:
+        dist.broadcast(capture.compile(lambda x: x * 2)(torch.ones(4)), 0)
+
+
+def test_graphs_outside_of_the_noted_part_are_refused():
+    with refused("a graph ran outside of `with capture`") as capture:
+        double = capture.compile(lambda x: x * 2)
+        with capture:
+            double(torch.ones(4))
+        double(torch.ones(4))
+    with refused("a graph ran before `with capture`") as capture:
+        capture.compile(lambda x: x * 2)(torch.ones(4))
+        with capture:
+            pass
 
 
 def test_a_loss_outside_of_the_graphs_is_refused():
