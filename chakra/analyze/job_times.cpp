@@ -10,6 +10,7 @@
 #include "chakra/analyze/meetings.h"
 #include "chakra/analyze/message_clocks.h"
 #include "chakra/base/quantile.h"
+#include "chakra/trace/metadata.h"
 
 namespace chakra::analyze {
 namespace {
@@ -97,6 +98,7 @@ class JobAnalysis {
 
   JobTimes run() {
     find_zero();
+    find_shared();
     align();
     find_starts();
     split();
@@ -141,12 +143,30 @@ class JobAnalysis {
       zero_ns_ = r ? std::min(zero_ns_, job_.ranks[r].base_ns) : job_.ranks[r].base_ns;
   }
 
-  /// From the lowest rank outwards: next comes the rank that shares most collectives with one whose clock
-  /// is known; when there is none, the one that messages tell best; then the lowest rank left begins again.
-  void align() {
-    const size_t ranks = job_.ranks.size();
-    if (ranks == 0) return;
-    std::map<std::pair<uint32_t, uint32_t>, std::vector<Point>> pairs;  // known to be added to
+  /// Ranks that share a clock by their metadata.
+  void find_shared() {
+    std::map<int64_t, uint32_t> first;
+    for (uint32_t r = 0; r < job_.ranks.size(); ++r) {
+      const auto number = trace::metadata_number(job_.ranks[r], trace::kSharedClock);
+      const uint32_t of = number ? first.try_emplace(*number, r).first->second : r;
+      first_of_.push_back(of);
+      sharing_[of].push_back(r);
+    }
+  }
+  const std::vector<uint32_t>& sharing(uint32_t rank) const { return sharing_.at(first_of_[rank]); }
+  /// What communication permits for the clock of the rank, and of the ranks that share the clock.
+  std::pair<double, double> permitted(uint32_t rank, double slope) const {
+    std::pair<double, double> range(-INFINITY, INFINITY);
+    for (const uint32_t r : sharing(rank)) {
+      const auto [least, most] = meetings_.range(r, slope);
+      range = {std::max(range.first, least), std::min(range.second, most)};
+    }
+    return range;
+  }
+
+  using Pairs = std::map<std::pair<uint32_t, uint32_t>, std::vector<Point>>;  ///< known to be added to
+  Pairs pairs_of_ends() const {
+    Pairs pairs;
     for (const match::Collective& c : matching_.collectives) {
       if (!match::ends_together(c.type)) continue;
       for (size_t a = 0; a < c.members.size(); ++a)
@@ -157,6 +177,15 @@ class JobAnalysis {
             pairs[{c.members[b].rank, c.members[a].rank}].push_back({y, x - y});
           }
     }
+    return pairs;
+  }
+
+  /// From the lowest rank outwards: next comes the rank that shares most collectives with one whose clock
+  /// is known; when there is none, the one that messages tell best; then the lowest rank left begins again.
+  void align() {
+    const size_t ranks = job_.ranks.size();
+    if (ranks == 0) return;
+    const Pairs pairs = pairs_of_ends();
     out_.clocks.resize(ranks);
     std::vector<Line> clock(ranks);
     std::vector<char> known(ranks, 0);
@@ -168,16 +197,21 @@ class JobAnalysis {
     find_bounds();
     find_meetings();
     // Pairs that lead from a known rank: those with most collectives first, then in their order.
-    using Pair = decltype(pairs)::const_iterator;
+    using Pair = Pairs::const_iterator;
     const auto later = [](const Pair& a, const Pair& b) {
       return std::pair(a->second.size(), b->first) < std::pair(b->second.size(), a->first);
     };
     std::priority_queue<Pair, std::vector<Pair>, decltype(later)> next(later);
-    const auto learn = [&](uint32_t rank) {
-      known[rank] = 1;
-      meetings_.know(rank, clock[rank].at_zero, clock[rank].slope);
-      for (Pair p = pairs.lower_bound({rank, 0}); p != pairs.end() && p->first.first == rank; ++p)
-        if (!known[p->first.second]) next.push(p);
+    const auto learn = [&](uint32_t learned) {
+      for (const uint32_t rank : sharing(learned)) {
+        clock[rank] = clock[learned];
+        if (rank != learned) share_clock(learned, rank);
+        known[rank] = 1;
+        meetings_.know(rank, clock[rank].at_zero, clock[rank].slope);
+      }
+      for (const uint32_t rank : sharing(learned))
+        for (Pair p = pairs.lower_bound({rank, 0}); p != pairs.end() && p->first.first == rank; ++p)
+          if (!known[p->first.second]) next.push(p);
     };
     uint32_t root = 0;  // the reference; all ranks before it are known
     learn(root);
@@ -198,9 +232,8 @@ class JobAnalysis {
         points.push_back({reference, p.x + p.y - reference});
       }
       clock[to] = robust_line(points, fine_ ? kLeastSpreadNs : kCoarseSpreadNs);
-      const auto [least, most] = meetings_.range(to, clock[to].slope);
+      const auto [least, most] = permitted(to, clock[to].slope);
       if (least <= most) clock[to].at_zero = std::clamp(clock[to].at_zero, least, most);
-      learn(to);
       Clock& c = out_.clocks[to];
       c.known = out_.clocks[from].known = true;
       c.reference = out_.clocks[from].reference;
@@ -208,8 +241,19 @@ class JobAnalysis {
       c.drift_ppm = clock[to].slope * 1e6;
       c.uncertainty_ns = std::max(clock[to].spread, clock[to].tail) + out_.clocks[from].uncertainty_ns;
       c.collectives = static_cast<int64_t>(points.size());
+      learn(to);
     }
     clock_ = std::move(clock);
+  }
+
+  /// The clock of `rank` is that of `like`.
+  void share_clock(uint32_t like, uint32_t rank) {
+    const int64_t number = out_.clocks[rank].rank;
+    const bool unaligned = out_.clocks[rank].unaligned;
+    out_.clocks[like].known = true;
+    out_.clocks[rank] = out_.clocks[like];
+    out_.clocks[rank].rank = number, out_.clocks[rank].unaligned = unaligned;
+    out_.clocks[rank].collectives = out_.clocks[rank].messages = 0;
   }
 
   void find_bounds() {
@@ -333,7 +377,9 @@ class JobAnalysis {
   bool fine_ = false;            ///< some time is not a whole number of microseconds
   MessageClocks messages_;
   Meetings meetings_;
-  std::vector<Line> clock_;  ///< per rank, against its reference's
+  std::vector<uint32_t> first_of_;                     ///< by rank: the lowest one with its clock
+  std::map<uint32_t, std::vector<uint32_t>> sharing_;  ///< by that rank: all of them
+  std::vector<Line> clock_;                            ///< per rank, against its reference's
   JobTimes out_;
 };
 
@@ -347,6 +393,8 @@ trace::Trace communication_of(const Trace& t) {
   out.says_rank = t.says_rank;
   out.base_ns = t.base_ns;
   out.groups = t.groups;
+  if (const auto shared = trace::metadata_number(t, trace::kSharedClock))
+    out.metadata.push_back({out.strings.intern(trace::kSharedClock), *shared});
   const std::vector<trace::CommSpan> spans = trace::communication_spans(t);
   for (const NodeId n : trace::topological_order(t.deps).order) {
     const trace::Comm* comm = t.comm(n);

@@ -95,6 +95,7 @@ constexpr auto kOfFiles = std::to_array<Allowed>({
     {"recorded_unaligned"},
     {"schedule", Form::word},
     {"schema", Form::version},
+    {trace::kSharedClock},
     {"stage"},
     {"stages"},
     {"tokens", Form::number, kShowsSize},

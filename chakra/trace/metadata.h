@@ -13,6 +13,9 @@ namespace chakra::trace {
 /// an attribute with the second name.
 inline constexpr std::string_view kXlaRuns = "xla_runs", kXlaRun = "xla_run";
 
+/// Ranks with the same number here share a clock, as the devices of one process do.
+inline constexpr std::string_view kSharedClock = "shared_clock";
+
 /// Of generated traces: bytes that the rank holds in the memory of its device, at the peak.
 inline constexpr std::string_view kMemoryPerRank = "memory_bytes_per_rank";
 

@@ -63,7 +63,25 @@ void keep_least(std::vector<size_t>& places, const Key& key) {
   std::erase_if(places, [&](size_t place) { return key(place) != least; });
 }
 
+/// Whether the devices of two programs are equal, or one of them does not state devices, as a text.
+bool may_have_equal_devices(const Program& a, const Program& b) {
+  return a.devices.empty() || b.devices.empty() || a.devices == b.devices;
+}
+/// Whether a program lacks a device that executed the program.
+bool lacks_device(const Program& p, const std::vector<int64_t>& devices) {
+  return std::any_of(devices.begin(), devices.end(), [&](int64_t device) {
+    if (p.devices.empty()) return p.device_count() > 1 && device >= p.device_count();
+    return p.devices.size() > 1 && std::find(p.devices.begin(), p.devices.end(), device) == p.devices.end();
+  });
+}
+
 }  // namespace
+
+bool is_same_program(const Program& a, const Program& b) {
+  if (a.name != b.name || a.devices != b.devices) return false;
+  const std::string one = description(a);
+  return !one.empty() && one == description(b);
+}
 
 std::string_view first_missing(const Program& program, const std::vector<std::string_view>& ops) {
   absl::flat_hash_set<std::string_view> names;
@@ -75,11 +93,13 @@ std::string_view first_missing(const Program& program, const std::vector<std::st
 }
 
 Result<std::optional<size_t>> find_dump(const std::vector<Program>& dumps, std::string_view module,
-                                        std::optional<int64_t> id, const std::vector<std::string_view>& ops) {
+                                        std::optional<int64_t> id, const std::vector<std::string_view>& ops,
+                                        const std::vector<int64_t>& devices) {
   std::vector<size_t> fit;
   for (size_t d = 0; d < dumps.size(); ++d)
     if (dumps[d].name == module && first_missing(dumps[d], ops).empty()) fit.push_back(d);
   const absl::flat_hash_set<std::string_view> executed(ops.begin(), ops.end());
+  keep_least(fit, [&](size_t d) { return lacks_device(dumps[d], devices); });
   keep_least(fit, [&](size_t d) { return id && dumps[d].id != *id; });
   keep_least(fit, [&](size_t d) { return dumps[d].computations[dumps[d].entry].order.empty(); });
   keep_least(fit, [&](size_t d) { return not_executed(dumps[d], executed); });
@@ -87,7 +107,7 @@ Result<std::optional<size_t>> find_dump(const std::vector<Program>& dumps, std::
   if (fit.size() > 1) {
     const std::string first = description(dumps[fit[0]]);
     for (size_t f = 1; f < fit.size(); ++f)
-      if (first.empty() || description(dumps[fit[f]]) != first)
+      if (first.empty() || !may_have_equal_devices(dumps[fit[0]], dumps[fit[f]]) || description(dumps[fit[f]]) != first)
         return fail(Code::bad_input, "xla.program.ambiguous",
                     fmt::format("the dumps {} and {} differ, and both have every instruction that the profile executed "
                                 "of module {}: give the dump of the executed program only, or the .xplane.pb, which "
@@ -129,20 +149,26 @@ Failure no_program(const Inputs& inputs, std::string_view program, std::string_v
 Result<void> choose_programs(Inputs& inputs) {
   for (Profile& profile : inputs.profiles) {
     if (!profile.browser) continue;
-    using Run = std::pair<std::string_view, int64_t>;  // module, number
-    std::map<Run, std::set<std::string_view>> ops;
-    for (const Profile::Event& event : profile.events)
-      if (!event.module.empty()) ops[{event.module, event.run}].insert(event.op);
-    std::map<std::pair<std::string_view, std::set<std::string_view>>, size_t> known;
+    using Run = std::pair<std::string_view, int64_t>;                        // module, number
+    using Parts = std::pair<std::set<std::string_view>, std::set<int64_t>>;  // instructions, devices
+    std::map<Run, Parts> of_run;
+    for (const Profile::Event& event : profile.events) {
+      if (event.module.empty()) continue;
+      Parts& parts = of_run[{event.module, event.run}];
+      parts.first.insert(event.op), parts.second.insert(event.device);
+    }
+    std::map<std::pair<std::string_view, Parts>, size_t> known;
     std::map<Run, size_t> chosen;
-    for (auto& [run, names] : ops) {
-      const std::pair key(run.first, std::move(names));
+    for (auto& [run, parts] : of_run) {
+      const std::pair key(run.first, std::move(parts));
       if (const auto found = known.find(key); found != known.end()) {
         chosen[run] = found->second;
         continue;
       }
-      const std::vector<std::string_view> executed(key.second.begin(), key.second.end());
-      CHAKRA_ASSIGN(const std::optional<size_t> dump, find_dump(inputs.dumps, run.first, std::nullopt, executed));
+      const auto& [ops, devices] = key.second;
+      const std::vector<std::string_view> executed(ops.begin(), ops.end());
+      CHAKRA_ASSIGN(const std::optional<size_t> dump,
+                    find_dump(inputs.dumps, run.first, std::nullopt, executed, {devices.begin(), devices.end()}));
       if (!dump) return no_program(inputs, run.first, run.first, executed, {profile.file});
       chosen[run] = known[key] = *dump;
     }

@@ -81,24 +81,31 @@ Result<Inputs> read_inputs(const std::vector<std::string>& files) {
 
 std::string program_name(std::string_view module, int64_t id) { return fmt::format("{}({})", module, id); }
 
-Result<std::optional<Program>> find_program(const Inputs& inputs, std::string_view module, int64_t id,
-                                            const std::vector<std::string_view>& ops, bool lenient) {
+Result<std::optional<Program>> find_program(const Inputs& inputs, const Profile& own, std::string_view module,
+                                            int64_t id, const ExecutedParts& executed, bool lenient) {
+  const std::vector<std::string_view> ops(executed.ops.begin(), executed.ops.end());
   const std::string numbered = program_name(module, id);
   // The profile of a TPU shows numbers without a sign.
   const std::string positive = fmt::format("{}({})", module, static_cast<uint64_t>(id));
   std::string_view missing;
   std::optional<Program> best;  // without some instructions
+  std::vector<const Profile*> profiles{&own};
   for (const Profile& profile : inputs.profiles)
-    for (const Profile::Program& part : profile.programs) {
+    if (&profile != &own) profiles.push_back(&profile);
+  for (const Profile* const profile : profiles)
+    for (const Profile::Program& part : profile->programs) {
       if (part.name != numbered && part.name != positive) continue;
-      CHAKRA_ASSIGN(Program program, parse_program(profile.bytes, part.bytes, profile.file));
-      if (missing = first_missing(program, ops); missing.empty()) return std::optional(std::move(program));
-      best = std::move(program);
+      CHAKRA_ASSIGN(Program program, parse_program(profile->bytes, part.bytes, profile->file));
+      if (const std::string_view first = first_missing(program, ops); first.empty())
+        return std::optional(std::move(program));
+      else if (missing.empty()) missing = first;
+      if (!best) best = std::move(program);
     }
-  CHAKRA_ASSIGN(const std::optional<size_t> dump, find_dump(inputs.dumps, module, id, ops));
+  CHAKRA_ASSIGN(const std::optional<size_t> dump,
+                find_dump(inputs.dumps, module, id, ops, {executed.devices.begin(), executed.devices.end()}));
   if (dump) return std::optional(inputs.dumps[*dump]);
   if (lenient) return best;
-  const Place place{inputs.profiles.front().file};
+  const Place place{own.file};
   if (missing.empty()) return no_program(inputs, numbered, module, ops, place);
   return fail(Code::bad_input, "xla.program.other",
               fmt::format("the program {} of the profile has no instruction {}, which the profile executed",

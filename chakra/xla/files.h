@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,18 +36,27 @@ Result<void> choose_programs(Inputs& inputs);
 std::string program_name(std::string_view module, int64_t id);
 /// Return the first executed instruction (of `ops`) that a program does not have; "" if the program has all.
 std::string_view first_missing(const Program& program, const std::vector<std::string_view>& ops);
-/// Return the place of the dump of a module with all executed instructions: with the same number, scheduled, and with
-/// the fewest instructions that were not executed. Errors: xla.program.ambiguous if different programs are left.
+/// Return the place of the dump of a module with all executed instructions: for the devices, with the same number,
+/// scheduled, and with the fewest instructions that were not executed. Errors: xla.program.ambiguous if different
+/// programs are left.
 Result<std::optional<size_t>> find_dump(const std::vector<Program>& dumps, std::string_view module,
-                                        std::optional<int64_t> id, const std::vector<std::string_view>& ops);
+                                        std::optional<int64_t> id, const std::vector<std::string_view>& ops,
+                                        const std::vector<int64_t>& devices);
+/// Whether two programs have the same nodes, work, communication and devices. Cost: O(instructions).
+bool is_same_program(const Program& a, const Program& b);
 /// Return the error for a program that neither a profile nor a dump has.
 Failure no_program(const Inputs& inputs, std::string_view program, std::string_view module,
                    const std::vector<std::string_view>& ops, const Place& place);
 
-/// Find the program of a module with all executed instructions (`ops`): from the profiles, else from the dumps.
-/// `lenient`: the program of the profile may lack instructions, and the result may be empty. Errors:
-/// xla.program.missing, .other, .ambiguous.
-Result<std::optional<Program>> find_program(const Inputs& inputs, std::string_view module, int64_t id,
-                                            const std::vector<std::string_view>& ops, bool lenient);
+/// What a profile executed of a module.
+struct ExecutedParts {
+  std::set<std::string_view> ops;  ///< instructions
+  std::set<int64_t> devices;
+};
+/// Find the program of a module with all executed instructions: from `profile`, then the other profiles, else from the
+/// dumps. Hosts number their programs on their own. `lenient`: the program of the profile may lack instructions, and
+/// the result may be empty. Errors: xla.program.missing, .other, .ambiguous.
+Result<std::optional<Program>> find_program(const Inputs& inputs, const Profile& profile, std::string_view module,
+                                            int64_t id, const ExecutedParts& executed, bool lenient);
 
 }  // namespace chakra::xla

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "chakra/xla/files.h"
+#include "chakra/xla/hosts.h"
 #include "chakra/xla/nodes.h"
 
 namespace chakra::xla {
@@ -128,6 +129,7 @@ Result<ImportedProgram> import_program(ByteSource source, Findings& findings) {
   const bool text = is_text_program(std::string_view(*bytes).substr(0, 4096));
   CHAKRA_ASSIGN(Program program, text ? parse_text(std::move(bytes), file) : parse_program(std::move(bytes), file));
   CHAKRA_TRY(settle_devices(program));
+  set_ranks(ranks_of({program.devices.begin(), program.devices.end()}), program);
   return Import(program, findings).run();
 }
 

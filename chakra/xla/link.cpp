@@ -10,6 +10,9 @@
 #include "chakra/trace/metadata.h"
 #include "chakra/xla/device_linker.h"
 #include "chakra/xla/files.h"
+#include "chakra/xla/findings.h"
+#include "chakra/xla/hosts.h"
+#include "chakra/xla/steps.h"
 
 namespace chakra::xla {
 namespace {
@@ -20,6 +23,7 @@ struct Run {
   int64_t id = 0;
   Picoseconds start = INT64_MAX;
   std::map<int64_t, Events> of_device;
+  int64_t number = 0;  ///< of its step or, without steps, of the run
 };
 
 /// TensorFlow's names have over 100 characters, and tables would cut the number of the run.
@@ -36,15 +40,19 @@ class ProfileLinker {
     CHAKRA_TRY(check_devices());
     CHAKRA_TRY(choose_programs(in_));
     CHAKRA_TRY(find_programs());
+    CHAKRA_TRY(number_ranks());
     order_events();
     find_runs();
+    CHAKRA_TRY(check_runs());
+    name_runs();
     CHAKRA_TRY(link_devices());
     report();
     return std::move(out_);
   }
 
  private:
-  using Module = std::pair<std::string_view, int64_t>;  ///< name and number
+  using Module = ModuleName;
+  using HostModule = std::pair<const Profile*, Module>;  ///< each host numbers its programs
 
   /// Profiles of several hosts must not share devices.
   Result<void> check_devices() {
@@ -57,7 +65,9 @@ class ProfileLinker {
                       {profile.file});
         if (!profile_of_.emplace(device, &profile).second)
           return fail(Code::bad_input, "xla.devices.twice",
-                      fmt::format("device {} is in two profiles: link one profile of a host at a time", device),
+                      fmt::format("device {} is in two profiles: profiles of several hosts are joined where no two "
+                                  "devices have the same number; link the profile of one host at a time",
+                                  device),
                       {profile.file});
       }
       out_.profile += (out_.profile.empty() ? "" : " + ") + profile.file;
@@ -66,31 +76,59 @@ class ProfileLinker {
   }
 
   Result<void> find_programs() {
-    std::map<Module, std::set<std::string_view>> ops;
-    for (const Profile& profile : in_.profiles)
-      for (const Profile::Event& event : profile.events)
-        if (!event.op.empty() && !event.module.empty()) ops[{event.module, event.program}].insert(event.op);
     const bool cpu = has_cpus();
-    int64_t tags = 0;
-    for (const auto& [module, names] : ops) {
-      CHAKRA_ASSIGN(std::optional<Program> program, program_of(module, {names.begin(), names.end()}, !cpu));
-      if (!program) {
-        missing_.emplace(module, 0);
-        continue;
+    for (const Profile& profile : in_.profiles) {
+      std::map<Module, ExecutedParts> of_module;
+      for (const Profile::Event& event : profile.events) {
+        if (event.op.empty() || event.module.empty()) continue;
+        ExecutedParts& parts = of_module[{event.module, event.program}];
+        parts.ops.insert(event.op), parts.devices.insert(event.device);
       }
-      CHAKRA_TRY(settle_devices(*program));
-      auto executed = std::make_unique<Executed>(std::move(*program));
-      CHAKRA_ASSIGN(executed->communication, communication_of(executed->program));
-      executed->tags = tags;
-      tags += static_cast<int64_t>(executed->communication.messages.size());
-      programs_[module] = std::move(executed);
+      for (const auto& [module, parts] : of_module) {
+        CHAKRA_ASSIGN(std::optional<Program> program, program_of(profile, module, parts, !cpu));
+        if (!program) {
+          missing_.emplace(module, 0);
+          continue;
+        }
+        CHAKRA_TRY(settle_devices(*program));
+        programs_[{&profile, module}] = known(std::move(*program), module);
+      }
     }
     return {};
   }
-  Result<std::optional<Program>> program_of(const Module& module, const std::vector<std::string_view>& ops,
+  Result<std::optional<Program>> program_of(const Profile& profile, const Module& module, const ExecutedParts& parts,
                                             bool lenient) const {
-    if (in_.profiles.front().browser) return std::optional(in_.dumps[static_cast<size_t>(module.second)]);
-    return find_program(in_, module.first, module.second, ops, lenient);
+    if (profile.browser) return std::optional(in_.dumps[static_cast<size_t>(module.second)]);
+    return find_program(in_, profile, module.first, module.second, parts, lenient);
+  }
+  /// The program of another host, if it is the same.
+  Executed* known(Program program, const Module& module) {
+    for (auto& [number, executed] : executed_)
+      if (in_.profiles.size() > 1 && is_same_program(executed->program, program)) return executed.get();
+    return executed_.emplace_back(module, std::make_unique<Executed>(std::move(program))).second.get();
+  }
+
+  /// From here on, devices have the numbers of their ranks.
+  Result<void> number_ranks() {
+    std::set<int64_t> devices;
+    for (const auto& [device, profile] : profile_of_) devices.insert(device);
+    for (const auto& [module, executed] : executed_)
+      devices.insert(executed->program.devices.begin(), executed->program.devices.end());
+    if (const Ranks ranks = has_cpus() ? ranks_of(devices) : Ranks(); !ranks.empty()) {
+      for (const auto& [module, executed] : executed_) set_ranks(ranks, executed->program);
+      for (Profile& profile : in_.profiles)
+        for (Profile::Event& event : profile.events) event.device = ranks.at(event.device);
+      std::map<int64_t, const Profile*> of_rank;
+      for (const auto& [device, profile] : profile_of_) of_rank.emplace(ranks.at(device), profile);
+      profile_of_ = std::move(of_rank);
+    }
+    int64_t tags = 0;
+    for (const auto& [module, executed] : executed_) {
+      CHAKRA_ASSIGN(executed->communication, communication_of(executed->program));
+      executed->tags = tags;
+      tags += static_cast<int64_t>(executed->communication.messages.size());
+    }
+    return {};
   }
   bool has_cpus() const {
     return std::any_of(in_.profiles.begin(), in_.profiles.end(),
@@ -114,26 +152,29 @@ class ProfileLinker {
       if (profile.kind == Profile::Kind::tpu) continue;
       std::map<std::pair<Module, int64_t>, std::vector<Profile::Event*>> of_program;
       for (Profile::Event& event : profile.events)
-        if (programs_.contains({event.module, event.program}) && event.run == Profile::kNotStated)
+        if (event.run == Profile::kNotStated && programs_.contains({&profile, {event.module, event.program}}))
           of_program[{{event.module, event.program}, event.device}].push_back(&event);
-      for (const auto& [key, events] : of_program) number_runs(*programs_.at(key.first), profile.kind, events);
+      for (const auto& [key, events] : of_program)
+        number_runs(*programs_.at({&profile, key.first}), profile.kind, events);
       if (!of_program.empty()) without_runs_.push_back(profile.file);
     }
   }
 
   void find_runs() {
-    std::map<std::pair<Module, int64_t>, Run> runs;
+    std::map<std::pair<size_t, int64_t>, Run> runs;  // by the program's place, and number
+    std::map<const Executed*, size_t> place;
+    for (size_t e = 0; e < executed_.size(); ++e) place[executed_[e].second.get()] = e;
     for (const Profile& profile : in_.profiles)
       for (const Profile::Event& event : profile.events) {
         const Module module(event.module, event.program);
-        const auto program = programs_.find(module);
+        const auto program = programs_.find({&profile, module});
         if (event.op.empty() || program == programs_.end()) {
           other_[event.device].push_back(&event);
           if (const auto missing = missing_.find(module); missing != missing_.end()) ++missing->second;
           continue;
         }
-        Run& run = runs[{module, event.run}];
-        run.executed = program->second.get();
+        Run& run = runs[{place.at(program->second), event.run}];
+        run.executed = program->second;
         run.id = event.run;
         run.start = std::min(run.start, event.start);
         run.of_device[event.device].push_back(&event);
@@ -143,6 +184,47 @@ class ProfileLinker {
     for (auto& [device, events] : other_)
       std::stable_sort(events.begin(), events.end(),
                        [](const Profile::Event* a, const Profile::Event* b) { return a->start < b->start; });
+  }
+
+  /// Profiles of several hosts must have the same runs of a program that joins their devices: the order of its
+  /// collectives would join others than in the job.
+  Result<void> check_runs() const {
+    if (in_.profiles.size() < 2) return {};
+    for (const Run& run : runs_) {
+      const Program& p = run.executed->program;
+      for (int64_t logical = 0; logical < p.device_count() && p.device_count() > 1; ++logical) {
+        const auto host = profile_of_.find(p.device(logical));
+        if (host == profile_of_.end() || run.of_device.contains(host->first)) continue;
+        return fail(Code::bad_input, "xla.run.hosts",
+                    fmt::format("{} has no events of the device {} for run {} of program {}, which another host "
+                                "recorded: record the same steps on all hosts, or link one profile",
+                                quote(host->second->file), host->first, run.id, quote(p.name)),
+                    {host->second->file});
+      }
+    }
+    return {};
+  }
+
+  /// The steps that the user annotated are those of their runs; each other run is a step.
+  void name_runs() {
+    std::map<const Profile*, AnnotatedSteps> annotated;
+    for (const Profile& profile : in_.profiles) annotated.try_emplace(&profile, profile);
+    std::map<AnnotatedSteps::Step, int64_t> number_of;
+    for (size_t r = 0; r < runs_.size(); ++r) {
+      const AnnotatedSteps::Step* step = nullptr;
+      for (const auto& [device, events] : runs_[r].of_device)
+        if (const Profile* const profile = profile_of_.at(device); !step && !is_without_runs(*profile))
+          step = annotated.at(profile).of(runs_[r].id, *events.front());
+      const auto next = static_cast<int64_t>(names_.size());
+      const auto [found, added] = step ? number_of.try_emplace(*step, next) : std::pair(number_of.end(), true);
+      runs_[r].number = step ? found->second : next;
+      if (!added) continue;
+      names_.push_back(step ? fmt::format("{} {}", short_name(step->name), step->number)
+                            : fmt::format("{}#{}", short_name(runs_[r].executed->program.name), r));
+    }
+  }
+  bool is_without_runs(const Profile& profile) const {
+    return std::find(without_runs_.begin(), without_runs_.end(), profile.file) != without_runs_.end();
   }
 
   Result<void> link_devices() {
@@ -163,7 +245,7 @@ class ProfileLinker {
         linker.add_other({next, behind});
         next = behind;
         // With the steps of a TPU, nodes have the number of their step instead of that of their run.
-        const int64_t number = profile->steps.empty() ? static_cast<int64_t>(r) : found->second.front()->step;
+        const int64_t number = profile->steps.empty() ? runs_[r].number : found->second.front()->step;
         CHAKRA_TRY(linker.add(*runs_[r].executed, number, found->second));
       }
       linker.add_other({next, other.end()});
@@ -174,9 +256,9 @@ class ProfileLinker {
   }
 
   /// The steps or runs by name, and the memory of the largest program.
-  void add_metadata(trace::Trace& t, const Profile& profile) const {
+  void add_metadata(trace::Trace& t, const Profile& profile) {
     const Executed* largest = nullptr;
-    for (const auto& [module, executed] : programs_)
+    for (const auto& [module, executed] : executed_)
       if (!largest || executed->program.memory.peak > largest->program.memory.peak) largest = executed.get();
     if (largest) xla::add_metadata(t, largest->program);
     else t.metadata.push_back({t.strings.intern("schema"), t.texts.add("xla")});
@@ -184,131 +266,43 @@ class ProfileLinker {
       t.metadata.push_back({t.strings.intern("jax_version"), t.texts.add(profile.jax_version)});
     std::vector<std::string> names;
     for (const std::string_view step : profile.steps) names.push_back(fmt::format("step {}", step));
-    if (names.empty())
-      for (size_t r = 0; r < runs_.size(); ++r)
-        names.push_back(fmt::format("{}#{}", short_name(runs_[r].executed->program.name), r));
+    if (names.empty()) names = names_;
+    t.metadata.push_back({t.strings.intern(trace::kSharedClock), clock_of(profile)});
     t.metadata.push_back({t.strings.intern(trace::kXlaRuns), static_cast<int64_t>(names.size())});
     for (size_t r = 0; r < names.size(); ++r)
       t.metadata.push_back({t.strings.intern(fmt::format("{}_{}", trace::kXlaRun, r)), t.texts.add(names[r])});
   }
 
+  /// A number for the clock of a process: the same for its devices, and for no other profile.
+  int64_t clock_of(const Profile& profile) {
+    const auto [found, added] = clocks_.try_emplace(&profile, 0);
+    if (!added) return found->second;
+    uint64_t hash = 0xcbf29ce484222325;
+    const auto add = [&](int64_t value) { hash = (hash ^ static_cast<uint64_t>(value)) * 0x100000001b3; };
+    add(profile.base_ns), add(profile.process);
+    for (const Profile::Event& event : profile.events) add(event.start), add(event.length), add(event.device);
+    return found->second = static_cast<int64_t>(hash >> 16);
+  }
+
   void report() {
-    const auto warn = [&](std::string tag, std::string text) {
-      out_.findings.push_back({std::move(tag), Severity::warning, -1, -1, std::move(text)});
-    };
-    for (const auto& [module, executed] : programs_) {
-      report_program(executed->program, {}, out_.findings);
-      const std::string name = quote(executed->program.name);
-      if (executed->cut_runs > 0)
-        warn("xla.run.partial",
-             fmt::format("program {}: {} runs of a device have fewer iterations of a loop than the program states: "
-                         "record whole runs",
-                         name, show_count(static_cast<int64_t>(executed->cut_runs))));
-      if (executed->unplaced > 0)
-        warn("xla.event.unplaced",
-             fmt::format("program {}: {} executed instructions do not fit the program's order and have no dependencies",
-                         name, show_count(static_cast<int64_t>(executed->unplaced))));
-      out_.programs.push_back(executed->report);
-    }
-    report_devices();
-    report_dumps();
-    for (const Profile& profile : in_.profiles) {
-      if (profile.aggregated > 0)
-        warn("xla.event.aggregated", fmt::format("{}: {} events are sums without times and were left out", profile.file,
-                                                 show_count(static_cast<int64_t>(profile.aggregated))));
-      for (const auto& [field, count] : profile.unknown)
-        out_.findings.push_back({"xla.fields.unknown", Severity::note, -1, -1,
-                                 fmt::format("{}: skipped the unknown field {} {} ({} times)", profile.file,
-                                             field.first, field.second, show_count(static_cast<int64_t>(count)))});
-    }
-  }
-
-  bool is_dump(const Program& program) const {
-    return std::any_of(in_.dumps.begin(), in_.dumps.end(),
-                       [&](const Program& dump) { return dump.bytes == program.bytes; });
-  }
-
-  /// Files beside the profiles, and what the form for browsers lacks.
-  void report_dumps() {
-    for (const Program& dump : in_.dumps)
-      if (std::none_of(programs_.begin(), programs_.end(),
-                       [&](const auto& one) { return one.second->program.bytes == dump.bytes; }))
-        ++unused_;
-    if (unused_ > 0)
-      out_.findings.push_back({"xla.program.unused", Severity::note, -1, -1,
-                               fmt::format("{} dumped programs were not needed: the profile has the programs that it "
-                                           "executed, or did not execute these",
-                                           show_count(unused_))});
-    const auto find = [&](std::string tag, Severity severity, std::string text) {
-      out_.findings.push_back({std::move(tag), severity, -1, -1, std::move(text)});
-    };
-    for (const auto& [module, executed] : programs_)
-      if (const Program& p = executed->program;
-          is_dump(p) && !in_.profiles.front().browser && p.id != 0 && p.id != module.second)
-        find("xla.program.number", Severity::warning,
-             fmt::format(
-                 "the profile executed program {}, and the dump {} is {}: it has the same instructions; is it of "
-                 "this run?",
-                 quote(program_name(module.first, module.second)), quote(p.file), p.id));
-    for (const Error& error : in_.unreadable)
-      find("xla.program.unreadable", Severity::warning,
-           fmt::format("a text of a program cannot be read and was not needed: {}", error.message()));
-    for (const std::string& file : in_.unused_profiles)
-      find("xla.chrome.unused", Severity::note,
-           fmt::format("{}: the form for browsers was not needed beside an .xplane.pb", file));
-    for (const Profile& profile : in_.profiles) {
-      if (!profile.browser) continue;
-      if (profile.browser->full)
-        find("xla.chrome.full", Severity::warning,
-             fmt::format("{}: the file has as many events as the form for browsers keeps, so later events can be "
-                         "missing: link the .xplane.pb, or record fewer steps",
-                         profile.file));
-      if (profile.browser->open_ends > 0)
-        find("xla.chrome.ends", Severity::note,
-             fmt::format("{}: {} ends of instructions on other threads can belong to several devices: these "
-                         "instructions end with their events; the .xplane.pb states which",
-                         profile.file, show_count(static_cast<int64_t>(profile.browser->open_ends))));
-    }
-  }
-
-  /// What the profiles of GPUs and TPUs lack.
-  void report_devices() {
-    const auto find = [&](std::string tag, Severity severity, std::string text) {
-      out_.findings.push_back({std::move(tag), severity, -1, -1, std::move(text)});
-    };
-    for (const auto& [module, events] : missing_)
-      find("xla.program.missing", Severity::warning,
-           fmt::format("the profile lacks the program {}: its {} events have the order of their streams, but neither "
-                       "dependencies, work nor communication; add its dump (XLA_FLAGS=--xla_dump_to=DIR "
-                       "--xla_dump_hlo_as_proto)",
-                       quote(program_name(module.first, module.second)), show_count(events)));
     uint64_t left_out = 0;
     for (const LinkedDevice& device : out_.devices) left_out += device.left_out;
-    if (left_out > 0)
-      find("xla.edge.time", Severity::warning,
-           fmt::format("{} dependencies of the programs were left out: by the recorded times, the dependent event "
-                       "started first",
-                       show_count(static_cast<int64_t>(left_out))));
-    for (const Profile& profile : in_.profiles)
-      for (const auto& [plane, events] : profile.other_events)
-        find("xla.plane.other", Severity::note,
-             fmt::format("{}: {} events of {} are not read", profile.file, show_count(static_cast<int64_t>(events)),
-                         quote(plane)));
-    for (const std::string& file : without_runs_)
-      find("xla.run.order", Severity::note,
-           fmt::format("{}: the profile does not state runs; a run begins where an instruction of the program comes "
-                       "again",
-                       file));
+    report_programs(executed_, out_);
+    report_devices(in_, missing_, left_out, without_runs_, out_.findings);
+    report_dumps(in_, executed_, out_.findings);
+    report_fields(in_, out_.findings);
   }
 
   Inputs& in_;
   std::map<int64_t, const Profile*> profile_of_;  ///< by device
-  std::map<Module, std::unique_ptr<Executed>> programs_;
+  ExecutedPrograms executed_;
+  std::map<HostModule, Executed*> programs_;
   std::map<Module, int64_t> missing_;      ///< programs that nobody has: their events
   std::vector<Run> runs_;                  ///< by start
+  std::vector<std::string> names_;         ///< of steps, and of runs without one
   std::map<int64_t, Events> other_;        ///< by device: events without a program, by start
   std::vector<std::string> without_runs_;  ///< files
-  int64_t unused_ = 0;
+  std::map<const Profile*, int64_t> clocks_;
   LinkedProfile out_;
 };
 

@@ -96,7 +96,7 @@ void NodeWriter::add(const Unrolled& unrolled, uint32_t number, std::string_view
   const bool inside = i.kind() == Kind::loop || i.kind() == Kind::conditional || i.kind() == Kind::call;
   const bool has_inside = inside && op.after.size() > 0;  // whose work the nodes inside have
   if (i.kind() != Kind::value && i.kind() != Kind::done && !has_inside) {
-    const Work& work = work_.of(op.computation, op.instruction);
+    const Work& work = work_.whole(op.computation, op.instruction);
     t_.num_ops.edit(node) = std::min<uint64_t>(multiply_bytes(work.flops, op.times), INT64_MAX);
     t_.tensor_bytes.edit(node) = multiply_bytes(work.bytes, op.times);
     t_.op_dtype.edit(node) = static_cast<uint8_t>(work.type);
@@ -207,6 +207,9 @@ void report_program(const Program& p, const Unrolled& u, Findings& findings) {
   if (!p.memory.known)
     note(findings, "xla.memory.none", Severity::note,
          program + ": the file has no buffer assignment, so the memory is unknown");
+  if (p.has_bounds)
+    note(findings, "xla.shape.bound", Severity::warning,
+         program + ": sizes that are known at run time count with their bounds, so FLOPs and bytes are upper limits");
   if (u.open_loops > 0)
     note(findings, "xla.loop.trips", Severity::warning,
          fmt::format("{}: {} loops without a known number of iterations count one iteration", program,
@@ -246,7 +249,7 @@ ProgramReport report_of(const Program& p, const ProgramWork& work, const Unrolle
   for (const Op& op : u.ops) {
     const Instruction& i = p.computations[op.computation].instructions[op.instruction];
     if (op.first != kNone || i.kind() == Kind::value || i.kind() == Kind::done || op.after.size() > 0) continue;
-    const Work& of = work.of(op.computation, op.instruction);
+    const Work& of = work.whole(op.computation, op.instruction);
     report.flops = add_bytes(report.flops, multiply_bytes(of.flops, op.times));
     report.bytes = add_bytes(report.bytes, multiply_bytes(of.bytes, op.times));
   }

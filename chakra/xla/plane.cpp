@@ -19,6 +19,7 @@ constexpr std::pair<std::string_view, Stat> kStats[] = {
     {"profile_start_time", Stat::start},
     {"jax_version", Stat::jax},
     {"process_id", Stat::process},
+    {"step_num", Stat::step},
     {"correlation_id", Stat::correlation},
     {"_p", Stat::leads_to},
     {"_pt", Stat::leads_to_kind},

@@ -23,6 +23,7 @@ enum class Stat : uint8_t {
   start,
   jax,
   process,
+  step,
   correlation,
   leads_to,       ///< the number of an arrow that begins here
   leads_to_kind,  ///< 0: a general one

@@ -40,8 +40,24 @@ struct Profile {
     int64_t begin_ns = 0;               ///< of its line
     Picoseconds start = 0, length = 0;  ///< as those of events
   };
+  /// A step that the user named (StepTraceAnnotation).
+  struct Annotation {
+    std::string_view name;
+    int64_t step = 0;
+    uint32_t thread = 0;                ///< as Line::thread
+    int64_t begin_ns = 0;               ///< of its line
+    Picoseconds start = 0, length = 0;  ///< as those of events
+  };
+  /// A call of the host that started a run.
+  struct Start {
+    int64_t run = 0;
+    uint32_t thread = 0;
+    int64_t begin_ns = 0;
+    Picoseconds start = 0;
+  };
   struct Line {
     int64_t id = 0, begin_ns = 0;
+    uint32_t thread = 0;    ///< of the host
     bool overlaps = false;  ///< its events run side by side: asynchronous instructions of a TPU
   };
   /// Of the devices.
@@ -55,6 +71,8 @@ struct Profile {
   std::vector<Line> lines;  ///< with events
   std::vector<Call> calls;  ///< with an event each
   std::vector<std::string_view> steps;
+  std::vector<Annotation> annotations;
+  std::vector<Start> starts;
   int64_t base_ns = 0;
   int64_t process = 0;
   std::string_view jax_version;

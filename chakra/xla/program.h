@@ -109,6 +109,7 @@ struct Program {
   std::vector<Shape> shapes;
   std::vector<Detail> details;
   Memory memory;
+  bool has_bounds = false;  ///< of sizes that are known at run time: dims has the bounds
   UnknownParts unknown;
   std::vector<std::shared_ptr<const std::string>> kept_texts;  ///< that views refer to and the file has in another form
 
@@ -132,6 +133,8 @@ uint8_t primitive_type(std::string_view type_name);  ///< 0: unknown
 uint8_t known_type(int64_t primitive_type, UnknownParts& unknown);
 /// Whether no size is negative, and the shape has at most 2^60 elements.
 bool is_possible(std::span<const int64_t> dims);
+inline constexpr std::string_view kUnbounded =
+    "a size is known at run time only and has no bound; compile the program for fixed sizes";
 inline constexpr std::string_view kImpossible = "a shape has a negative size or more than 2^60 elements";
 
 /// Read an HloProto. Errors: xla.program.damaged, .empty, .reference, .deep. Cost: O(bytes).

@@ -49,7 +49,7 @@ class ChromeReader {
     std::string_view phase, name, op, module, process_name;
     std::string process, thread;
     double start_us = 0, length_us = 0;
-    int64_t run = Profile::kNotStated, device = Profile::kNotStated;
+    int64_t run = Profile::kNotStated, device = Profile::kNotStated, step = Profile::kNotStated;
   };
 
   Result<void> add(ondemand::object& object) {
@@ -65,7 +65,9 @@ class ChromeReader {
     ++events_;
     processes_.insert(record.process);
     const bool is_end = record.op.empty() && record.name.starts_with(kEnd);
-    if (record.op.empty() && !is_end) return {};
+    const bool is_annotation = record.op.empty() && record.step != Profile::kNotStated;
+    const bool is_start = record.op.empty() && record.run != Profile::kNotStated;
+    if (record.op.empty() && !is_end && !is_annotation && !is_start) return {};
     constexpr double kMostMicros = 9e9;  // exact to a picosecond up to here
     for (const double time : {record.start_us, record.length_us})
       if (!(time >= 0 && time <= kMostMicros))
@@ -75,6 +77,14 @@ class ChromeReader {
     const uint32_t line = line_of(record);
     if (is_end) {
       ends_.push_back({line, start, keep(record.name.substr(kEnd.size()))});
+      return {};
+    }
+    if (is_annotation) {
+      out_.annotations.push_back({keep(record.name), record.step, line, 0, start, length});
+      return {};
+    }
+    if (is_start) {
+      out_.starts.push_back({record.run, line, 0, start});
       return {};
     }
     Profile::Event event;
@@ -118,6 +128,7 @@ class ChromeReader {
       else if (key == "hlo_module") code = value->get_string().get(record.module);
       else if (key == "name") code = value->get_string().get(record.process_name);
       else if (key == "run_id") number = json::to_integer(*value, record.run);
+      else if (key == "step_num") number = json::to_integer(*value, record.step);
       else if (key == "device_ordinal") number = json::to_integer(*value, record.device);
       if (code) return code;
       if (!number) return simdjson::NUMBER_ERROR;
@@ -132,7 +143,7 @@ class ChromeReader {
   uint32_t line_of(const Record& record) {
     const auto next = static_cast<uint32_t>(out_.lines.size());
     const auto [found, added] = lines_.try_emplace({record.process, record.thread}, next);
-    if (added) out_.lines.emplace_back();
+    if (added) out_.lines.push_back({.thread = next});
     return found->second;
   }
 

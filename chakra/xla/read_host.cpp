@@ -12,7 +12,11 @@ using protozero::pbf_reader;
 class HostReader {
  public:
   HostReader(const Plane& plane, Profile& profile, const char*& at)
-      : plane_(plane), out_(profile), at_(at), first_call_(profile.calls.size()) {}
+      : plane_(plane),
+        out_(profile),
+        at_(at),
+        first_call_(profile.calls.size()),
+        first_annotation_(profile.annotations.size()) {}
 
   void run() {
     reserve();
@@ -34,6 +38,7 @@ class HostReader {
 
   void read_line(pbf_reader reader) {
     const size_t event = out_.events.size(), call = out_.calls.size(), end = ends_.size();
+    const size_t annotation = out_.annotations.size(), start = out_.starts.size();
     line_ = event;
     Profile::Line line;
     while (reader.next()) {
@@ -51,6 +56,9 @@ class HostReader {
       out_.calls[c].begin_ns = line.begin_ns;
     }
     for (size_t e = end; e < ends_.size(); ++e) ends_[e].begin_ns = line.begin_ns;
+    for (size_t a = annotation; a < out_.annotations.size(); ++a) out_.annotations[a].begin_ns = line.begin_ns;
+    for (size_t s = start; s < out_.starts.size(); ++s) out_.starts[s].begin_ns = line.begin_ns;
+    line.thread = thread_++;
     if (out_.events.size() == event) return;
     for (size_t e = event; e < out_.events.size(); ++e) out_.events[e].line = static_cast<uint32_t>(out_.lines.size());
     line.id = 0;
@@ -61,7 +69,7 @@ class HostReader {
     Profile::Event& event = out_.events.emplace_back();  // stays there if an instruction was executed
     int64_t metadata = 0;
     bool aggregated = false;
-    Arrow leads, comes;
+    Others others;
     while (reader.next()) {
       switch (reader.tag()) {
         case 1: metadata = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
@@ -69,7 +77,7 @@ class HostReader {
         case 3: event.length = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
         case 4:
           if (!is_text(reader)) reader.skip();
-          else use(plane_.read_stat(reader.get_message()), event, leads, comes);
+          else use(plane_.read_stat(reader.get_message()), event, others);
           break;
         case 5:
           aggregated = true;
@@ -80,8 +88,8 @@ class HostReader {
     }
     const bool is_call = event.correlation != Profile::kNotStated;
     if (!is_call && !event.op.empty() && !aggregated) {
-      if (leads.kind == kGeneral && leads.number != Profile::kNotStated)
-        begins_.push_back({leads.number, out_.events.size() - 1});
+      if (others.leads.kind == kGeneral && others.leads.number != Profile::kNotStated)
+        begins_.push_back({others.leads.number, out_.events.size() - 1});
       return;
     }
     const Profile::Event other = event;
@@ -95,7 +103,12 @@ class HostReader {
       // A call that starts an event of a GPU, and may have the event's instruction.
       out_.calls.push_back({{}, other.correlation, 0, 0, start, std::max<Picoseconds>(0, other.length)});
       names_of_calls_.push_back(metadata);
-    } else if (comes.kind == kGeneral && comes.number != Profile::kNotStated) {
+    } else if (other.op.empty() && others.step != Profile::kNotStated) {
+      out_.annotations.push_back({{}, others.step, thread_, 0, start, std::max<Picoseconds>(0, other.length)});
+      names_of_annotations_.push_back(metadata);
+    } else if (other.op.empty() && others.has_run) {
+      out_.starts.push_back({other.run, thread_, 0, start});
+    } else if (const Arrow comes = others.comes; comes.kind == kGeneral && comes.number != Profile::kNotStated) {
       // Most ends follow their event on the same line.
       if (begins_.empty() || begins_.back().arrow != comes.number || begins_.back().event < line_) {
         ends_.push_back({comes.number, 0, start});
@@ -110,19 +123,26 @@ class HostReader {
   struct Arrow {
     int64_t number = Profile::kNotStated, kind = kGeneral;
   };
-  static void use(const Plane::Value& value, Profile::Event& event, Arrow& leads, Arrow& comes) {
+  /// Statistics that an executed instruction does not need.
+  struct Others {
+    Arrow leads, comes;
+    int64_t step = Profile::kNotStated;
+    bool has_run = false;
+  };
+  static void use(const Plane::Value& value, Profile::Event& event, Others& others) {
     switch (value.stat) {
       case Stat::op: event.op = value.text; break;
       case Stat::module: event.module = value.text; break;
       case Stat::program: event.program = value.number; break;
-      case Stat::run: event.run = value.number; break;
+      case Stat::run: event.run = value.number, others.has_run = true; break;
+      case Stat::step: others.step = value.number; break;
       // TensorFlow's CPU has no number.
       case Stat::device: event.device = value.number == Profile::kNotStated ? 0 : value.number; break;
       case Stat::correlation: event.correlation = value.number; break;
-      case Stat::leads_to: leads.number = value.number; break;
-      case Stat::leads_to_kind: leads.kind = value.number; break;
-      case Stat::comes_from: comes.number = value.number; break;
-      case Stat::comes_from_kind: comes.kind = value.number; break;
+      case Stat::leads_to: others.leads.number = value.number; break;
+      case Stat::leads_to_kind: others.leads.kind = value.number; break;
+      case Stat::comes_from: others.comes.number = value.number; break;
+      case Stat::comes_from_kind: others.comes.kind = value.number; break;
       default: break;
     }
   }
@@ -147,7 +167,7 @@ class HostReader {
   }
 
   void name_calls() {
-    if (names_of_calls_.empty()) return;
+    if (names_of_calls_.empty() && names_of_annotations_.empty()) return;
     absl::flat_hash_map<int64_t, std::string_view> names;
     for (const protozero::data_view entry : plane_.metadata) {
       int64_t id = 0;
@@ -164,6 +184,9 @@ class HostReader {
     for (size_t c = 0; c < names_of_calls_.size(); ++c)
       if (const auto found = names.find(names_of_calls_[c]); found != names.end())
         out_.calls[first_call_ + c].name = found->second;
+    for (size_t a = 0; a < names_of_annotations_.size(); ++a)
+      if (const auto found = names.find(names_of_annotations_[a]); found != names.end())
+        out_.annotations[first_annotation_ + a].name = found->second;
   }
 
   struct End {
@@ -174,8 +197,9 @@ class HostReader {
   const Plane& plane_;
   Profile& out_;
   const char*& at_;
-  size_t first_call_, line_ = 0;         ///< line_: the first event of the line that is read
-  std::vector<int64_t> names_of_calls_;  ///< in the plane's descriptions
+  size_t first_call_, first_annotation_, line_ = 0;             ///< line_: the first event of the line that is read
+  uint32_t thread_ = 0;                                         ///< of the line that is read
+  std::vector<int64_t> names_of_calls_, names_of_annotations_;  ///< in the plane's descriptions
   struct Begin {
     int64_t arrow = 0;
     size_t event = 0;  ///< in Profile::events

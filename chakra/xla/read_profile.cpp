@@ -140,6 +140,8 @@ class ProfileReader {
       event.start = add_saturated(since(first, out_.lines[event.line].begin_ns), std::max<int64_t>(0, event.start));
       event.length = std::max<int64_t>(0, event.length);
     }
+    for (Profile::Annotation& a : out_.annotations) a.start = add_saturated(since(first, a.begin_ns), a.start);
+    for (Profile::Start& s : out_.starts) s.start = add_saturated(since(first, s.begin_ns), s.start);
     for (Profile::Call& call : out_.calls)
       call.start = std::max<Picoseconds>(0, add_saturated(since(first, call.begin_ns), call.start));
   }

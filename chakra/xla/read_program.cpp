@@ -162,10 +162,16 @@ class ProgramReader {
       else if (reader.tag() == 4 && is_text(reader)) {
         parts.emplace_back();
         CHAKRA_TRY(this->shape(reader.get_message(), parts.back(), depth + 1));
+      } else if (reader.tag() == 6 && is_text(reader)) {
+        const std::string_view dynamic = view(reader.get_view());
+        p_.has_bounds |= dynamic.find('\1') != std::string_view::npos;
       } else if (reader.tag() <= 6) reader.skip();
       else skip(reader, "ShapeProto", p_.unknown);
     }
-    if (!is_possible(p_.dims(shape.dims))) return failure("xla.program.shape", std::string(kImpossible));
+    const auto dims = p_.dims(shape.dims);
+    if (std::find(dims.begin(), dims.end(), INT64_MIN) != dims.end())
+      return failure("xla.program.shape", std::string(kUnbounded));
+    if (!is_possible(dims)) return failure("xla.program.shape", std::string(kImpossible));
     if (parts.empty()) return {};
     shape.parts.begin = static_cast<uint32_t>(p_.shapes.size());
     p_.shapes.insert(p_.shapes.end(), parts.begin(), parts.end());

@@ -291,7 +291,8 @@ class TextReader {
     shape.dims.begin = static_cast<uint32_t>(p_.numbers.size());
     while (!cursor_.take(']')) {
       int64_t dim = 0;
-      cursor_.take("<=");
+      p_.has_bounds |= cursor_.take("<=");
+      if (cursor_.peek() == '?') return wrong("xla.program.shape", std::string(kUnbounded));
       if (!cursor_.number(dim)) return expected("a size");
       p_.numbers.push_back(dim);
       if (!cursor_.take(',') && cursor_.peek() != ']') return expected("']'");

@@ -34,6 +34,10 @@ uint64_t window_size(const Detail& d) {
   return size;
 }
 
+void add_to(Work& sum, const Work& one) {
+  sum.flops = add_bytes(sum.flops, one.flops), sum.bytes = add_bytes(sum.bytes, one.bytes);
+}
+
 }  // namespace
 
 ProgramWork::ProgramWork(const Program& program) : p_(program) {
@@ -42,18 +46,18 @@ ProgramWork::ProgramWork(const Program& program) : p_(program) {
   for (uint32_t c = 0; c < p_.computations.size(); ++c) {
     const Computation& of = p_.computations[c];
     first_.push_back(works_.size());
-    Work sum;
+    Work sum, whole_sum;
     for (const Instruction& i : of.instructions) {
-      const Work work = count(of, i);
-      sum.flops = add_bytes(sum.flops, work.flops), sum.bytes = add_bytes(sum.bytes, work.bytes);
+      const Work work = count(of, i), whole = with_iterations(i, work);
+      add_to(sum, work), add_to(whole_sum, whole);
       const bool product = i.row && (i.row->flops == Flops::dot || i.row->flops == Flops::convolution);
       auto heaviest = std::pair(product ? work.flops : 0, work.type);
       if (i.row && i.row->flops == Flops::called)
         for (const uint32_t callee : p_.linked(i.called)) heaviest = std::max(heaviest, heaviest_[callee]);
       if (heaviest.first > heaviest_[c].first) heaviest_[c] = heaviest;
-      works_.push_back(work);
+      works_.push_back(work), wholes_.push_back(whole);
     }
-    sums_.push_back(sum);
+    sums_.push_back(sum), whole_sums_.push_back(whole_sum);
     reads_[c] = reads_of_parameters(c);
   }
 }
@@ -65,6 +69,29 @@ const Shape& ProgramWork::operand(const Computation& c, const Instruction& i, ui
 
 Work ProgramWork::count(const Computation& c, const Instruction& i) const {
   return {flops(c, i), bytes(c, i), type(c, i)};
+}
+
+/// A loop with a known number of iterations does not evaluate its condition, which comes behind the body.
+Work ProgramWork::with_iterations(const Instruction& i, const Work& once) const {
+  Work whole{0, 0, once.type};
+  const auto callees = p_.linked(i.called);
+  const auto trips = p_.detail(i).trips;
+  if (i.kind() == Kind::call) {
+    for (const uint32_t callee : callees) add_to(whole, whole_sums_[callee]);
+  } else if (i.kind() == Kind::conditional) {
+    for (const uint32_t callee : callees) {
+      whole.flops = std::max(whole.flops, whole_sums_[callee].flops);
+      whole.bytes = std::max(whole.bytes, whole_sums_[callee].bytes);
+    }
+  } else if (i.kind() == Kind::loop && callees.size() == 2) {
+    const uint64_t times = trips < 0 ? 1 : static_cast<uint64_t>(trips);
+    const Work& body = whole_sums_[callees[0]];
+    whole.flops = multiply_bytes(body.flops, times), whole.bytes = multiply_bytes(body.bytes, times);
+    if (trips < 0) add_to(whole, whole_sums_[callees[1]]);
+  } else {
+    return once;
+  }
+  return whole;
 }
 
 trace::DType ProgramWork::type(const Computation& c, const Instruction& i) const {

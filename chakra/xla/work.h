@@ -23,9 +23,14 @@ class ProgramWork {
   const Work& of(uint32_t computation, uint32_t instruction) const { return works_[first_[computation] + instruction]; }
   /// Return the sum over the instructions of a computation.
   const Work& of(uint32_t computation) const { return sums_[computation]; }
+  /// Return the work of one execution with all iterations of loops: of those without a known number, one.
+  const Work& whole(uint32_t computation, uint32_t instruction) const {
+    return wholes_[first_[computation] + instruction];
+  }
 
  private:
   Work count(const Computation& c, const Instruction& i) const;
+  Work with_iterations(const Instruction& i, const Work& once) const;
   uint64_t flops(const Computation& c, const Instruction& i) const;
   uint64_t bytes(const Computation& c, const Instruction& i) const;
   uint64_t convolution(const Computation& c, const Instruction& i) const;
@@ -38,6 +43,7 @@ class ProgramWork {
   const Program& p_;
   std::vector<size_t> first_;  ///< by computation: in works_
   std::vector<Work> works_, sums_;
+  std::vector<Work> wholes_, whole_sums_;     ///< as works_ and sums_, with all iterations
   std::vector<std::vector<uint64_t>> reads_;  ///< by computation and parameter, where a fusion calls it
   std::vector<std::pair<uint64_t, trace::DType>>
       heaviest_;  ///< by computation: FLOPs of its largest GEMM or convolution, the type

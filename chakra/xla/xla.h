@@ -67,8 +67,8 @@ struct ImportedProgram {
 bool is_program(std::string_view head);
 
 /// Import a program alone: a trace per device, by classes of devices. Findings: xla.fields.unknown, xla.loop.*,
-/// xla.conditional, xla.opcode.unknown, xla.memory.none. Errors: xla.program.*, xla.groups, xla.devices.unknown,
-/// those of ByteSource. Cost: O(bytes + nodes + devices x collectives).
+/// xla.conditional, xla.shape.bound, xla.opcode.unknown, xla.memory.none. Errors: xla.program.*, xla.groups,
+/// xla.devices.unknown, those of ByteSource. Cost: O(bytes + nodes + devices x collectives).
 Result<ImportedProgram> import_program(ByteSource source, Findings& findings);
 
 /// A device of a profile.
@@ -89,10 +89,10 @@ Result<bool> is_ours(const std::string& path);
 
 /// Link profiles and programs, in any order: one node per executed instruction, one trace per device. Programs come
 /// from the profiles, else from dumps among the files. `folder`: other files among them are ignored. Findings:
-/// xla.program.unused, xla.program.number, xla.program.unreadable, xla.chrome.*, xla.run.partial, xla.event.unplaced,
-/// xla.event.aggregated, those of import_program, and of GPUs and TPUs xla.program.missing, xla.edge.time,
-/// xla.plane.other, xla.run.order. Errors: xla.profile.*, xla.program.*, xla.devices.*, xla.groups, those of
-/// ByteSource. Cost: O(bytes + nodes + edges).
+/// xla.shape.bound, xla.program.unused, xla.program.number, xla.program.unreadable, xla.chrome.*, xla.run.partial,
+/// xla.event.unplaced, xla.event.aggregated, those of import_program, and of GPUs and TPUs xla.program.missing,
+/// xla.edge.time, xla.plane.other, xla.run.order. Errors: xla.profile.*, xla.program.*, xla.devices.*, xla.groups,
+/// those of ByteSource. Cost: O(bytes + nodes + edges).
 Result<LinkedProfile> link_profiles(const std::vector<std::string>& files);
 /// Link a profile that holds its programs.
 Result<LinkedProfile> link_profile(ByteSource source);

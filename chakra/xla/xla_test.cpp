@@ -164,6 +164,13 @@ TEST(Loops, RunAsOftenAsTheyState) {
   EXPECT_EQ(job->report.flops, 1000000000000U * 128);
   EXPECT_EQ(job->job.classes[0].size(), 1U);
   EXPECT_EQ(tag_of(import_bytes(looped("1000000000000", true), findings)), "xla.program.large");
+
+  // A profile can have one event for a loop, which stands for all iterations.
+  const Program p = parsed(looped("5", false));
+  const ProgramWork work(p);
+  for (uint32_t row = 0; row < p.computations[p.entry].instructions.size(); ++row)
+    if (p.computations[p.entry].instructions[row].kind() == Kind::loop)
+      EXPECT_EQ(work.whole(p.entry, row).flops, 5U * 128);
 }
 
 TEST(Permutes, AreMessagesOfTheirPairs) {
