@@ -1,5 +1,6 @@
 // The form of a profile for browsers, as jax.profiler and TensorBoard write it (*.trace.json.gz) -> Profile. The form
 // holds no programs and neither their numbers nor arrows.
+#include <absl/container/flat_hash_set.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -137,13 +138,16 @@ class ChromeReader {
   }
 
   std::string_view keep(std::string_view text) {
-    const auto found = names_.find(text);
-    return found != names_.end() ? *found : *names_.emplace(text).first;
+    const auto found = kept_.find(text);
+    if (found != kept_.end()) return *found;
+    return *kept_.insert(*names_.emplace(text).first).first;
   }
   uint32_t line_of(const Record& record) {
+    if (last_ && last_->first.first == record.process && last_->first.second == record.thread) return last_->second;
     const auto next = static_cast<uint32_t>(out_.lines.size());
     const auto [found, added] = lines_.try_emplace({record.process, record.thread}, next);
     if (added) out_.lines.push_back({.thread = next});
+    last_ = &*found;
     return found->second;
   }
 
@@ -199,7 +203,9 @@ class ChromeReader {
   Profile& out_;
   Names& names_;
   std::set<std::string> processes_, processes_of_devices_;
+  absl::flat_hash_set<std::string_view> kept_;  ///< those of names_
   std::map<std::pair<std::string, std::string>, uint32_t> lines_;
+  const std::pair<const std::pair<std::string, std::string>, uint32_t>* last_ = nullptr;  ///< in lines_
   std::vector<End> ends_;
   int64_t events_ = 0;
 };
