@@ -26,9 +26,77 @@ constexpr std::string_view kCalls[] = {"calls",
                                        "comparator",
                                        "reducer"};
 
+/// The text, where it is read, and the program in progress.
+struct Input {
+  Program& program;
+  std::string_view text;
+  TextCursor cursor;
+
+  Failure wrong(std::string tag, std::string sentence) const {
+    const auto before = text.substr(0, std::min(cursor.at(), text.size()));
+    const int64_t line = 1 + std::count(before.begin(), before.end(), '\n');
+    return fail(Code::bad_input, std::move(tag), std::move(sentence), {program.file, -1, line});
+  }
+  Failure expected(std::string_view what) const {
+    return wrong("xla.program.text", fmt::format("the program (HLO text) is cut or damaged: expected {}", what));
+  }
+};
+
+bool is_shape(TextCursor ahead) {
+  if (ahead.peek() == '(') return true;
+  return ahead.peek() != '%' && !ahead.name().empty() && ahead.peek() == '[';
+}
+
+/// Whether the bracket begins a computation, not a layout: "{" before the end of the line.
+bool is_body(TextCursor ahead) { return ahead.take('{') && ahead.at_line_end(); }
+
+Result<void> read_shape(Input& in, Shape& shape, int depth) {
+  Program& p = in.program;
+  TextCursor& cursor = in.cursor;
+  constexpr int kMostDepth = 64;
+  if (depth > kMostDepth) return in.wrong("xla.program.deep", "a shape is nested too deeply");
+  if (cursor.take('(')) {
+    shape.type = kTuple;
+    std::vector<Shape> parts;
+    while (!cursor.take(')')) {
+      CHAKRA_TRY(read_shape(in, parts.emplace_back(), depth + 1));
+      if (!cursor.take(',') && cursor.peek() != ')') return in.expected("')'");
+    }
+    shape.parts.begin = static_cast<uint32_t>(p.shapes.size());
+    p.shapes.insert(p.shapes.end(), parts.begin(), parts.end());
+    shape.parts.end = static_cast<uint32_t>(p.shapes.size());
+    return {};
+  }
+  const std::string_view type = cursor.name();
+  shape.type = primitive_type(type);
+  if (type.empty() || !cursor.take('[')) return in.expected("a shape");
+  if (shape.type == 0) ++p.unknown[{type, 0}];
+  shape.dims.begin = static_cast<uint32_t>(p.numbers.size());
+  while (!cursor.take(']')) {
+    int64_t dim = 0;
+    p.has_bounds |= cursor.take("<=");
+    if (cursor.peek() == '?') return in.wrong("xla.program.shape", std::string(kUnbounded));
+    if (!cursor.number(dim)) return in.expected("a size");
+    p.numbers.push_back(dim);
+    if (!cursor.take(',') && cursor.peek() != ']') return in.expected("']'");
+  }
+  shape.dims.end = static_cast<uint32_t>(p.numbers.size());
+  if (!is_possible(p.dims(shape.dims))) return in.wrong("xla.program.shape", std::string(kImpossible));
+  if (cursor.peek() == '{' && !is_body(cursor) && !cursor.skip_brackets()) return in.expected("'}'");
+  return {};
+}
+
+Result<void> skip_shape(Input& in) {
+  const size_t numbers = in.program.numbers.size(), shapes = in.program.shapes.size();
+  Shape skipped;
+  CHAKRA_TRY(read_shape(in, skipped, 0));
+  in.program.numbers.resize(numbers), in.program.shapes.resize(shapes);
+  return {};
+}
+
 class TextReader {
  public:
-  TextReader(Program& program, std::string_view text) : p_(program), text_(text), cursor_(text) {}
+  TextReader(Program& program, std::string_view text) : in_{program, text, TextCursor(text)} {}
 
   Result<void> run() {
     CHAKRA_TRY(header());
@@ -42,14 +110,8 @@ class TextReader {
   }
 
  private:
-  Failure wrong(std::string tag, std::string text) const {
-    const auto before = text_.substr(0, std::min(cursor_.at(), text_.size()));
-    const int64_t line = 1 + std::count(before.begin(), before.end(), '\n');
-    return fail(Code::bad_input, std::move(tag), std::move(text), {p_.file, -1, line});
-  }
-  Failure expected(std::string_view what) const {
-    return wrong("xla.program.text", fmt::format("the program (HLO text) is cut or damaged: expected {}", what));
-  }
+  Failure wrong(std::string tag, std::string text) const { return in_.wrong(std::move(tag), std::move(text)); }
+  Failure expected(std::string_view what) const { return in_.expected(what); }
 
   /// "HloModule jit_step, is_scheduled=true, num_partitions=8".
   Result<void> header() {
@@ -99,7 +161,7 @@ class TextReader {
     if (!defined_.insert(c.id).second) return wrong("xla.program.reference", "two computations have one name");
     if (entry) module_.entry = c.id;
     if (cursor_.peek() == '(' && !cursor_.skip_brackets()) return expected("')'");
-    if (cursor_.take("->")) CHAKRA_TRY(skip_shape());
+    if (cursor_.take("->")) CHAKRA_TRY(skip_shape(in_));
     if (!cursor_.take('{')) return expected("'{'");
     rows_.clear();
     c.root_id = -1;
@@ -122,11 +184,12 @@ class TextReader {
     const bool root = cursor_.take("ROOT ");
     Instruction i;
     now_.operands.clear(), now_.controls.clear();
+    now_.computation = &c;
     for (auto& called : now_.called) called.clear();
     i.id = next_id_++;
     i.name = cursor_.name();
     if (i.name.empty() || !cursor_.take('=')) return expected("an instruction");
-    CHAKRA_TRY(shape(i.shape, 0));
+    CHAKRA_TRY(read_shape(in_, i.shape, 0));
     i.opcode = cursor_.name();
     i.row = find_opcode(i.opcode);
     if (cursor_.peek() != '(') return expected("'('");
@@ -154,7 +217,7 @@ class TextReader {
     cursor_.take('(');
     if (cursor_.take(')')) return {};
     do {
-      if (is_shape()) CHAKRA_TRY(skip_shape());
+      if (is_shape(cursor_)) CHAKRA_TRY(skip_shape(in_));
       CHAKRA_TRY(reference(now_.operands));
     } while (cursor_.take(','));
     if (!cursor_.take(')')) return expected("')'");
@@ -166,7 +229,32 @@ class TextReader {
     const auto found = rows_.find(name);
     if (found == rows_.end())
       return wrong("xla.program.reference", fmt::format("{} does not precede its use", quote(name)));
-    to.push_back(found->second);
+    int64_t id = found->second;
+    if (cursor_.take('#')) CHAKRA_TRY(element(name, id));
+    to.push_back(id);
+    return {};
+  }
+  /// "%all-reduce.3#1" is short for a get-tuple-element with this name. `id`: of the tuple, then of the element.
+  Result<void> element(std::string_view tuple, int64_t& id) {
+    int64_t index = 0;
+    if (!cursor_.number(index)) return expected("the index of an element");
+    const Shape& whole = shapes_of_[id];
+    if (whole.type != kTuple || index < 0 || static_cast<size_t>(index) >= whole.parts.size())
+      return wrong("xla.program.reference", fmt::format("{} has no element {}", quote(tuple), index));
+    Instruction i;
+    i.name = {tuple.data(), static_cast<size_t>(in_.text.data() + cursor_.at() - tuple.data())};
+    if (const auto known = rows_.find(i.name); known != rows_.end()) {
+      id = known->second;
+      return {};
+    }
+    i.opcode = "get-tuple-element", i.row = find_opcode(i.opcode);
+    i.number = index;
+    i.shape = p_.shapes[whole.parts.begin + static_cast<size_t>(index)];
+    i.operands = ids_.keep({id});
+    i.id = id = next_id_++;
+    rows_.emplace(i.name, id);
+    shapes_of_[id] = i.shape;
+    now_.computation->instructions.push_back(i);
     return {};
   }
 
@@ -254,63 +342,9 @@ class TextReader {
     return p_.computations.back().id;
   }
 
-  // ---- shapes ----------------------------------------------------------------------------------------------------
-
-  bool is_shape() const {
-    TextCursor ahead = cursor_;
-    if (ahead.peek() == '(') return true;
-    return ahead.peek() != '%' && !ahead.name().empty() && ahead.peek() == '[';
-  }
-  Result<void> skip_shape() {
-    const size_t numbers = p_.numbers.size(), shapes = p_.shapes.size();
-    Shape skipped;
-    CHAKRA_TRY(shape(skipped, 0));
-    p_.numbers.resize(numbers), p_.shapes.resize(shapes);
-    return {};
-  }
-
-  Result<void> shape(Shape& shape, int depth) {
-    constexpr int kMostDepth = 64;
-    if (depth > kMostDepth) return wrong("xla.program.deep", "a shape is nested too deeply");
-    if (cursor_.take('(')) {
-      shape.type = kTuple;
-      std::vector<Shape> parts;
-      while (!cursor_.take(')')) {
-        CHAKRA_TRY(this->shape(parts.emplace_back(), depth + 1));
-        if (!cursor_.take(',') && cursor_.peek() != ')') return expected("')'");
-      }
-      shape.parts.begin = static_cast<uint32_t>(p_.shapes.size());
-      p_.shapes.insert(p_.shapes.end(), parts.begin(), parts.end());
-      shape.parts.end = static_cast<uint32_t>(p_.shapes.size());
-      return {};
-    }
-    const std::string_view type = cursor_.name();
-    shape.type = primitive_type(type);
-    if (type.empty() || !cursor_.take('[')) return expected("a shape");
-    if (shape.type == 0) ++p_.unknown[{type, 0}];
-    shape.dims.begin = static_cast<uint32_t>(p_.numbers.size());
-    while (!cursor_.take(']')) {
-      int64_t dim = 0;
-      p_.has_bounds |= cursor_.take("<=");
-      if (cursor_.peek() == '?') return wrong("xla.program.shape", std::string(kUnbounded));
-      if (!cursor_.number(dim)) return expected("a size");
-      p_.numbers.push_back(dim);
-      if (!cursor_.take(',') && cursor_.peek() != ']') return expected("']'");
-    }
-    shape.dims.end = static_cast<uint32_t>(p_.numbers.size());
-    if (!is_possible(p_.dims(shape.dims))) return wrong("xla.program.shape", std::string(kImpossible));
-    if (cursor_.peek() == '{' && !is_body() && !cursor_.skip_brackets()) return expected("'}'");
-    return {};
-  }
-  /// Whether the bracket begins a computation, not a layout: "{" before the end of the line.
-  bool is_body() const {
-    TextCursor ahead = cursor_;
-    return ahead.take('{') && ahead.at_line_end();
-  }
-
-  Program& p_;
-  std::string_view text_;
-  TextCursor cursor_;
+  Input in_;
+  Program& p_ = in_.program;
+  TextCursor& cursor_ = in_.cursor;
   struct {
     bool scheduled = false;
     int64_t entry = -1;
@@ -322,6 +356,7 @@ class TextReader {
   absl::flat_hash_set<int64_t> defined_;                                   ///< computations
   absl::flat_hash_map<int64_t, Shape> shapes_of_;                          ///< by id of an instruction
   struct {
+    Computation* computation = nullptr;
     std::vector<int64_t> operands, controls;
     std::array<std::vector<int64_t>, std::size(kCalls)> called;  ///< by attribute
   } now_;                                                        ///< of the instruction that is read

@@ -106,6 +106,29 @@ TEST(Text, HasGroupsInAllForms) {
   EXPECT_EQ(groups("mesh['a'=4,'b'=1,'c'=2], device_ids=([2,4]T(1,0)) {'a'}"), (Lists{{0, 1, 2, 3}, {4, 5, 6, 7}}));
 }
 
+TEST(Text, HasElementsOfTuplesByIndex) {
+  const auto text = [](const std::string& first, const std::string& second) {
+    return "HloModule m, is_scheduled=true\n\nENTRY %main (p: f32[4], q: f32[8]) -> f32[8] {\n"
+           "  %p = f32[4]{0} parameter(0)\n  %q = f32[8]{0} parameter(1)\n"
+           "  %t.3 = (f32[4]{0}, f32[8]{0}) tuple(%p, %q)\n"
+           "  %a = f32[8]{0} negate(" +
+           first + ")\n  ROOT %b = f32[8]{0} add(" + first + ", " + second + ")\n}\n";
+  };
+  const auto program = parse(text("%t.3#1", "%a"));
+  ASSERT_TRUE(program) << program.error().message();
+  const Computation& main = program->computations[program->entry];
+  ASSERT_EQ(main.instructions.size(), 6U);  // the element is one instruction, however many use it
+  const Instruction& element = main.instructions[3];
+  EXPECT_EQ(element.name, "t.3#1");
+  EXPECT_EQ(element.opcode, "get-tuple-element");
+  EXPECT_EQ(element.number, 1);
+  EXPECT_EQ(program->bytes_of(element.shape), 32U);
+  EXPECT_EQ(program->links[main.instructions[5].operands.begin], 3);
+  EXPECT_EQ(main.instructions[main.root].name, "b");
+  for (const char* wrong : {"%t.3#2", "%t.3#-1", "%t.3#x", "%t.3#", "%p#0", "%u#0"})
+    EXPECT_FALSE(parse(text("%t.3#0", wrong))) << wrong;
+}
+
 TEST(Text, HasLoopsShortFormsAndConvolutions) {
   const auto program =
       parse(R"(HloModule jit_g, is_scheduled=true, entry_computation_layout={(f32[2,8,3]{2,1,0})->f32[]}
