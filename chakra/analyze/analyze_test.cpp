@@ -223,15 +223,23 @@ TEST(CriticalPath, OfMeasuredTracesIsWithoutGapsAndSaysWhatItCannotExplain) {
 
 // ---- time ---------------------------------------------------------------------------------------------
 
+void find_budget(const trace::Trace& t, std::optional<Schedule>& schedule, std::optional<TimeBudget>& budget) {
+  Findings findings;
+  auto made = schedule_of(t, findings);
+  ASSERT_TRUE(made);
+  schedule = std::move(*made);
+  auto found = time_budget(t, *schedule);
+  ASSERT_TRUE(found) << found.error().message();
+  budget = std::move(*found);
+}
+
 TEST(Time, EqualsWhatLookingAtEveryPicosecondFinds) {
   Prng random(13);
   for (int round = 0; round < 5'000; ++round) {
     const trace::Trace t = random_trace(random, round % 3 != 0, round % 3 == 2);
-    Findings findings;
-    const auto s = schedule_of(t, findings);
-    ASSERT_TRUE(s);
-    const auto budget = time_budget(t, *s);
-    ASSERT_TRUE(budget) << budget.error().message();
+    std::optional<Schedule> s;
+    std::optional<TimeBudget> budget;
+    ASSERT_NO_FATAL_FAILURE(find_budget(t, s, budget));
     bool device = false;
     for (const NodeId n : t.nodes()) device |= bound_of(t, n) == Bound::compute;
     TimeBudget truth;
@@ -336,11 +344,9 @@ TEST(Time, ExposedCommunicationIsThatWhichTheNextComputationWaitsFor) {
   int several = 0;
   for (int round = 0; round < 5'000; ++round) {
     const trace::Trace t = random_trace(random, round % 3 != 0, round % 3 == 2);
-    Findings findings;
-    const auto s = schedule_of(t, findings);
-    ASSERT_TRUE(s);
-    const auto budget = time_budget(t, *s);
-    ASSERT_TRUE(budget) << budget.error().message();
+    std::optional<Schedule> s;
+    std::optional<TimeBudget> budget;
+    ASSERT_NO_FATAL_FAILURE(find_budget(t, s, budget));
     std::map<std::string, Picoseconds> found;
     for (const TimeBudget::Exposed& row : budget->exposed_by) found[row.group] += row.time;
     ASSERT_EQ(found, Waits(t, *s).run()) << "round " << round;

@@ -28,27 +28,6 @@ void limit_cores(int64_t cores) {
 
 int cores() { return asked > 0 ? asked : tbb::this_task_arena::max_concurrency(); }
 
-Result<void> each_in_parallel(size_t count, const std::function<Result<void>(size_t)>& work) {
-  tbb::task_arena arena(cores());
-  std::vector<std::optional<Error>> errors(count);
-  std::atomic<size_t> finished{0};
-  const ProgressPtr watch = current_watch();
-  run_while_asking([&] {
-    arena.execute([&] {
-      tbb::parallel_for(size_t{0}, count, [&](size_t i) {
-        const WatchedToo watched(watch);
-        Result<void> done = work(i);
-        if (done) done = keep_going(++finished, count);
-        if (!done) errors[i] = done.error();
-      });
-    });
-  });
-  CHAKRA_TRY(keep_going());
-  for (const auto& error : errors)
-    if (error) return Failure(*error);
-  return {};
-}
-
 void all_in_parallel(size_t count, const std::function<void(size_t)>& work) {
   if (count < 2 || cores() == 1) {
     for (size_t i = 0; i < count; ++i) work(i);
@@ -62,6 +41,22 @@ void all_in_parallel(size_t count, const std::function<void(size_t)>& work) {
       work(i);
     });
   });
+}
+
+Result<void> each_in_parallel(size_t count, const std::function<Result<void>(size_t)>& work) {
+  std::vector<std::optional<Error>> errors(count);
+  std::atomic<size_t> finished{0};
+  run_while_asking([&] {
+    all_in_parallel(count, [&](size_t i) {
+      Result<void> done = work(i);
+      if (done) done = keep_going(++finished, count);
+      if (!done) errors[i] = done.error();
+    });
+  });
+  CHAKRA_TRY(keep_going());
+  for (const auto& error : errors)
+    if (error) return Failure(*error);
+  return {};
 }
 
 }  // namespace chakra
