@@ -394,7 +394,8 @@ struct TraceSet {
   const Trace* find(int64_t rank) const;
 };
 
-/// Call work for each rank of a job, for large jobs on all cores: work may write only what belongs to its rank.
+/// Call work once for each rank of a job. Large jobs use all cores: the work for a rank must write only to the place of
+/// that rank.
 void each_rank(const TraceSet& job, const std::function<void(RankIndex)>& work);
 
 /// A job by classes of ranks that run the same trace except for communication partners. In the trace

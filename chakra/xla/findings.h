@@ -16,14 +16,14 @@ using ModuleName = std::pair<std::string_view, int64_t>;  ///< with its number
 /// With the number that the first host gave.
 using ExecutedPrograms = std::vector<std::pair<ModuleName, std::unique_ptr<Executed>>>;
 
-/// Add the reports of the programs, and what does not fit their order.
+/// Add the reports of the programs. Report cut runs, and executed instructions that do not fit the order of a program.
 void report_programs(const ExecutedPrograms& programs, LinkedProfile& linked);
-/// What the profiles of GPUs and TPUs lack. `missing`: programs that nobody has, with their events.
+/// Report what the profiles of GPUs and TPUs lack. `missing`: programs in no file, and the number of their events.
 void report_devices(const Inputs& inputs, const std::map<ModuleName, int64_t>& missing, uint64_t left_out,
                     const std::vector<std::string>& without_runs, Findings& findings);
-/// Files beside the profiles, and what the form for browsers lacks.
+/// Report files beside the profiles, and what the form for browsers lacks.
 void report_dumps(const Inputs& inputs, const ExecutedPrograms& programs, Findings& findings);
-/// Parts of the profiles that were left out.
+/// Report parts of the profiles that were left out.
 void report_fields(const Inputs& inputs, Findings& findings);
 
 }  // namespace chakra::xla
