@@ -1,5 +1,5 @@
 // All rules in order, and the diagnosis as tables.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>
@@ -7,6 +7,7 @@
 #include "chakra/analyze/analyze.h"
 #include "chakra/analyze/diagnosis_rules.h"
 #include "chakra/analyze/rows.h"
+#include "chakra/base/join.h"
 
 namespace chakra::analyze {
 
@@ -112,7 +113,7 @@ std::vector<NamedTable> diagnosis_tables(const Diagnoses& found) {
              {}};
   for (const Diagnosis& d : found.rows)
     rows.rows.push_back({std::string(d.kind), d.place, d.cost, d.share, std::string(d.evidence.table), d.evidence.row,
-                         fmt::format("{}", fmt::join(d.could_be, ", ")), d.sentence});
+                         fmt::format("{}", join(d.could_be, ", ")), d.sentence});
   Table checks{"Diagnosis: what was judged",
                {{"kind", Kind::text, "kind", "kind of problem"},
                 {"judged", Kind::text, "judged", "yes, or no where an input is missing"},

@@ -1,5 +1,5 @@
 // The rules of the diagnosis about communication.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "chakra/analyze/diagnosis_rules.h"
+#include "chakra/base/join.h"
 
 namespace chakra::analyze {
 namespace {
@@ -151,7 +152,7 @@ bool slow_groups(const Numbers& n, Taken& taken, Judgement& j) {
         show_time(group.usual), group.others,
         link.more.empty()
             ? std::string("of this group")
-            : fmt::format("of this group, and of group {} with a rank of this group,", fmt::join(link.more, ", ")),
+            : fmt::format("of this group, and of group {} with a rank of this group,", join(link.more, ", ")),
         amount(n, d));
   }
   return judged;
@@ -346,8 +347,8 @@ Judgement small_messages(const Numbers& n, Taken& taken) {
     d.sentence = fmt::format(
         "{} {} of at most {} in group {} have a latency of about {} each: up to {}. Larger buckets or one fused "
         "collective save the latency of the others.",
-        show_count(small.count / n.steps()), fmt::join(small.types, " and "),
-        show_bytes(static_cast<double>(small.bytes)), name, show_time(small.latency), amount(n, d));
+        show_count(small.count / n.steps()), join(small.types, " and "), show_bytes(static_cast<double>(small.bytes)),
+        name, show_time(small.latency), amount(n, d));
   }
   if (!judged) j.not_judged = "no group has collectives of sizes that show the latency";
   return j;
@@ -414,7 +415,7 @@ Judgement no_overlap(const Numbers& n, Taken& taken) {
     d.sentence = fmt::format(
         "{} in group {} runs without computation for up to {}. Where later computation does not need the result, an "
         "earlier start or a wait at a later point hides this time.",
-        fmt::join(group.types, " and "), group.name, amount(n, d));
+        join(group.types, " and "), group.name, amount(n, d));
     d.could_be = like_no_overlap(n, latencies, group.name, group.types);
     d.sentence += others_of(d.could_be);
   }

@@ -1,4 +1,5 @@
 #include "chakra/base/base.h"
+#include "chakra/base/join.h"
 #include "chakra/base/row_map.h"
 
 #include <gtest/gtest.h>
@@ -277,6 +278,16 @@ TEST(Strings, Utf8IsTheTextOfAJsonString) {
       json.replace(place, 6, "\xef\xbf\xbd");
     EXPECT_EQ(json, of_valid);
   }
+}
+
+TEST(Strings, ListsBecomeText) {
+  EXPECT_EQ(join(std::vector<int64_t>{}, ", "), "");
+  EXPECT_EQ(join(std::vector<int64_t>{-1, 20}, ", "), "-1, 20");
+  EXPECT_EQ(join(std::vector<double>{0.1, 2}, " x "), "0.1 x 2");
+  EXPECT_EQ(join(std::vector<std::string>{"", "a", ""}, ","), ",a,");
+  EXPECT_EQ(join(std::array<std::string_view, 2>{"a", "b"}, ""), "ab");
+  const char* const words[] = {"one", "two"};
+  EXPECT_EQ(join(words, " "), "one two");
 }
 
 TEST(Strings, Integers) {

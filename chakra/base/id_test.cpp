@@ -1,6 +1,6 @@
 #include "chakra/base/id.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <unordered_set>

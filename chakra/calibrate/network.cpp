@@ -1,11 +1,11 @@
 // chakra calibrate network: the file and the report of what was fitted.
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "chakra/base/join.h"
 #include "chakra/calibrate/network_fit.h"
 
 namespace chakra::calibrate {
@@ -30,8 +30,8 @@ std::string show_rate_of(const Parameter& p) { return show(1 / p.value, p.error 
 
 /// "4, 8", across nodes "4 x 2": of each of two nodes.
 std::string show_ranks(const net::CollectiveFit& fit) {
-  std::string text = fmt::format("{}", fmt::join(fit.ranks, ", "));
-  if (fit.across) text += fit.nodes.empty() ? " x any" : fmt::format(" x {}", fmt::join(fit.nodes, ", "));
+  std::string text = fmt::format("{}", join(fit.ranks, ", "));
+  if (fit.across) text += fit.nodes.empty() ? " x any" : fmt::format(" x {}", join(fit.nodes, ", "));
   return text;
 }
 
@@ -93,10 +93,10 @@ std::string protocol_text(const net::ProtocolFit& p) {
 
 std::string fit_text(const net::CollectiveFit& fit) {
   std::string text = fmt::format("  - operation: {}\n    algorithm: {}\n    ranks: [ {} ]\n", fit.form->operation,
-                                 fit.form->algorithm, fmt::join(fit.ranks, ", "));
+                                 fit.form->algorithm, join(fit.ranks, ", "));
   if (fit.across)
     text += fit.nodes.empty() ? "    nodes: any   # from parts, not measured\n"
-                              : fmt::format("    nodes: [ {} ]\n", fmt::join(fit.nodes, ", "));
+                              : fmt::format("    nodes: [ {} ]\n", join(fit.nodes, ", "));
   text += fmt::format("    bytes: [ {}, {} ]\n", fit.from_bytes, fit.to_bytes);
   if (fit.error_percent >= 0)
     text += fmt::format("    error_percent: {:.2f}\n    worst_percent: {:.2f}\n", fit.error_percent, fit.worst_percent);
@@ -107,7 +107,7 @@ std::string fit_text(const net::CollectiveFit& fit) {
     std::vector<std::string> factors;
     for (const double factor : fit.corrections[k].factors) factors.push_back(fmt::format("{:.4g}", factor));
     text += fmt::format("      - {{ ranks: {}, bytes: [ {} ], factors: [ {} ] }}\n", fit.ranks[k],
-                        fmt::join(fit.corrections[k].bytes, ", "), fmt::join(factors, ", "));
+                        join(fit.corrections[k].bytes, ", "), join(factors, ", "));
   }
   return text;
 }
@@ -133,7 +133,7 @@ std::string file_text(const FittedNetwork& fitted, const std::vector<int64_t>& n
     text += fmt::format(
         "topology: [ Switch, Switch ]\nnpus_count: [ {} ]\nbandwidth: [ {:.6g}, {:.6g} ]\n"
         "latency: [ {:.6g}, {:.6g} ]   # between nodes: NCCL's own, not determined\ncollectives:\n",
-        fmt::join(npus, ", "), messages.inside_gib_per_s, messages.between_gib_per_s, messages.inside_ns / 2,
+        join(npus, ", "), messages.inside_gib_per_s, messages.between_gib_per_s, messages.inside_ns / 2,
         messages.between_ns / 2);
   else
     text += fmt::format(
@@ -226,7 +226,7 @@ void note_unknown(const FittedNetwork& fitted, const Messages& messages, Finding
     findings.push_back({"calibrate.network.unjudged", Severity::warning, -1, -1,
                         fmt::format("{}: too few sizes were measured to hold any out, so the error of the fit is "
                                     "unknown; measure three sizes or more for each number of ranks",
-                                    fmt::join(unjudged, ", "))});
+                                    join(unjudged, ", "))});
   if (!messages.rate_known)
     findings.push_back({"calibrate.network.rate", Severity::warning, -1, -1,
                         "no measurement determines the rate of a link; the file has 1 GB/s for messages and for "
@@ -262,9 +262,8 @@ Result<FittedNetwork> fit_network(const NetworkOptions& options) {
     std::string why;
     for (const Finding& finding : fitted.findings)
       if (finding.tag == "calibrate.network.skipped") why += "; " + finding.text;
-    return fail(
-        Code::bad_input, "calibrate.network.few",
-        fmt::format("no measured collective with a supported formula in {}{}", fmt::join(options.files, ", "), why));
+    return fail(Code::bad_input, "calibrate.network.few",
+                fmt::format("no measured collective with a supported formula in {}{}", join(options.files, ", "), why));
   }
   for (const FittedOperation& o : fitted.operations) fitted.held_out = together(fitted.held_out, o.held_out);
   if (!options.judge.empty()) CHAKRA_TRY(judge_on_files(options, samples, fitted));

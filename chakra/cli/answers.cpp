@@ -1,9 +1,10 @@
 // Answers on the terminal.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "chakra/base/join.h"
 #include "chakra/cli/cli.h"
 
 namespace chakra::cli {
@@ -17,14 +18,14 @@ Control Globals::control(Control files) const {
 
 Result<void> check_table(const std::string& table, const std::vector<std::string>& words) {
   if (table.empty()) return {};
-  const std::string command = fmt::format("{}", fmt::join(words, " "));
+  const std::string command = fmt::format("{}", join(words, " "));
   const std::vector<std::string> known = facade::tables_of(command);
   if (std::find(known.begin(), known.end(), table) != known.end()) return {};
   if (known.empty())
     return fail(Code::usage, "cli.usage", fmt::format("--all: the answer of 'chakra {}' has no tables", command));
   return fail(Code::usage, "cli.usage",
               fmt::format("--all: no table {}{}; tables: {}", quote(table), options::suggestion(table, known),
-                          fmt::join(known, ", ")));
+                          join(known, ", ")));
 }
 
 namespace {

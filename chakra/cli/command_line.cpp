@@ -1,6 +1,5 @@
 // The command line is read here, by CLI11, which no other file knows. What an option takes is the business of its row.
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "chakra/base/join.h"
 #include "chakra/cli/cli.h"
 
 namespace chakra::cli {
@@ -69,14 +69,14 @@ int usage_error(const std::string& text, const std::vector<std::string>& words) 
   std::string line = text;
   std::replace(line.begin(), line.end(), '\n', ' ');
   print_error(fmt::format("chakra: {} ('{} --help' shows the usage) [cli.usage]\n", line,
-                          words.empty() ? "chakra" : "chakra " + fmt::format("{}", fmt::join(words, " "))));
+                          words.empty() ? "chakra" : "chakra " + fmt::format("{}", join(words, " "))));
   return static_cast<int>(Code::usage);
 }
 
 /// Global options that do nothing for this subcommand.
 void find_without_effect(const Reading& reading) {
   Findings findings;
-  const std::string name = fmt::format("'chakra {}'", fmt::join(reading.words, " "));
+  const std::string name = fmt::format("'chakra {}'", join(reading.words, " "));
   if (reading.globals.jobs > 0 && !reading.row->parallel)
     findings.push_back(options::no_effect("--jobs", name + " works on one core"));
   if (reading.globals.max_unpacked > 0 && !reading.row->reads)

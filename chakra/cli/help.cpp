@@ -1,7 +1,7 @@
 // --help of the command and of its subcommands.
 #include <fmt/core.h>
-#include <fmt/format.h>
 
+#include "chakra/base/join.h"
 #include "chakra/cli/cli.h"
 
 namespace chakra::cli {
@@ -52,7 +52,7 @@ options::Options part_of(const options::Options& rows, bool placed) {
 std::string help_text(const std::vector<std::string>& words, std::string_view description, const Syntax& syntax,
                       std::string_view example) {
   if (words.empty()) return help_of_command();
-  const std::string name = fmt::format("chakra {}", fmt::join(words, " "));
+  const std::string name = fmt::format("chakra {}", join(words, " "));
   std::string text = fmt::format("{}.\n\nUsage: {} ", options::wrapped(description, options::kHelpColumns, 0), name);
   if (!syntax.below.empty()) {
     text += "COMMAND [OPTIONS] ...\n\n" + list_of(syntax.below);

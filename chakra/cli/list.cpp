@@ -1,9 +1,9 @@
 // chakra list
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 
+#include "chakra/base/join.h"
 #include "chakra/cli/cli.h"
 #include "chakra/cli/rows.h"
 
@@ -29,8 +29,7 @@ Rows option_rows() {
                       shown_of(row), row.help, row.more});
     }
   };
-  for (const Command& command : all_commands())
-    add(fmt::format("{}", fmt::join(command.words, " ")), command.syntax.rows);
+  for (const Command& command : all_commands()) add(fmt::format("{}", join(command.words, " ")), command.syntax.rows);
   Globals globals;
   add("every command", rows_of(globals));
   return rows;

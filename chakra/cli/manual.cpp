@@ -1,9 +1,9 @@
 // chakra manual: manual pages, made of the same rows as --help.
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 
+#include "chakra/base/join.h"
 #include "chakra/cli/cli.h"
 #include "chakra/cli/rows.h"
 
@@ -38,7 +38,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string page_name(const std::vector<std::string>& words) {
-  return words.empty() ? "chakra" : fmt::format("chakra-{}", fmt::join(words, "-"));
+  return words.empty() ? "chakra" : fmt::format("chakra-{}", join(words, "-"));
 }
 
 std::string head(const std::vector<std::string>& words, std::string_view description) {
@@ -65,7 +65,7 @@ std::string option_text(const Option& row) {
 std::string page_of(const Command& command) {
   std::string text = head(command.words, command.description);
   text += fmt::format(".SH SYNOPSIS\n\\fBchakra {}\\fR {}\n.SH OPTIONS\n",
-                      escaped(fmt::format("{}", fmt::join(command.words, " "))),
+                      escaped(fmt::format("{}", join(command.words, " "))),
                       escaped(options::usage_of(command.syntax.rows)));
   Globals globals;
   for (const Options& rows : {command.syntax.rows, rows_of(globals)})
@@ -96,8 +96,7 @@ Result<std::string> page(const std::vector<std::string>& words) {
   if (words.empty()) return main_page();
   for (const Command& command : all_commands())
     if (command.words == words) return page_of(command);
-  return fail(Code::usage, "cli.usage",
-              fmt::format("unknown command {}", quote(fmt::format("{}", fmt::join(words, " ")))));
+  return fail(Code::usage, "cli.usage", fmt::format("unknown command {}", quote(fmt::format("{}", join(words, " ")))));
 }
 
 /// An answer with one text.

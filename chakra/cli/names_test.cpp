@@ -1,10 +1,10 @@
 // What the documented commands of mlcommons/chakra become. Each line of the table is one invocation of such a command.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
+#include "chakra/base/join.h"
 #include "chakra/cli/cli.h"
 
 namespace chakra::cli {
@@ -24,7 +24,7 @@ std::string become(const std::string& line) {
   if (!name) return "no name";
   args.erase(args.begin());
   const auto to = name->translate(args);
-  return to ? fmt::format("{}", fmt::join(to->args, " ")) : to.error().tag;
+  return to ? fmt::format("{}", join(to->args, " ")) : to.error().tag;
 }
 
 TEST(Names, TakeThePeersInvocations) {

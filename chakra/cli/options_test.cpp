@@ -1,10 +1,11 @@
 // Every option of every subcommand, walked as rows: accepted values are kept, others are refused with the range.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "chakra/base/join.h"
 #include "chakra/cli/cli.h"
 
 namespace chakra::cli {
@@ -22,7 +23,7 @@ Command command_of(const std::vector<std::string>& words) {
 }
 
 std::string said(const Command& command, const Option& row) {
-  return fmt::format("{} {}", fmt::join(command.words, " "), row.names);
+  return fmt::format("{} {}", join(command.words, " "), row.names);
 }
 
 /// Texts that most options do not take.

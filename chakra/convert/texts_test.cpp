@@ -1,5 +1,5 @@
 // Steps of transformers as SimAI's rows and back: the collectives of a rank are those that `gen` counts by itself.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "chakra/device/estimate.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "chakra/base/join.h"
 #include "chakra/base/number_rows.h"
 #include "chakra/device/device.h"
 
@@ -84,8 +85,8 @@ bool has_classes(const KernelTable& table) { return !table.kind().is_own && tabl
 std::string class_checksum(const Device& device, const KernelTable& table, std::string_view rows) {
   // The roofline of one shape has the device's rates, the bytes of an element and the kind's formulas.
   const RooflineParts parts = roofline_parts(device, table.kind(), table.type(), {3, 5, 7, 11, 13, 17});
-  return text_checksum(fmt::format("{} {} {} {} {} {} {} {}", rows, parts.ops_s, fmt::join(parts.tensors_s, " "),
-                                   kBound, kLarge_s, kSmall_s, kFewest, table.kind().name));
+  return text_checksum(fmt::format("{} {} {} {} {} {} {} {}", rows, parts.ops_s, join(parts.tensors_s, " "), kBound,
+                                   kLarge_s, kSmall_s, kFewest, table.kind().name));
 }
 
 ClassPrices prices_of(const Device& device) {

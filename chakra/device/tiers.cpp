@@ -1,9 +1,10 @@
 #include "chakra/device/tiers.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
+#include "chakra/base/join.h"
 #include "chakra/device/units.h"
 
 namespace chakra::device {
@@ -29,7 +30,7 @@ Result<TierScope> scope_of(const Spec& row) {
   const auto found = std::find(kTierScopeNames.begin(), kTierScopeNames.end(), name);
   if (found == kTierScopeNames.end())
     return value->error("sim.system.value",
-                        fmt::format("no scope {}; known: {}", quote(name), fmt::join(kTierScopeNames, ", ")));
+                        fmt::format("no scope {}; known: {}", quote(name), join(kTierScopeNames, ", ")));
   return static_cast<TierScope>(found - kTierScopeNames.begin());
 }
 
@@ -69,7 +70,7 @@ Result<void> read_rules(const Spec& value, System& system) {
     const auto is = [&what = what](std::string_view known) { return known == what; };
     if (std::none_of(kIoKinds.begin(), kIoKinds.end(), is) && std::none_of(kOtherIo.begin(), kOtherIo.end(), is))
       return of.error("sim.system.value", fmt::format("unknown kind of I/O {}; known: {}, {}", quote(what),
-                                                      fmt::join(kIoKinds, ", "), fmt::join(kOtherIo, ", ")));
+                                                      join(kIoKinds, ", "), join(kOtherIo, ", ")));
     CHAKRA_ASSIGN(const std::string name, of.string());
     const Tier* const found = find_row(system.tiers, name);
     if (!found) return of.error("sim.system.value", fmt::format("'tiers' has no tier {}", quote(name)));

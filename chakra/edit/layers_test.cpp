@@ -1,7 +1,7 @@
 // Layers that a copy does not show: what stays of the structure, the times and the dependencies of a trace.
 #include "chakra/edit/layers.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,11 +1,12 @@
 #include "chakra/edit/members.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 #include <set>
+
+#include "chakra/base/join.h"
 
 namespace chakra::edit {
 namespace {
@@ -72,8 +73,8 @@ void set_parts(Trace& t, NodeId n, const Parts& parts) {
   comm.bytes = in;
   if (comm.in_bytes > 0) comm.in_bytes = in;
   if (comm.out_bytes > 0 || in == 0) comm.out_bytes = out;
-  comm.in_split = t.texts.add(fmt::format("[{}]", fmt::join(parts.in, ", ")));
-  comm.out_split = t.texts.add(fmt::format("[{}]", fmt::join(parts.out, ", ")));
+  comm.in_split = t.texts.add(fmt::format("[{}]", join(parts.in, ", ")));
+  comm.out_split = t.texts.add(fmt::format("[{}]", join(parts.out, ", ")));
 }
 
 // `edit.root` (exit 1): a root that is not in its group, which gets other members

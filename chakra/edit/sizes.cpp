@@ -1,6 +1,6 @@
 #include "chakra/edit/sizes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "chakra/base/join.h"
 #include "chakra/trace/metadata.h"
 #include "chakra/trace/starts.h"
 #include "chakra/work/work.h"
@@ -189,7 +190,7 @@ auto SizeHider::parts(NodeId n, std::string_view split, const Changed& changed, 
     part = changed(part * element) / element;
     made.after += part;
   }
-  made.text = texts.add(fmt::format("[{}]", fmt::join(elements, ", ")));
+  made.text = texts.add(fmt::format("[{}]", join(elements, ", ")));
   return made;
 }
 

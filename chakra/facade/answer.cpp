@@ -1,9 +1,10 @@
 // Answers of the facade: what chakra::answer has, behind pointers.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 
+#include "chakra/base/join.h"
 #include "chakra/facade/calls.h"
 #include "chakra/view/view.h"
 
@@ -176,8 +177,7 @@ Result<void> Answer::write(const std::string& path, std::string_view form) const
     form = named == kForms.end() ? kForms[0] : *named;
   }
   if (std::find(kForms.begin(), kForms.end(), form) == kForms.end())
-    return fail(Code::usage, "cli.usage",
-                fmt::format("unknown form {}; known: {}", quote(form), fmt::join(kForms, ", ")));
+    return fail(Code::usage, "cli.usage", fmt::format("unknown form {}; known: {}", quote(form), join(kForms, ", ")));
   for (const job::TableForm* const of : {&job::kCsv, &job::kArrow}) {
     if (form != of->ending) continue;
     if (tables().empty())

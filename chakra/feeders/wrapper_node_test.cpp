@@ -1,7 +1,8 @@
 // The same steps on a .et file and a JSON file give the same nodes, those of mlcommons/chakra's tests (tests/feeder).
 #include "chakra/feeders/include/wrapper_node.h"
+#include "chakra/base/join.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "chakra/base/testing/testing.h"
@@ -21,7 +22,7 @@ std::string write_json(const TemporaryFolder& folder) {
     text += fmt::format(
         "{}{{\"Id\": {}, \"Name\": \"node {}\", \"NodeType\": {}, \"is_cpu_op\": true, \"runtime\": 7, \"comm_size\": "
         "9, \"data_deps\": [{}]}}",
-        id == 216 ? "" : ", ", id, id, id == 432 ? 7 : 4, fmt::join(deps, ", "));
+        id == 216 ? "" : ", ", id, id, id == 432 ? 7 : 4, join(deps, ", "));
   return folder.write("t.0.json", text + "]}");
 }
 

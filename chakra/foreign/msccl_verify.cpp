@@ -1,11 +1,12 @@
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <deque>
 #include <map>
 #include <numeric>
 
+#include "chakra/base/join.h"
 #include "chakra/foreign/msccl.h"
 
 namespace chakra::foreign::msccl {
@@ -75,7 +76,7 @@ class Values {
     if (value == kNonsense) return "an invalid sum (of different chunks, or with a duplicate)";
     const auto& [chunk, ranks] = *all_[value];
     if (ranks.size() > 8) return fmt::format("chunk {} of {} ranks", chunk, ranks.size());
-    return fmt::format("chunk {} of rank {}", chunk, fmt::join(ranks, " + "));
+    return fmt::format("chunk {} of rank {}", chunk, join(ranks, " + "));
   }
 
   uint32_t intern(std::pair<int64_t, std::vector<uint32_t>> value) {

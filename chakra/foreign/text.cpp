@@ -2,10 +2,11 @@
 // how the layers are spread over the ranks (docs/reference/formats/astra_text.md).
 #include "chakra/foreign/text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
+#include "chakra/base/join.h"
 #include "chakra/foreign/rows.h"
 
 namespace chakra::foreign {
@@ -68,7 +69,7 @@ Result<Layout> layout_of(const Workload& work, const Options& options, Findings&
         return fail(
             Code::usage, "foreign.text.groups",
             fmt::format("model_parallel_NPU_group has {} ranks, which does not match the first dimensions of {}",
-                        work.model_group, fmt::join(dims, " x ")),
+                        work.model_group, join(dims, " x ")),
             {work.file, -1, 1});
       inner *= std::min(wanted, size);
     }
@@ -100,7 +101,7 @@ class RankBuilder {
     Trace& t = builder_.trace;
     meta("schema", "1.0.2-chakra.1.0.0");  // as mlcommons/chakra's converter says
     meta("input_file", work.text);
-    if (!options.dims.empty()) meta("dims", fmt::format("{}", fmt::join(options.dims, ",")));
+    if (!options.dims.empty()) meta("dims", fmt::format("{}", join(options.dims, ",")));
     if (!options.time_unit.empty() && options.time_unit != "us") meta("time_unit", options.time_unit);
     if (layout_.inner == 0) return;
     const int64_t block = rank / layout_.inner, place = rank % layout_.inner;

@@ -1,11 +1,12 @@
 // Rows of HYBRID_TRANSFORMER_FWD_IN_BCKWD, ASTRA-sim 1.0's and SimAI's: each rank goes forward through all of them and
 // back, and with several pipeline stages a part of the rows at a time (docs/reference/formats/simai.md).
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <span>
 #include <unordered_map>
 
+#include "chakra/base/join.h"
 #include "chakra/foreign/text.h"
 
 namespace chakra::foreign::text_form {
@@ -320,7 +321,7 @@ void put_metadata(Builder& builder, const Workload& work, const Options& options
   };
   meta("schema", "1.0.2-chakra.1.0.0");
   meta("input_file", work.text);
-  if (!options.dims.empty()) meta("dims", fmt::format("{}", fmt::join(options.dims, ",")));
+  if (!options.dims.empty()) meta("dims", fmt::format("{}", join(options.dims, ",")));
   if (!options.time_unit.empty() && options.time_unit != work.policy->time_unit) meta("time_unit", options.time_unit);
 }
 

@@ -1,6 +1,6 @@
 // SimAI's rows: groups as partitions of the ranks, times against SimAI's own formula of a pipeline, counts and bytes
 // against sums over the columns of the text, and the way there and back.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

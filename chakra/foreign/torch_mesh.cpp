@@ -1,8 +1,9 @@
 // The mesh of a program of torch.compile: which ranks form each group, and which dimensions may grow.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
+#include "chakra/base/join.h"
 #include "chakra/foreign/torch.h"
 #include "chakra/trace/roles.h"
 
@@ -118,9 +119,9 @@ Result<std::vector<Slot>> slots_of(const Program& p, const Trace& t) {
     if (mesh.members(slot.along, p.rank) != group->ranks)
       return refuse(p, "foreign.torch.group",
                     fmt::format("the ranks of the group {} are not those along {} of the mesh", quote(name),
-                                fmt::join(group->dims, ", ")));
+                                join(group->dims, ", ")));
     const bool all = p.mesh.size() > 1 && std::find(slot.along.begin(), slot.along.end(), false) == slot.along.end();
-    slot.name = all ? "world" : group->dims.empty() ? "alone" : fmt::format("{}", fmt::join(group->dims, "_"));
+    slot.name = all ? "world" : group->dims.empty() ? "alone" : fmt::format("{}", join(group->dims, "_"));
     slot.description = slot.name;
     for (int copy = 2; find_row(slots, slot.name); ++copy) slot.name = fmt::format("{}_{}", slot.description, copy);
     slots.push_back(std::move(slot));

@@ -1,12 +1,13 @@
 // Nodes of a program of torch.compile -> the trace of one rank. Computation is one stream, in the order of the program.
 // A collective begins when the computation before has ended, on the stream of its group; the users of its wait_tensor
 // wait for it, and what comes between overlaps.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
 
+#include "chakra/base/join.h"
 #include "chakra/filetype/filetype.h"
 #include "chakra/foreign/json_fields.h"
 #include "chakra/foreign/rows.h"
@@ -102,7 +103,7 @@ void name_operators(const std::map<std::string, int64_t>& operators, std::string
   if (names.empty()) return;
   const size_t more = operators.size() - names.size();
   note(findings, std::string(tag), Severity::warning,
-       fmt::format("{} {}: {}{}", count.value(), what, fmt::join(names, ", "),
+       fmt::format("{} {}: {}{}", count.value(), what, join(names, ", "),
                    more > 0 ? fmt::format(", and {} more", more) : ""));
 }
 

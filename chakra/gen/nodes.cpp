@@ -1,9 +1,11 @@
 #include "chakra/gen/nodes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "chakra/base/join.h"
 
 namespace chakra::gen {
 
@@ -185,7 +187,7 @@ NodeId StageNodes::hop(StringId name, const Step& step) {
 }
 
 std::string_view StageNodes::split(const std::vector<int64_t>& elements) {
-  return b_.trace.texts.add(fmt::format("[{}]", fmt::join(elements, ", ")));
+  return b_.trace.texts.add(fmt::format("[{}]", join(elements, ", ")));
 }
 
 StageNodes::Labels StageNodes::labels(const Program& program, const std::string& part) {

@@ -1,6 +1,6 @@
 #include "chakra/generate/step.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <variant>

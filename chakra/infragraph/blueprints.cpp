@@ -1,6 +1,7 @@
 // The table of blueprints, and how their settings are read.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
+#include "chakra/base/join.h"
 #include "chakra/infragraph/devices.h"
 
 namespace chakra::infragraph {
@@ -64,7 +65,7 @@ Result<void> set_link(Infrastructure& all, std::string_view name, double Link::*
   for (Device& device : all.devices) set(device.links);
   set(all.links);
   if (found) return {};
-  return wrong(fmt::format("{} has no link {}; its links: {}", all.name, quote(name), fmt::join(known, ", ")));
+  return wrong(fmt::format("{} has no link {}; its links: {}", all.name, quote(name), join(known, ", ")));
 }
 
 struct Setting {
@@ -105,7 +106,7 @@ Result<void> set_parameter(const Blueprint& row, const Setting& setting, std::ve
   }
   std::vector<std::string_view> known;
   for (const Parameter& parameter : row.parameters) known.push_back(parameter.name);
-  return wrong(fmt::format("{} has no parameter {}; known: {}", row.name, quote(setting.key), fmt::join(known, ", ")));
+  return wrong(fmt::format("{} has no parameter {}; known: {}", row.name, quote(setting.key), join(known, ", ")));
 }
 
 }  // namespace
@@ -119,7 +120,7 @@ Result<Infrastructure> build(std::string_view name, std::span<const std::string>
     names.push_back(blueprint.name);
     if (blueprint.name == name) row = &blueprint;
   }
-  if (!row) return wrong(fmt::format("no blueprint {}; known: {}", quote(name), fmt::join(names, ", ")));
+  if (!row) return wrong(fmt::format("no blueprint {}; known: {}", quote(name), join(names, ", ")));
   std::vector<int64_t> values;
   for (const Parameter& parameter : row->parameters) values.push_back(parameter.value);
   for (const std::string& text : settings) {

@@ -1,8 +1,9 @@
 // From a file to ranks, nodes and edges with rates.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
+#include "chakra/base/join.h"
 #include "chakra/infragraph/model.h"
 
 namespace chakra::infragraph {
@@ -27,7 +28,7 @@ std::string lacking(const Expansion& all, bool (*lacks)(const Rate&)) {
     found.resize(kNamedLinks);
     found.push_back("...");
   }
-  return fmt::format("{}", fmt::join(found, ", "));
+  return fmt::format("{}", join(found, ", "));
 }
 
 /// An unknown bandwidth is an error, since no value is safe. An unknown latency counts as 0.

@@ -1,5 +1,5 @@
 // An Infrastructure as JSON, an entry a line.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

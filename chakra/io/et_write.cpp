@@ -1,11 +1,12 @@
 // Trace -> .et.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
 
+#include "chakra/base/join.h"
 #include "chakra/io/records.h"
 
 namespace chakra::io {
@@ -88,7 +89,7 @@ std::string groups_json(const Trace& trace) {
     text("pg_name", group.name);
     text("pg_desc", group.description);
     text("backend_config", group.backend);
-    out += fmt::format("\"ranks\": [{}], \"group_size\": {}}}", fmt::join(group.ranks, ", "), group.size);
+    out += fmt::format("\"ranks\": [{}], \"group_size\": {}}}", join(group.ranks, ", "), group.size);
   }
   return out + "]";
 }

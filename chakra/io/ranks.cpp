@@ -1,6 +1,6 @@
 // A job by classes of ranks: ranks.json and one trace per class.
 #include <absl/container/flat_hash_set.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "chakra/base/join.h"
 #include "chakra/io/io.h"
 #include "chakra/io/names.h"
 
@@ -377,7 +378,7 @@ void append_members(std::string& out, const std::vector<int64_t>& ranks) {
   bool even = step > 0;
   for (size_t i = 1; i < n && even; ++i) even = ranks[i] - ranks[i - 1] == step;
   if (even) out += fmt::format("{{\"first\": {}, \"step\": {}, \"count\": {}}}", ranks[0], step, n);
-  else out += fmt::format("[{}]", fmt::join(ranks, ", "));
+  else out += fmt::format("[{}]", join(ranks, ", "));
 }
 
 std::string to_json(const ClassJob& job, const std::vector<std::string>& files) {
@@ -415,7 +416,7 @@ std::string to_json(const ClassJob& job, const std::vector<std::string>& files) 
     const std::span groups(job.group_of.data() + r.first_group, job.group_slots[r.cls].size());
     const std::span peers(job.peer_of.data() + r.first_peer, job.peer_slots[r.cls]);
     fmt::format_to(std::back_inserter(out), "{{\"rank\": {}, \"class\": {}, \"groups\": [{}], \"peers\": [{}]}}",
-                   r.rank, r.cls, fmt::join(groups, ", "), fmt::join(peers, ", "));
+                   r.rank, r.cls, join(groups, ", "), join(peers, ", "));
   }
   return out + "]}\n";
 }

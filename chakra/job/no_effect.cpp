@@ -1,9 +1,11 @@
 #include "chakra/job/no_effect.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>
+
+#include "chakra/base/join.h"
 
 namespace chakra::job {
 namespace {
@@ -51,7 +53,7 @@ Why device_time(const sim::SimReport& report, const std::string& to, std::string
   if (all == 0) return {std::string(nothing), false};
   if (left == 0) return {};
   const std::string share = show_percent(static_cast<double>(left) / static_cast<double>(all));
-  return {fmt::format("{} of the device time is {}", share, fmt::join(reasons, ", ")), left < all};
+  return {fmt::format("{} of the device time is {}", share, join(reasons, ", ")), left < all};
 }
 
 Why why_device(const SimulateOptions&, const JobFacts& job, const sim::SimReport& report) {

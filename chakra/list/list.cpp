@@ -1,10 +1,11 @@
 #include "chakra/list/list.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/base/join.h"
 #include "chakra/certify/certify.h"
 #include "chakra/check/check.h"
 #include "chakra/coll/coll.h"
@@ -217,7 +218,7 @@ Table kernels() {
   Table table = columns({"kernel", "sizes", "what it is"});
   for (const work::KernelKind& row : work::kKernelKinds) {
     const std::span sizes(row.sizes.data(), row.size());
-    table.rows.push_back({std::string(row.name), fmt::format("{}", fmt::join(sizes, ", ")), std::string(row.meaning)});
+    table.rows.push_back({std::string(row.name), fmt::format("{}", join(sizes, ", ")), std::string(row.meaning)});
   }
   return table;
 }

@@ -1,9 +1,10 @@
 // Networks as files.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 #include <vector>
 
+#include "chakra/base/join.h"
 #include "chakra/infragraph/infragraph.h"
 #include "chakra/net/graph.h"
 
@@ -48,9 +49,8 @@ Result<void> check(const Fabric& fabric, Findings& findings) {
   if (fabric.graph && fabric.graph->metric != Metric::hops) lost.emplace_back("metric");
   if (fabric.graph && !fabric.graph->forwarding) lost.emplace_back("forwarding");
   if (!lost.empty())
-    findings.push_back(
-        {"net.file.lost", Severity::warning, -1, -1,
-         fmt::format("not written, since the form has only devices and links: {}", fmt::join(lost, ", "))});
+    findings.push_back({"net.file.lost", Severity::warning, -1, -1,
+                        fmt::format("not written, since the form has only devices and links: {}", join(lost, ", "))});
   return {};
 }
 

@@ -1,9 +1,9 @@
 // Options as --help shows them.
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 
+#include "chakra/base/join.h"
 #include "chakra/options/options.h"
 
 namespace chakra::options {
@@ -22,14 +22,14 @@ std::string value_of(const Option& option) {
 std::string left_of(const Option& option) {
   if (is_placed(option)) return fmt::format("  {}", option.value.empty() ? option.names : std::string(option.value));
   const std::string value = value_of(option);
-  return fmt::format("  {}{}{}", fmt::join(spellings_of(option), ", "), value.empty() ? "" : " ", value);
+  return fmt::format("  {}{}{}", join(spellings_of(option), ", "), value.empty() ? "" : " ", value);
 }
 
 /// What --help says behind the sentence: the names, the default.
 std::string right_of(const Option& option) {
   std::string text = option.help;
   const std::string standard = default_of(option);
-  if (const auto& names = names_of(option); !names.empty()) text += fmt::format(" {{{}}}", fmt::join(names, ", "));
+  if (const auto& names = names_of(option); !names.empty()) text += fmt::format(" {{{}}}", join(names, ", "));
   if (!standard.empty() && standard != "false")
     text += fmt::format("{}[default: {}]", text.empty() ? "" : " ", standard);
   if (option.required && !is_placed(option)) text += " [required]";

@@ -1,10 +1,11 @@
 #include "chakra/options/options.h"
 
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <type_traits>
+
+#include "chakra/base/join.h"
 
 namespace chakra::options {
 namespace {
@@ -75,8 +76,8 @@ Result<void> set_value(const Option& o, std::vector<Value>& to, const std::strin
 Result<void> set_choice(const Option& option, const Choice& choice, const std::string& text) {
   const auto at = std::find(choice.names.begin(), choice.names.end(), text);
   if (at == choice.names.end())
-    return usage(fmt::format("{}: {} is not one of {{{}}}{}", name_of(option), quote(text),
-                             fmt::join(choice.names, ","), suggestion(text, choice.names)));
+    return usage(fmt::format("{}: {} is not one of {{{}}}{}", name_of(option), quote(text), join(choice.names, ","),
+                             suggestion(text, choice.names)));
   choice.set(static_cast<size_t>(at - choice.names.begin()));
   return {};
 }
@@ -167,9 +168,8 @@ Result<void> check_value(const Option& option) {
   const std::string name = name_of(option);
   if (const auto* choice = std::get_if<Choice>(&option.target)) {
     const std::string wrong = out_of_range(*choice);
-    return wrong.empty()
-               ? Result<void>()
-               : usage(fmt::format("{}: {} is not one of {{{}}}", name, wrong, fmt::join(choice->names, ",")));
+    return wrong.empty() ? Result<void>()
+                         : usage(fmt::format("{}: {} is not one of {{{}}}", name, wrong, join(choice->names, ",")));
   }
   const auto refuse = [&](const std::string& text) -> Result<void> {
     const std::string why = why_not(option, text);
@@ -237,8 +237,7 @@ const std::vector<std::string>& names_of(const Option& option) {
 }
 
 std::string shown_of(const Option& option) {
-  if (const auto* choice = std::get_if<Choice>(&option.target))
-    return fmt::format("{{{}}}", fmt::join(choice->names, ","));
+  if (const auto* choice = std::get_if<Choice>(&option.target)) return fmt::format("{{{}}}", join(choice->names, ","));
   return option.accepted.shown;
 }
 

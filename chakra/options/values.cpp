@@ -1,16 +1,16 @@
 // The values that an option takes, and texts with a special form.
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "chakra/base/join.h"
 #include "chakra/options/options.h"
 
 namespace chakra::options {
 
 Accepted one_of(std::vector<std::string> names) {
-  std::string shown = fmt::format("{{{}}}", fmt::join(names, ","));
+  std::string shown = fmt::format("{{{}}}", join(names, ","));
   return {[names, shown](const std::string& text) {
             if (std::find(names.begin(), names.end(), text) != names.end()) return std::string();
             return fmt::format("{} is not one of {}{}", quote(text), shown, suggestion(text, names));

@@ -1,5 +1,5 @@
 // Kineto traces with times that cannot be, and with records of several processes.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "chakra/base/testing/testing.h"

@@ -1,12 +1,13 @@
 #include "chakra/recording/nsys.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <set>
 
+#include "chakra/base/join.h"
 #include "chakra/recording/broken_times.h"
 #include "chakra/recording/export_table.h"
 #include "chakra/recording/lanes.h"
@@ -265,7 +266,7 @@ class NsysReader {
         Code::bad_input, "nsys.processes",
         fmt::format("{} processes used CUDA: {}; 'chakra link EXPORT -o FOLDER' links each of them, --process N "
                     "one of them",
-                    processes_.size(), fmt::join(processes_, ", ")),
+                    processes_.size(), join(processes_, ", ")),
         {out_.file});
   }
 

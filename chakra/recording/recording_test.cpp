@@ -1,10 +1,11 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 
+#include "chakra/base/join.h"
 #include "chakra/base/testing/testing.h"
 #include "chakra/recording/comm_record.h"
 #include "chakra/recording/host_trace.h"
@@ -97,7 +98,7 @@ std::string host_node(int id, int parent, const std::string& name = "aten::mm") 
       id, name, parent, id);
 }
 std::string host_document(const std::vector<std::string>& nodes) {
-  return fmt::format("{{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1, \"nodes\": [{}]}}", fmt::join(nodes, ",\n"));
+  return fmt::format("{{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1, \"nodes\": [{}]}}", join(nodes, ",\n"));
 }
 const std::string kRoot = host_node(1, 1, "[pytorch|profiler|execution_trace|process]");
 

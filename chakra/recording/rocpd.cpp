@@ -1,12 +1,13 @@
 #include "chakra/recording/rocpd.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>
 #include <set>
 
+#include "chakra/base/join.h"
 #include "chakra/json/json.h"
 #include "chakra/recording/broken_times.h"
 #include "chakra/recording/export_table.h"
@@ -198,7 +199,7 @@ class RocpdReader {
       return base_.fault("rocpd.processes",
                          fmt::format("{} processes used devices: {}; 'chakra link DATABASE -o FOLDER' links "
                                      "each of them, --process N one of them",
-                                     processes_.size(), fmt::join(processes_, ", ")));
+                                     processes_.size(), join(processes_, ", ")));
     if (out_.device_ops.empty())
       return base_.fault("rocpd.nothing",
                          choice_.process < 0

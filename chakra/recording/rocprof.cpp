@@ -1,6 +1,6 @@
 #include "chakra/recording/rocprof.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 #include "chakra/replay_fabric/plans.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
+#include "chakra/base/join.h"
 #include "chakra/replay/replay.h"
 
 namespace chakra::replay_fabric {
@@ -34,7 +34,7 @@ Result<std::shared_ptr<const Prepared>> Plans::prepare(const replay::Operation& 
   if (!operation.in_split.empty() || !operation.out_split.empty()) return make(operation);
   const std::string key = fmt::format("{} {} {} {} {} {} {} {}", static_cast<int>(operation.type), operation.in_bytes,
                                       operation.out_bytes, operation.root, operation.place, operation.dtype,
-                                      static_cast<int>(operation.reduce), fmt::join(operation.members, ","));
+                                      static_cast<int>(operation.reduce), join(operation.members, ","));
   std::shared_ptr<const Prepared>& kept = kept_[key];
   if (!kept) {
     CHAKRA_ASSIGN(kept, make(operation));

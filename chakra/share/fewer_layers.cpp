@@ -1,10 +1,11 @@
 #include "chakra/share/fewer_layers.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "chakra/base/join.h"
 #include "chakra/job/parts.h"
 
 namespace chakra::share {
@@ -14,7 +15,7 @@ namespace {
 /// Groups of different ranks can have one name, so the members are a part of the key.
 std::string group_key(const trace::Trace& t, const std::string& name) {
   for (const trace::ProcessGroup& group : t.groups)
-    if (group.name == name) return fmt::format("{} of {}", name, fmt::join(group.ranks, ","));
+    if (group.name == name) return fmt::format("{} of {}", name, join(group.ranks, ","));
   return name;
 }
 

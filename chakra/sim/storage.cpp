@@ -1,11 +1,12 @@
 #include "chakra/sim/storage.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>
 #include <set>
 
+#include "chakra/base/join.h"
 #include "chakra/trace/storage.h"
 
 namespace chakra::sim {
@@ -58,7 +59,7 @@ class StorageFinder {
     for (const device::Tier& tier : system_.tiers) known.push_back(tier.name);
     return bad(t, n, "sim.tier.unknown",
                fmt::format("names the storage tier {}, which the system file does not have; it has {}",
-                           quote(*said.tier), fmt::join(known, ", ")));
+                           quote(*said.tier), join(known, ", ")));
   }
 
   static std::string_view other_kind(NodeType type) { return device::kOtherIo[type == NodeType::mem_load ? 0 : 1]; }
@@ -148,7 +149,7 @@ void note_unpriced(const trace::ClassJob& job, Findings& findings) {
       {"sim.tier.none", Severity::warning, -1, -1,
        fmt::format("{} nodes name a storage tier ({}{}), but the system file describes no tiers: their durations come "
                    "from the trace; 'tiers' in --system FILE prices them",
-                   show_count(nodes), fmt::join(named, ", "), more ? fmt::format(" and {} more", more) : "")});
+                   show_count(nodes), join(named, ", "), more ? fmt::format(" and {} more", more) : "")});
 }
 
 }  // namespace

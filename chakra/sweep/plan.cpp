@@ -1,12 +1,12 @@
 // The file of a sweep.
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <set>
 
+#include "chakra/base/join.h"
 #include "chakra/sweep/space.h"
 
 namespace chakra::sweep {
@@ -68,9 +68,9 @@ class PlanReader {
     std::vector<std::string> known = options::names(sections_);
     known.insert(known.end(), kKeys.begin(), kKeys.end());
     const std::string nearest = options::suggestion(field.key, known);
-    return field.value.error(
-        "sweep.file", fmt::format("unknown key {}{}", quote(field.key),
-                                  nearest.empty() ? fmt::format("; known: {}", fmt::join(known, ", ")) : nearest));
+    return field.value.error("sweep.file",
+                             fmt::format("unknown key {}{}", quote(field.key),
+                                         nearest.empty() ? fmt::format("; known: {}", join(known, ", ")) : nearest));
   }
 
   /// Add a parameter that the file has not given yet. `at`: for errors.
@@ -256,9 +256,7 @@ class PlanReader {
 
 }  // namespace
 
-std::string text_of(const Setting& setting) {
-  return setting ? fmt::format("{}", fmt::join(*setting, ",")) : std::string();
-}
+std::string text_of(const Setting& setting) { return setting ? fmt::format("{}", join(*setting, ",")) : std::string(); }
 
 bool Plan::has(std::string_view section) const {
   return std::find(sections.begin(), sections.end(), section) != sections.end();

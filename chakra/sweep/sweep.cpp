@@ -1,11 +1,11 @@
 #include "chakra/sweep/sweep.h"
 
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
+#include "chakra/base/join.h"
 #include "chakra/base/progress.h"
 #include "chakra/job/parts.h"
 #include "chakra/sweep/parts.h"
@@ -42,7 +42,7 @@ Result<std::vector<size_t>> objectives_of(const Plan& plan) {
     if (!row || row->goal == Goal::none)
       return fail(Code::bad_input, "sweep.objective",
                   fmt::format("unknown objective {}{}", quote(name.text),
-                              nearest.empty() ? fmt::format("; known: {}", fmt::join(known, ", ")) : nearest),
+                              nearest.empty() ? fmt::format("; known: {}", join(known, ", ")) : nearest),
                   name.place);
     const auto metric = static_cast<size_t>(row - kMetrics.data());
     if (std::find(objectives.begin(), objectives.end(), metric) != objectives.end())

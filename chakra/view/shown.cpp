@@ -1,13 +1,13 @@
 #include "chakra/view/shown.h"
 
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
 
+#include "chakra/base/join.h"
 #include "chakra/view/template.h"
 
 namespace chakra::view {
@@ -69,7 +69,7 @@ std::optional<std::string> show_list(const Series& series, const Series* with) {
   std::sort(texts.begin(), texts.end());
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   if (texts.empty()) return std::nullopt;
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return fmt::format("{}", join(texts, ", "));
 }
 
 /// "data 12, comm 3": the cells of each row. Shares of 0 are left out.

@@ -1,8 +1,9 @@
 // Diagnoses of simulated jobs with one planted problem each, on random meshes: the first row must have the kind and the
 // place, and the cost must be the difference from the same job without the problem. Healthy jobs have no row.
 #include "chakra/whatif/diagnosis.h"
+#include "chakra/base/join.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -266,8 +267,8 @@ sim::SimInput experts(const std::vector<std::vector<double>>& loads) {
     for (const int64_t each : sent) sum += each;
     const NodeId n = job.collective(r, CommType::all_to_all, static_cast<uint64_t>(16 * sum), {on});
     trace::Comm& comm = job.builders[r].comm(n);
-    comm.in_split = texts.emplace_back(fmt::format("[{}]", fmt::join(sent, ", ")));
-    comm.out_split = texts.emplace_back(fmt::format("[{}]", fmt::join(received, ", ")));
+    comm.in_split = texts.emplace_back(fmt::format("[{}]", join(sent, ", ")));
+    comm.out_split = texts.emplace_back(fmt::format("[{}]", join(received, ", ")));
     return n;
   };
   for (size_t r = 0; r < ranks; ++r) {

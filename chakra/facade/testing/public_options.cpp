@@ -1,7 +1,6 @@
 #include "chakra/facade/testing/public_options.h"
 
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "chakra/base/join.h"
 #include "chakra/certify/certify.h"
 #include "chakra/convert/convert.h"
 #include "chakra/doctor/doctor.h"
@@ -507,9 +507,7 @@ std::string annotation(const Option& row, bool is_required) {
   };
   return std::visit(
       Overloaded{
-          [&](const Choice& choice) {
-            return texts(fmt::format("Literal[\"{}\"]", fmt::join(choice.names, "\", \"")));
-          },
+          [&](const Choice& choice) { return texts(fmt::format("Literal[\"{}\"]", join(choice.names, "\", \""))); },
           [&](const Form&) { return texts("str | int"); }, [&](std::string*) { return texts("Text"); },
           [&](std::vector<std::string>*) { return maybe("Texts"); },
           [&](std::vector<int64_t>*) { return maybe("Numbers"); }, [&](std::optional<bool>*) { return maybe("bool"); },
