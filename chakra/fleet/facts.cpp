@@ -195,7 +195,7 @@ struct Described<trace::Trace> {
 template <>
 struct Described<recorded::RankFacts> {
   static void members(auto& all, auto& facts) {
-    all(facts.communication, facts.window, facts.span.begin, facts.span.end);
+    all(facts.communication, facts.window, facts.span.begin, facts.span.end, facts.iteration);
   }
 };
 template <>

@@ -59,9 +59,10 @@ struct LinkingReport {
   int64_t matched_host_ops = 0;  ///< found in the Kineto trace by record-function id and name
   bool by_names = false;         ///< by the order of names instead: the Kineto trace has no ids
   bool has_host_trace = false;
-  int64_t iteration = -1;  ///< the linked iteration, of several; -1: all of the recording
-  int64_t cut = -1;        ///< records that LinkOptions::steps left out; -1: no steps given
-  int64_t left_out = 0;    ///< damaged records, with LinkOptions::salvage
+  int64_t iteration = -1;              ///< the linked iteration, of several; -1: all of the recording
+  std::vector<int64_t> iterations_ns;  ///< durations of the iterations that can be linked, of several
+  int64_t cut = -1;                    ///< records that LinkOptions::steps left out; -1: no steps given
+  int64_t left_out = 0;                ///< damaged records, with LinkOptions::salvage
   int64_t device_ops = 0;
   int64_t attached_device_ops = 0;  ///< to the operator that encloses their launch
   int64_t launched_before = 0;      ///< device operations launched before the recording began

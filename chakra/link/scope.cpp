@@ -217,6 +217,7 @@ class NameMatcher {
       which = fmt::format("; iteration {} of {} that can be linked ({} times the first thread does this){}", chosen,
                           count, threads_[0].found.size(), l_.options.iteration ? "" : ", the one of median length");
       l_.report.iteration = static_cast<int64_t>(chosen);
+      for (const Iteration& iteration : iterations_) l_.report.iterations_ns.push_back(iteration.length_ns());
     }
     l_.find("pytorch.match.by_names", Severity::note,
             fmt::format("the Kineto trace names no record functions; operators are matched by the order of their names "

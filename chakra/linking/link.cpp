@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 #include "chakra/base/progress.h"
 #include "chakra/filetype/filetype.h"
@@ -27,23 +28,63 @@ void allow_many_files() {
   }
 }
 
+/// Which recording of the folder a file belongs to: chakra_et.record() writes the second one into "part1", and so on.
+int64_t cycle_of(const recording::FoundFile& file) {
+  const std::string_view below = file.below;
+  const size_t end = below.find('/');
+  int64_t number = 0;
+  const bool named = end != std::string_view::npos && below.starts_with("part");
+  return named && parse_decimal(below.substr(4, end - 4), number) ? number : 0;
+}
+
+/// The files of the chosen recording of a folder, and those that were given by themselves.
+// `xla.profile.cycles` (error): a folder has several recordings, and none is chosen.
+// `xla.profile.cycle` (error): a folder does not have the chosen recording.
+Result<std::vector<recording::FoundFile>> files_of_cycle(std::vector<recording::FoundFile> files,
+                                                         std::optional<int64_t> cycle) {
+  const auto before = [](const auto& a, const auto& b) { return cycle_of(a) < cycle_of(b); };
+  const recording::FoundFile latest = *std::max_element(files.begin(), files.end(), before);
+  const int64_t last = cycle_of(latest);
+  if (!cycle && last > 0)
+    return fail(Code::bad_input, "xla.profile.cycles",
+                fmt::format("the folder has a recording in \"part{}\"; --cycle N links one recording, from 0", last),
+                {latest.path});
+  std::erase_if(files, [&](const recording::FoundFile& file) {
+    return !file.below.empty() && cycle_of(file) != cycle.value_or(0);
+  });
+  if (files.empty())
+    return fail(Code::bad_input, "xla.profile.cycle",
+                fmt::format("the folder has no recording {}; the last recording is {}", *cycle, last));
+  return files;
+}
+
 /// All files of a recording of XLA, if the first file of a known recording is XLA's; else no file.
-Result<std::vector<std::string>> files_of_xla(const std::vector<std::string>& inputs) {
-  std::vector<std::string> folders, files;
-  for (const std::string& input : inputs) (is_directory(input) ? folders : files).push_back(input);
+Result<std::vector<std::string>> files_of_xla(const std::vector<std::string>& inputs, std::optional<int64_t> cycle) {
+  std::vector<std::string> folders;
+  std::vector<recording::FoundFile> files;
+  for (const std::string& input : inputs) {
+    if (is_directory(input)) folders.push_back(input);
+    else files.push_back({input, ""});
+  }
   if (!folders.empty()) {
-    CHAKRA_ASSIGN(const recording::FoundFiles found, recording::files_below(folders));
-    for (const recording::FoundFile& file : found.files) files.push_back(file.path);
+    CHAKRA_ASSIGN(recording::FoundFiles found, recording::files_below(folders));
+    files.insert(files.end(), found.files.begin(), found.files.end());
   }
   bool ours = false;
-  for (const std::string& file : files) {
-    CHAKRA_ASSIGN(const filetype::Row* const row, filetype::recognise(file));
+  for (const recording::FoundFile& file : files) {
+    CHAKRA_ASSIGN(const filetype::Row* const row, filetype::recognise(file.path));
     if (row && row->group == filetype::Group::recording) break;
-    CHAKRA_ASSIGN(ours, xla::is_ours(file));
+    CHAKRA_ASSIGN(ours, xla::is_ours(file.path));
     if (ours) break;
   }
-  if (!ours) files.clear();
-  return files;
+  std::vector<std::string> paths;
+  if (!ours) return paths;
+  if (cycle && folders.empty()) return fail(Code::usage, "cli.usage", "--cycle applies to folders only");
+  if (!folders.empty()) {
+    CHAKRA_ASSIGN(files, files_of_cycle(std::move(files), cycle));
+  }
+  for (const recording::FoundFile& file : files) paths.push_back(file.path);
+  return paths;
 }
 
 /// A device of XLA as a linked rank.
@@ -78,7 +119,8 @@ class LinkJob {
     files_.resize(ranks);
     {
       const ProgressPart part(0, ranks > 1 ? 0.7 : 0.9);
-      CHAKRA_TRY(each_in_parallel(ranks, [&](size_t i) { return link_rank(i); }));
+      CHAKRA_TRY(each_in_parallel(ranks, [&](size_t i) { return link_rank(i, o_.link); }));
+      if (!o_.link.iteration) CHAKRA_TRY(link_same_iteration());
     }
     std::vector<int64_t> linked;
     for (const LinkedRank& rank : job_.ranks) linked.push_back(rank.rank);
@@ -102,13 +144,12 @@ class LinkJob {
 
   Result<void> find_ranks() {
     if (o_.inputs.empty()) return fail(Code::usage, "cli.usage", "which recordings?");
-    CHAKRA_ASSIGN(const std::vector<std::string> files, files_of_xla(o_.inputs));
+    CHAKRA_ASSIGN(const std::vector<std::string> files, files_of_xla(o_.inputs, o_.cycle));
     return files.empty() ? find_pytorch() : find_xla(files);
   }
 
   Result<void> find_xla(const std::vector<std::string>& files) {
-    for (const auto& [given, option] : {std::pair(o_.cycle.has_value(), "--cycle"),
-                                        {o_.process.has_value(), "--process"},
+    for (const auto& [given, option] : {std::pair(o_.process.has_value(), "--process"),
                                         {o_.explain.has_value(), "--explain"},
                                         {o_.link.rank.has_value(), "--rank"},
                                         {o_.link.iteration.has_value(), "--iteration"},
@@ -160,11 +201,32 @@ class LinkJob {
     return {};
   }
 
-  Result<void> link_rank(size_t i) {
+  /// Ranks with several iterations must show the same one, else their clocks and waiting mean nothing: the one of
+  /// median duration over all ranks. Ranks with different numbers of iterations stay as they are; compare_ranks()
+  /// warns.
+  Result<void> link_same_iteration() {
+    std::vector<uint64_t> total;
+    for (const LinkedRank& rank : job_.ranks) {
+      const std::vector<int64_t>& own = rank.report.iterations_ns;
+      if (total.empty()) total.resize(own.size());
+      if (own.size() != total.size() || own.empty()) return {};
+      for (size_t k = 0; k < own.size(); ++k) total[k] = add_bytes(total[k], static_cast<uint64_t>(own[k]));
+    }
+    std::vector<size_t> by_duration(total.size());
+    std::iota(by_duration.begin(), by_duration.end(), size_t{0});
+    std::stable_sort(by_duration.begin(), by_duration.end(), [&](size_t a, size_t b) { return total[a] < total[b]; });
+    link::LinkOptions options = o_.link;
+    options.iteration = static_cast<int64_t>(by_duration[(total.size() - 1) / 2]);
+    return each_in_parallel(job_.ranks.size(), [&](size_t i) {
+      return job_.ranks[i].report.iteration == *options.iteration ? Result<void>() : link_rank(i, options);
+    });
+  }
+
+  Result<void> link_rank(size_t i, const link::LinkOptions& options) {
     const recording::RankInput& input = inputs_[i];
     const int64_t events = xla_ ? xla_->devices[i].events : 0;
     CHAKRA_ASSIGN(link::Linked linked,
-                  xla_ ? linked_device(std::move(xla_->devices[i])) : link::link_rank(input, o_.link));
+                  xla_ ? linked_device(std::move(xla_->devices[i])) : link::link_rank(input, options));
     const auto dump = dumps_.find(linked.trace.rank);
     if (dump != dumps_.end()) recorded::fill_from_dump(linked.trace, dump->second, linked.report);
     if (!xla_) note_options(linked, o_.link);

@@ -36,8 +36,9 @@ Options rows_of(LinkJobOptions& o) {
       {"--iteration", &o.link.iteration, "Iteration of a Kineto trace to link, from 0", "N",
        whole_number(0, job::kMostRanks),
        "For a Kineto trace of many iterations with a host trace of one. Default: the iteration of median length."},
-      {"--cycle", &o.cycle, "Kineto trace of each rank to link, from 0 in the order of names", "N",
-       whole_number(0, job::kMostRanks), "For a folder in which a schedule with repeat left several traces per rank."},
+      {"--cycle", &o.cycle, "Recording of each rank to link, from 0 in the order of names", "N",
+       whole_number(0, job::kMostRanks),
+       "For a folder with several recordings of a rank, which a schedule with repeat or chakra_et.record() left."},
       {"--process", &o.process, "Process to link, of a database with several processes", "PID",
        whole_number(0, INT64_MAX),
        "For exports of Nsight Systems and databases of rocprofv3. Default: each process that used a device is a rank, "

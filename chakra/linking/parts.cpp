@@ -56,6 +56,7 @@ Result<void> self_check(LinkedRank& rank, const trace::Trace& trace) {
 
 recorded::RankFacts facts_of(const trace::Trace& trace, const link::LinkingReport& report) {
   recorded::RankFacts facts = recorded::RankFacts::of(trace);
+  facts.iteration = report.iteration;
   facts.window.counted = report.counted_groups;
   facts.window.open = report.open_groups.names;
   facts.window.choices = report.open_groups.choices;

@@ -1,5 +1,7 @@
 #include "chakra/recorded/compare_ranks.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -45,6 +47,7 @@ class RankComparison {
   ComparedRanks run(std::vector<RankFacts>&& ranks) {
     std::vector<match::RankWindow> windows;
     std::vector<Span> spans;
+    compare_iterations(ranks);
     for (RankFacts& rank : ranks) {
       spans.push_back(rank.span);
       windows.push_back(std::move(rank.window));
@@ -56,6 +59,21 @@ class RankComparison {
   }
 
  private:
+  // `recorded.iterations` (warning): ranks are linked in different iterations of the job.
+  void compare_iterations(const std::vector<RankFacts>& ranks) {
+    const auto other = std::find_if(ranks.begin(), ranks.end(),
+                                    [&](const RankFacts& r) { return r.iteration != ranks.front().iteration; });
+    if (other == ranks.end()) return;
+    const auto shown = [](const RankFacts& r) {
+      return fmt::format("rank {}: {}", r.communication.rank,
+                         r.iteration < 0 ? "all" : fmt::format("iteration {}", r.iteration));
+    };
+    findings_.push_back({"recorded.iterations", Severity::warning, other->communication.rank, -1,
+                         fmt::format("the ranks are linked in different iterations ({}; {}), so clocks, waiting and "
+                                     "transfers between them are wrong; --iteration N links the same one",
+                                     shown(ranks.front()), shown(*other))});
+  }
+
   /// Who communicates with whom: groups, windows, clocks, senders. Barriers whose group only times tell need clocks.
   match::Matching settle(trace::TraceSet& communication, const std::vector<match::RankWindow>& windows) {
     match::choose_peers(communication, windows);

@@ -22,6 +22,7 @@ struct RankFacts {
   trace::Trace communication;  ///< as by analyze::communication_of
   match::RankWindow window;    ///< steps and times; what linking left open is set by the caller
   Span span;
+  int64_t iteration = -1;  ///< the linked iteration, of several; set by the caller
 
   /// Cost: O(nodes).
   static RankFacts of(const trace::Trace& trace);
@@ -32,8 +33,8 @@ struct ComparedRanks {
   analyze::JobTimes times;        ///< clocks, stragglers, waiting and transfer
   Findings mismatches;            ///< in the communication
 };
-/// Compare several ranks. Findings: of match and analyze, sim.start.clock; equal ones of ranks are joined. Cost: as for
-/// match::match and analyze::job_times, up to three times.
+/// Compare several ranks. Findings: of match and analyze, sim.start.clock, recorded.iterations; equal ones of ranks are
+/// joined. Cost: as for match::match and analyze::job_times, up to three times.
 ComparedRanks compare_ranks(std::vector<RankFacts> ranks, Findings& findings);
 /// Complete the linked trace of a rank from the compared communication of the rank. Cost: O(nodes).
 void complete(const trace::Trace& communication, trace::Trace& whole);
