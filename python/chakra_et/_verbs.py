@@ -749,8 +749,8 @@ class fleet:
             serve to judge the estimates.
         iteration: Iteration of a Kineto trace to link, from 0. For a Kineto trace of many iterations with a host
             trace of one. Default: the iteration of median length. 0 to 1073741824.
-        cycle: Kineto trace of each rank to link, from 0 in the order of names. For a folder in which a schedule
-            with repeat left several traces per rank. 0 to 1073741824.
+        cycle: Recording of each rank to link, from 0 in the order of names. For a folder with several recordings of
+            a rank, which a schedule with repeat or chakra_et.record() left. 0 to 1073741824.
         salvage: Skip damaged records, and keep the intact records of truncated files. The report lists each lost
             record.
         split: Link the ranks of jobs with more ranks than this as tasks. Jobs with dumps of a flight recorder and
@@ -819,8 +819,8 @@ def link(recordings: Sequence[Text] | Text, *, output: Text | None = None, rank:
         judge the estimates.
     iteration: Iteration of a Kineto trace to link, from 0. For a Kineto trace of many iterations with a host trace
         of one. Default: the iteration of median length. 0 to 1073741824.
-    cycle: Kineto trace of each rank to link, from 0 in the order of names. For a folder in which a schedule with
-        repeat left several traces per rank. 0 to 1073741824.
+    cycle: Recording of each rank to link, from 0 in the order of names. For a folder with several recordings of a
+        rank, which a schedule with repeat or chakra_et.record() left. 0 to 1073741824.
     process: Process to link, of a database with several processes. For exports of Nsight Systems and databases of
         rocprofv3. Default: each process that used a device is a rank, and the output is a folder. 0 or more.
     salvage: Skip damaged records, and keep the intact records of truncated files. The report lists each lost

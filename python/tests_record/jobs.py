@@ -34,9 +34,9 @@ def parallel():
     return net, torch.optim.AdamW(net.parameters())
 
 
-def job_ddp(out):
+def job_ddp(out, **options):
     net, optimizer = parallel()
-    with record(out, steps=range(3, 6), warmup=2):
+    with record(out, steps=range(3, 6), warmup=2, **options):
         for _ in range(8):
             step(net, optimizer)
 
@@ -91,7 +91,7 @@ def job_whole(out):
             step(net, optimizer)
 
 
-def job_fsdp(out):
+def job_fsdp(out, **options):
     net = model()
     if VERSION >= (2, 10):
         from torch.distributed.device_mesh import init_device_mesh
@@ -104,16 +104,16 @@ def job_fsdp(out):
         from torch.distributed.fsdp import FullyShardedDataParallel
         net = FullyShardedDataParallel(net, device_id=torch.device("cpu"))
     optimizer = torch.optim.AdamW(net.parameters())
-    with record(out, steps=range(2, 4), warmup=1):
+    with record(out, steps=range(2, 4), warmup=1, **options):
         for _ in range(5):
             step(net, optimizer)
 
 
-def job_pipeline(out):
+def job_pipeline(out, **options):
     """A stage on each rank: activations go on, gradients come back."""
     net = model()
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
-    with record(out, steps=range(2, 4), warmup=1):
+    with record(out, steps=range(2, 4), warmup=1, **options):
         for _ in range(5):
             sent = []
             for _ in range(2):
@@ -137,13 +137,30 @@ def job_pipeline(out):
             optimizer.zero_grad()
 
 
-def job_compile(out):
+def job_compile(out, **options):
     compiled = torch.compile(model(), backend=os.environ.get("COMPILE_BACKEND", "aot_eager"))
     net = nn.parallel.DistributedDataParallel(compiled)
     optimizer = torch.optim.AdamW(net.parameters())
-    with record(out, steps=range(3, 5), warmup=1):
+    with record(out, steps=range(3, 5), warmup=1, **options):
         for _ in range(6):
             step(net, optimizer)
+
+
+def job_before(out):
+    """The host trace has the step before, as in the next jobs."""
+    job_ddp(out, observe="before")
+
+
+def job_before_fsdp(out):
+    job_fsdp(out, observe="before")
+
+
+def job_before_pipeline(out):
+    job_pipeline(out, observe="before")
+
+
+def job_before_compile(out):
+    job_compile(out, observe="before")
 
 
 class Numbers(torch.utils.data.Dataset):
@@ -314,6 +331,10 @@ def job_refusals(out):
     for name, steps in (("empty", range(3, 3)), ("text", "1-3"), ("stride", range(0, 9, 2)), ("order", ["5:7", "6:8"])):
         refused(name, lambda steps=steps: record(out, steps=steps))
     refused("level", lambda: record(out, level=2))
+    for name, steps in (("before_first", range(2)), ("before_next", "1:3,3:5"), ("before_whole", None)):
+        refused(name, lambda steps=steps: record(out, steps=steps, observe="before"))
+    refused("observe", lambda: record(out, observe="after"))
+    refused("framework", lambda: record(out, framework="none"))
     refused("no_memory", lambda: record(os.path.join(out, "d"), level=1, private=os.path.dirname(out)).__enter__())
     refused("small_memory", lambda: record(os.path.join(out, "d"), level=1, private_bytes=1 << 60).__enter__())
 

@@ -2,8 +2,8 @@
 
     [CPU_TIME=1] overhead.py [PAIRS [WIDTH [BATCH]]]       one process, on the CPU
 
-Three ways to record the same steps take turns: torch.profiler alone, torch.profiler with an ExecutionTraceObserver written by
-hand, and record(). The first table row is the median duration of a recorded step, the second the whole block with its files.
+Ways to record the same steps take turns: torch.profiler alone, torch.profiler with an ExecutionTraceObserver written by hand,
+record(), and record() with observe="before". The first table row is the median duration of a recorded step, the second the whole block with its files.
 """
 import os
 import statistics
@@ -58,9 +58,13 @@ def with_observer(timed, folder):
         observer.unregister_callback()
 
 
-def with_record(timed, folder):
-    with record(os.path.join(folder, "out"), steps=range(WARMUP, WARMUP + ACTIVE), warmup=WARMUP, quiet=True):
+def with_record(timed, folder, observe="during"):
+    with record(os.path.join(folder, "out"), steps=range(WARMUP, WARMUP + ACTIVE), warmup=WARMUP, observe=observe, quiet=True):
         return timed.steps(lambda: None)
+
+
+def observed_before(timed, folder):
+    return with_record(timed, folder, "before")
 
 
 def unrecorded(timed, _):
@@ -69,7 +73,7 @@ def unrecorded(timed, _):
 
 def main():
     torch.set_num_threads(1)
-    timed, ways = Timed(), (unrecorded, profiler_alone, with_observer, with_record)
+    timed, ways = Timed(), (unrecorded, profiler_alone, with_observer, with_record, observed_before)
     found = {way: [] for way in ways}
     for number in range(PAIRS + 1):
         for way in ways if number % 2 else reversed(ways):
@@ -81,7 +85,7 @@ def main():
     for index, name in enumerate(("a recorded step", "the block and its files")):
         base = [pair[index] for pair in found[profiler_alone]]
         print(f"{name}: torch.profiler alone {1e3 * statistics.median(base):.2f} ms")
-        for way in (unrecorded, with_observer, with_record):
+        for way in (unrecorded, with_observer, with_record, observed_before):
             ratios = sorted(pair[index] / alone - 1 for pair, alone in zip(found[way], base))
             print(f"  {way.__name__}: {100 * statistics.median(ratios):+.1f} % (quarters {100 * ratios[len(ratios) // 4]:+.1f} to "
                   f"{100 * ratios[3 * len(ratios) // 4]:+.1f} %)")

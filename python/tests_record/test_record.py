@@ -19,11 +19,13 @@ torch = pytest.importorskip("torch")
 CHAKRA = find_command()
 VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
 TWO_RANKS = ["ddp", "made_inside", "manual", "two_optimizers", "scheduler", "whole", "fsdp", "pipeline", "compile", "loader", "forks", "exception",
-             "inside_operator", "early", "cycles", "blocks", "hidden", "full", "refusals"]
+             "inside_operator", "early", "cycles", "blocks", "hidden", "full", "refusals", "before", "before_fsdp", "before_pipeline",
+             "before_compile"]
 FOUR_RANKS = ["ddp", "pipeline", "groups"]
 STEPS = {"ddp": [3, 4, 5], "made_inside": [0, 1], "manual": [2, 3], "two_optimizers": [2, 3], "scheduler": [1, 2], "whole": [0, 1],
          "fsdp": [2, 3], "pipeline": [2, 3], "compile": [3, 4], "loader": [2, 3], "forks": [1, 2], "exception": [1, 2],
-         "inside_operator": [1, 2], "early": [2, 3], "groups": [2, 3]}
+         "inside_operator": [1, 2], "early": [2, 3], "groups": [2, 3], "before": [3, 4, 5], "before_fsdp": [2, 3], "before_pipeline": [2, 3],
+         "before_compile": [3, 4]}
 NETWORK = "topology: [Ring]\nnpus_count: [2]\nbandwidth: [50.0]\nlatency: [500.0]\n"
 
 
@@ -87,12 +89,15 @@ def recorded_steps(folder, rank):
 @pytest.mark.parametrize("name", [name for name in TWO_RANKS if name in STEPS])
 def test_two_ranks_link_completely(two, tmp_path, name):
     folder = two[0] / name
-    linked(folder, tmp_path / "traces", 2)
+    ranks = linked(folder, tmp_path / "traces", 2)
+    if name.startswith("before"):
+        assert ranks[0]["iteration"] == ranks[1]["iteration"] < len(STEPS[name]) and all(rank["matched_by"] == "names" for rank in ranks)
     for rank in range(2):
         told = manifest(folder, rank)
         assert (told["rank"], told["ranks"], told["level"]) == (rank, 2, 0)
         assert told["steps"] == STEPS[name]
         assert set(STEPS[name]) <= set(recorded_steps(folder, rank)) <= {*STEPS[name], STEPS[name][-1] + 1}
+        assert told["observed"] == ([STEPS[name][0] - 1] if name.startswith("before") else STEPS[name])
         assert told["counted_by"] == ("step" if name == "manual" else "optimizer")
         assert told["complete"] == (name not in ("exception", "inside_operator", "early"))
         assert {file["name"] for file in told["files"].values()} <= set(os.listdir(folder))
@@ -172,7 +177,8 @@ def test_refusals(two):
     found = two[1]["refusals"]
     for name, part in {"too_late": "ended at step 1", "nested": "open already", "profiled": "a profiler runs", "again": "earlier recording",
                        "empty": "holds no step", "text": "FIRST:END", "stride": "stride", "order": "must come after", "level": "level=2",
-                       "no_memory": "not on tmpfs", "small_memory": "MiB free"}.items():
+                       "before_first": "begin at step 1", "before_next": "begin at step 4", "before_whole": "begin at step 1",
+                       "observe": "observe='after'", "framework": "framework='none'", "no_memory": "not on tmpfs", "small_memory": "MiB free"}.items():
         assert part in found[name], name
     assert not [name for _, _, names in os.walk(two[0]) for name in names if name.startswith(".")]
 

@@ -36,10 +36,13 @@ def link(command, private, raw, out, complete):
             run(command, ["link", "--salvage", folder, "-o", linked], private, silent=True)
             warn("the recordings are damaged, by labels with quotes perhaps; damaged records were left out")
         counts = hide(command, private, linked, hidden)
+        traces = sorted(name for name in os.listdir(hidden) if output.OWN.match(name))
+        for name in traces:
+            output.publish(os.path.join(hidden, name), os.path.join(out, name), False)
         for manifest in manifests:
-            kept = output.shared_manifest(manifest)
-            name = output.publish(os.path.join(hidden, f"trace.{manifest['rank']}.et"), os.path.join(out, f"trace.{manifest['rank']}.et"), False)
-            kept["files"], kept["hidden"] = {"trace": {"name": name}}, counts
+            kept, own = output.shared_manifest(manifest), f"trace.{manifest['rank']}.et"
+            one_each = len(traces) == len(manifests) and own in traces  # else a process has several devices, each with a trace
+            kept["files"], kept["hidden"] = {"trace": {"name": own}} if one_each else {"traces": {"names": traces}}, counts
             output.write_manifest(out, kept)
     finally:
         for path in (folder, linked, hidden):

@@ -10,31 +10,15 @@ import socket
 
 from .errors import RecordError
 
-OWN = re.compile(r"^(host|device|manifest|trace)\.(\d+)\.(json|json\.gz|et)$")
+OWN = re.compile(r"^(host|device|profile|manifest|trace)\.(\d+)\.(json|json\.gz|xplane\.pb|xplane\.pb\.gz|et)$")
 
 
 def folder_of(out):
     """The absolute path of the output folder. Errors: RecordError for a path that PyTorch cannot write to."""
     path = os.path.abspath(os.fsdecode(out))
     if "\0" in path or any("\ud800" <= character <= "\udfff" for character in path):
-        raise RecordError(f"{path!r} is not a path in UTF-8, as PyTorch needs it")
+        raise RecordError(f"{path!r} is not a path in UTF-8, as profilers need it")
     return path
-
-
-def rank_of_job():
-    """(rank, ranks of the job, ranks on this host), from torch.distributed, else from the environment."""
-    import torch.distributed as dist
-    if dist.is_available() and dist.is_initialized():
-        rank, world = dist.get_rank(), dist.get_world_size()
-    else:
-        rank, world = (int(os.environ.get(name, default)) for name, default in (("RANK", 0), ("WORLD_SIZE", 1)))
-    return rank, world, int(os.environ.get("LOCAL_WORLD_SIZE", world))
-
-
-def rank_is_known(named):
-    """Before init_process_group without torchrun, a process does not know its rank."""
-    import torch.distributed as dist
-    return named is not None or "RANK" in os.environ or (dist.is_available() and dist.is_initialized())
 
 
 def host_id():
@@ -66,12 +50,14 @@ def refuse_earlier(out, rank, world, overwrite):
             os.remove(os.path.join(folder, name))
 
 
-def check_whole(path, kind):
-    """PyTorch reports neither an export that failed nor a full disk: the file is then empty, or ends in the middle."""
+def check_whole(path, kind, framework="PyTorch"):
+    """Frameworks report neither an export that failed nor a full disk: the file is then empty, or ends in the middle."""
     size = os.path.getsize(path) if os.path.exists(path) else 0
     if size == 0:
-        raise RecordError(f"PyTorch wrote 0 bytes of the {kind} trace; see its messages above, and whether the file system of "
+        raise RecordError(f"{framework} wrote 0 bytes of the {kind} trace; see its messages above, and whether the file system of "
                           "the output folder is full")
+    if not path.endswith(".json"):
+        return size
     with open(path, "rb") as file:
         file.seek(max(0, size - 64))
         if not file.read().rstrip().endswith(b"}"):
@@ -108,10 +94,11 @@ def write_manifest(folder, manifest):
     os.replace(path + ".part", path)
 
 
-# What a manifest keeps with level=1: numbers, and texts that this file, PyTorch or the vendor of the device writes.
-SHARED = {"ranks", "rank", "format", "level", "part", "steps", "asked", "complete", "counted_by", "host", "options", "overhead", "lacks", "failed"}
-SHARED_VERSIONS = {"python": r"[\d.]+", "torch": r"[\d.]+", "cuda": r"[\d.]+", "hip": r"[\d.]+", "nccl": r"[\d.]+", "machine": r"x86_64|aarch64|ppc64le",
-                   "device": r"(NVIDIA|AMD|Intel)[ A-Za-z0-9()-]{0,40}"}
+# What a manifest keeps with level=1: numbers, and texts that this package, the framework or the vendor of the device writes.
+SHARED = {"ranks", "rank", "format", "level", "part", "steps", "observed", "asked", "complete", "counted_by", "host", "options", "overhead",
+          "lacks", "failed"}
+SHARED_VERSIONS = {"python": r"[\d.]+", "torch": r"[\d.]+", "jax": r"[\d.]+", "jaxlib": r"[\d.]+", "cuda": r"[\d.]+", "hip": r"[\d.]+",
+                   "nccl": r"[\d.]+", "machine": r"x86_64|aarch64|ppc64le", "device": r"(NVIDIA|AMD|Intel)[ A-Za-z0-9()-]{0,40}"}
 
 
 def shared_manifest(manifest):

@@ -113,12 +113,12 @@ class PrivateFolder:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def done(self, part, rank, files, manifest):
-        """Move a rank's raw files into the folder of the part, and return how many ranks are there."""
+        """Move a process' raw files, {name: path}, into the folder of the part, and return how many processes are there."""
         folder = os.path.join(self.path, f"part{part}")
         with locked(self.root):
             os.makedirs(folder, 0o700, exist_ok=True)
-            for kind, path in files.items():
-                os.replace(path, os.path.join(folder, f"{kind}.{rank}.json"))
+            for name, path in files.items():
+                os.replace(path, os.path.join(folder, name))
             with open(os.path.join(self.path, f"done.{part}.{rank}"), "w", encoding="utf-8") as file:
                 json.dump(manifest, file)
             return len(self._ranks(part))

@@ -1,16 +1,19 @@
 """One block of a job that records some of its steps."""
 import contextlib
+import importlib.util
 import os
 import statistics
+import sys
 import time
 
-from . import hidden_job, output, torch_side
+from . import hidden_job, jax_side, output, torch_side
 from .command import find_command
 from .errors import RecordError, note, warn
 from .private import NEEDED, PrivateFolder
-from .steps import Clock, OptimizerWatch, parse_steps
+from .steps import Clock, parse_steps
 
 FORMAT = "chakra recording 1"
+SIDES = {"torch": torch_side, "jax": jax_side}  # of frameworks, each with the same functions and a class Recording
 active = None  # the recorder whose block is open
 warned = set()  # what this process has warned of
 parts_of = {}  # folder -> how many recordings of this process it has
@@ -22,59 +25,81 @@ def _in_child():
     recorder, active = active, None
     if recorder is not None:
         recorder.watch.ended, recorder.is_open = lambda: None, False  # the child may leave the block: its files are those of the parent
-        if recorder.profiler is not None:
-            recorder.observer.stop()
+        if recorder.recording is not None:
+            recorder.recording.in_child()
 
 
 os.register_at_fork(after_in_child=_in_child)
+
+
+def side_of(framework):
+    """The side of a framework; without a name, of the one that the process has imported, else of the one that is installed."""
+    if framework is None:
+        found = [name for name in SIDES if name in sys.modules] or [name for name in SIDES if importlib.util.find_spec(name)]
+        return SIDES[found[0] if found else "torch"]
+    if framework not in SIDES:
+        raise RecordError(f"framework={framework!r} is unknown: {' or '.join(SIDES)}")
+    return SIDES[framework]
 
 
 class Recorder:
     """What `chakra_et.record()` returns: a context manager. step() ends a step; without a call, optimizers end them."""
 
     def __init__(self, out, steps=None, *, warmup=3, level=0, rank=None, overwrite=False, compress=True, command=None, private=None,
-                 private_bytes=NEEDED, quiet=False):
+                 private_bytes=NEEDED, quiet=False, framework=None, observe="during"):
         if level not in (0, 1):
             raise RecordError(f"level={level} is unknown: 0 keeps names, 1 removes names, paths and labels")
-        self.out, self.ranges, self.warmup, self.level = output.folder_of(out), parse_steps(steps), max(0, int(warmup)), level
+        self.side, self.is_named, self.failure = side_of(framework), framework is not None, None
+        self.out, self.ranges, self.level = output.folder_of(out), parse_steps(steps), level
+        self.warmup, self.observe = max(0, int(warmup)) if self.side.WARMS_UP else 0, observe
+        if observe == "before":
+            self._needs_a_step_before()
+        elif observe != "during":
+            raise RecordError(f"observe={observe!r} is unknown: 'during' or 'before'")
         self.is_new, self.is_open, self.checked = True, False, False
         self.rank, self.overwrite, self.compress, self.quiet = rank, overwrite, compress, quiet
         if rank is not None and not (isinstance(rank, int) and 0 <= rank < 1 << 31):
             raise RecordError(f"rank={rank!r} is not a rank: a whole number from 0")
         self.command = find_command(command) if level else None
         self.private_at, self.private_bytes, self.private = private, private_bytes, None
-        self.number, self.manual, self.cycle, self.profiler, self.observer = 0, False, 0, None, None
+        self.number, self.manual, self.cycle, self.recording = 0, False, 0, None
         self.clock, self.took, self.saved, self.lacks, self.began_with = Clock(), {}, [], [], None
-        self.watch, self.failure = OptimizerWatch(self._optimizer_stepped), None
+        self.watch = self.side.Watch(self._step_ended)
         self.error = None  # of the recorder itself
+
+    def _needs_a_step_before(self):
+        if not self.side.OBSERVES:
+            raise RecordError(f"observe='before' is for PyTorch; {self.side.NAME} has no second observer")
+        before = 0
+        for first, end in self.ranges or [(0, None)]:
+            if first <= before:
+                raise RecordError("observe='before' records the host trace in the step before each range, which must not lie in another range: "
+                                  f"begin at step {before + 1} or later")
+            before = end
+        self.warmup = max(1, self.warmup)
 
     # ---- the block -------------------------------------------------------------------------------------------
 
     def __enter__(self):
         global active
-        try:
-            import torch
-        except ModuleNotFoundError as error:
-            raise RecordError(f"PyTorch cannot be imported: {error}") from error
         if not self.is_new:
             raise RecordError("a recorder serves one block; call chakra_et.record() again for the next block")
         if active is not None:
             raise RecordError("a recording is open already; blocks may follow each other, not lie inside of each other")
-        if torch.autograd._profiler_enabled():
-            raise RecordError("a profiler runs already; end the script's own torch.profiler before the recording")
+        self.side.check_idle()
         rank, world, local = self._place()
-        self.checked = output.rank_is_known(self.rank)
+        self.checked = self.side.rank_is_known(self.rank)
         if self.out not in parts_of:
             output.refuse_earlier(self.out, rank, world, self.overwrite)
         os.makedirs(self.out, exist_ok=True)
         if self.level:
             self.private = PrivateFolder(self.out, self.private_at, self.private_bytes, local)
-        self.lacks = torch_side.lacking()
+        self.lacks = self.side.lacking()
         if not self.quiet and rank == 0:
             for text in self.lacks:
                 if text not in warned:
                     warned.add(text)
-                    warn(f"PyTorch {torch.__version__} does not record {text}")
+                    warn(f"{self.side.NAME} {self.side.version()} does not record {text}")
         active, self.is_new, self.is_open = self, False, True
         try:
             self.watch.start()
@@ -89,13 +114,16 @@ class Recorder:
         if not self.is_open:
             return False
         self.failure = None if kind is None or (kind is SystemExit and error.code in (0, None)) else kind.__name__
+        others = [side.NAME for name, side in SIDES.items() if name in sys.modules and side is not self.side]
+        if others and not self.is_named:
+            warn(f"{self.side.NAME} was recorded, not {others[0]}, which the process has imported, too; choose one (framework=, --framework)")
         try:
-            self._stop_profiler()
+            self._stop()
             if self.error is not None:
                 raise self.error
             if not self.saved and self.failure is None:
                 asked = "" if self.ranges is None else f"; the steps {self._asked()} were asked for"
-                how = "step()" if self.manual else "optimizers"
+                how = "step()" if self.manual else self.side.COUNTERS
                 raise RecordError(f"the block ended at step {self.number}, counted by {how}, before a step was recorded{asked}")
         except BaseException as own:
             if self.failure is None:
@@ -122,7 +150,7 @@ class Recorder:
     # ---- steps -----------------------------------------------------------------------------------------------
 
     def step(self):
-        """End a step, as torch.profiler's step() does. The first call replaces the optimizers as the end of steps.
+        """End a step, as torch.profiler's step() does. The first call replaces what ends steps of an unchanged script.
 
         Outside of the block, a call has no effect.
         """
@@ -131,23 +159,23 @@ class Recorder:
         if not self.manual:
             self.manual = True
             if self.number:
-                return  # the optimizer has just ended this step
+                return  # the optimizer or the annotation has just ended this step
         self._advance()
 
-    def _optimizer_stepped(self):
+    def _step_ended(self):
         if not self.manual:
             self._advance()
 
     def _advance(self):
-        recorded = self.profiler is not None and self._recorded(self.number)
-        self.clock.end(recorded, self.profiler is None and self.number > 0)
+        recorded = self.recording is not None and self._recorded(self.number)
+        self.clock.end(recorded, self.recording is None and self.number > 0)
         self.number += 1
         try:
-            if self.profiler is not None:
-                self.profiler.step()
+            if self.recording is not None:
+                self.recording.step()
                 end = self._range()[1]
                 if end is not None and self.number >= end:
-                    self._stop_profiler()
+                    self._stop()
             self._begin_if_due()
         except Exception as error:  # the job is worth more than its recording: raised where the block ends
             self._fail(error)
@@ -155,9 +183,11 @@ class Recorder:
 
     def _fail(self, error):
         note(f"the job goes on without a recording: {error}")
-        self.error, self.profiler = self.error or error, None
-        with contextlib.suppress(Exception):
-            torch_side.finish_observer(self.observer)
+        self.error = self.error or error
+        recording, self.recording = self.recording, None
+        if recording is not None:
+            with contextlib.suppress(Exception):
+                recording.abandon()
 
     def _range(self):
         if self.error is not None:
@@ -175,57 +205,40 @@ class Recorder:
 
     def _begin_if_due(self):
         span = self._range()
-        if self.profiler is None and span is not None and self.number >= span[0] - self.warmup:
+        if self.recording is None and span is not None and self.number >= span[0] - self.warmup:
             self._begin(*span)
 
     # ---- a recording -----------------------------------------------------------------------------------------
 
-    def _raw(self, kind):
+    def _raw(self):
+        """{kind: path} of the files that the framework writes."""
         folder = self.private.path if self.private else self.out
-        return os.path.join(folder, f".{kind}.{os.getpid()}.json")
+        return {kind: os.path.join(folder, f".{kind}.{os.getpid()}.{form}") for kind, form in self.side.FILES.items()}
 
     def _remove_raw(self):
-        for kind in ("host", "device"):
+        for path in self._raw().values():
             with contextlib.suppress(FileNotFoundError):
-                os.remove(self._raw(kind))
+                os.remove(path)
 
     def _begin(self, first, end):
         begun = time.perf_counter()
         self.took, self.clock.recorded = {}, []
         self._remove_raw()
-        self.observer = torch_side.make_observer(self._raw("host"))
-        try:
-            self.profiler = torch_side.make_profiler(self.observer, first, self.number, end, self._began, self._exported)
-            self.profiler.start()
-        except BaseException:
-            self.profiler = None
-            torch_side.finish_observer(self.observer)
-            raise
+        self.recording = self.side.Recording(self._raw(), first, self.number, end, self._began, self.observe)
         self.took["begin"] = time.perf_counter() - begun
 
     def _began(self):
-        """The warm-up ends: the observer writes the process groups that exist now."""
-        self.began_with = torch_side.groups()
+        """The recorded steps begin, with the process groups that exist now."""
+        self.began_with = self.side.groups()
 
-    def _exported(self, profiler):
-        """The profiler has stopped: write its trace."""
-        begun = time.perf_counter()
-        profiler.export_chrome_trace(self._raw("device"))
-        torch_side.finish_observer(self.observer)
-        self.took["write"] = time.perf_counter() - begun
-
-    def _stop_profiler(self):
+    def _stop(self):
         """End the recording of a range: at its last step, or where the block ends."""
-        if self.profiler is None:
+        if self.recording is None:
             return
-        profiler, span, self.profiler = self.profiler, self._range(), None
-        if torch_side.is_warming_up(profiler):
-            profiler.execution_trace_observer = profiler.own_observer = None  # else its end would start and stop it
-        try:
-            profiler.__exit__(None, None, None)
-        finally:
-            torch_side.finish_observer(self.observer)
-        if "write" in self.took:
+        recording, span, self.recording = self.recording, self._range(), None
+        recording.stop()
+        if recording.write_s is not None:
+            self.took["write"] = recording.write_s
             self._save(span)
         else:  # it was warming up
             self._remove_raw()
@@ -233,8 +246,8 @@ class Recorder:
 
     def _save(self, span):
         begun = time.perf_counter()
-        files = {kind: self._raw(kind) for kind in ("host", "device")}
-        sizes = {kind: output.check_whole(path, kind) for kind, path in files.items()}
+        files, forms = self._raw(), self.side.FILES
+        sizes = {kind: output.check_whole(path, kind, self.side.NAME) for kind, path in files.items()}
         part = parts_of.get(self.out, 0)
         manifest = self._manifest(span, part, sizes)
         rank, _, local = self._place()
@@ -245,11 +258,11 @@ class Recorder:
             folder = output.part_folder(self.out, part)
             os.makedirs(folder, exist_ok=True)
             for kind, path in files.items():
-                manifest["files"][kind]["name"] = output.publish(path, os.path.join(folder, f"{kind}.{rank}.json"), self.compress)
+                manifest["files"][kind]["name"] = output.publish(path, os.path.join(folder, f"{kind}.{rank}.{forms[kind]}"), self.compress)
             self.took["save"] = time.perf_counter() - begun
             manifest["overhead"] = self._overhead()
             output.write_manifest(folder, manifest)
-        elif self.private.done(part, rank, files, manifest) == local:
+        elif self.private.done(part, rank, {f"{kind}.{rank}.{forms[kind]}": path for kind, path in files.items()}, manifest) == local:
             self._link_part(part)
         self.saved.append((part, manifest))
 
@@ -261,33 +274,32 @@ class Recorder:
     # ---- what the recording says about itself ----------------------------------------------------------------
 
     def _place(self):
-        rank, world, local = output.rank_of_job()
+        rank, world, local = self.side.rank_of_job()
         return (rank if self.rank is None else self.rank), world, local
 
     def _manifest(self, span, part, sizes):
         first, end = span
         last = self.number if end is None else min(self.number, end)
         steps = list(range(first, max(last, first + 1)))
-        groups = torch_side.groups()
+        groups = self.side.groups()
         lacks = list(self.lacks)
         if len(groups) > len(self.began_with):
             lacks.append("process groups that were made after the recording began")
         rank, world, _ = self._place()
         return {"ranks": world, "rank": rank, "format": FORMAT, "level": self.level, "part": part, "steps": steps,
+                "observed": [first - 1] if self.observe == "before" else steps,
                 "asked": None if self.ranges is None else [first, end], "complete": end is None or self.number >= end,
-                "counted_by": "step" if self.manual else "optimizer", "failed": self.failure, "host": output.host_id(),
-                "versions": torch_side.versions(),
-                "options": {**torch_side.OPTIONS, **{name: True for name in torch_side.experimental()[0]}, "devices": torch_side.devices(),
-                            "warmup": self.warmup},
+                "counted_by": "step" if self.manual else self.side.COUNTED_BY, "failed": self.failure, "host": output.host_id(),
+                "versions": self.side.versions(), "options": self.side.options(self.warmup),
                 "lacks": lacks, "groups": groups, "files": {kind: {"bytes": size} for kind, size in sizes.items()},
                 "overhead": self._overhead()}
 
     def _overhead(self):
         made = {f"{key}_s": round(value, 6) for key, value in self.took.items()}
         for key, values in (("plain_step_s", self.clock.plain), ("recorded_step_s", self.clock.recorded)):
-            if values:
+            if values and self.side.STEPS_WAIT:
                 made[key] = round(statistics.median(values), 6)
-        if self.clock.plain and self.clock.recorded:
+        if "plain_step_s" in made and "recorded_step_s" in made:
             made["slower"] = round(made["recorded_step_s"] / made["plain_step_s"] - 1, 4)
         return made
 
@@ -306,7 +318,8 @@ class Recorder:
                 parts.append(f"a recorded step {1e3 * overhead['recorded_step_s']:.1f} ms")
             if "slower" in overhead:
                 parts.append(f"{100 * overhead['slower']:+.1f} % beside the steps before")
-            note(f"steps {manifest['steps'][0]} to {manifest['steps'][-1]} of {manifest['ranks']} ranks in '{folder}' ({'; '.join(parts)})")
+            processes = f"{manifest['ranks']} {self.side.PROCESSES[manifest['ranks'] > 1]}"
+            note(f"steps {manifest['steps'][0]} to {manifest['steps'][-1]} of {processes} in '{folder}' ({'; '.join(parts)})")
             if not self.level:
                 note(f"next: chakra link '{folder}' -o traces" if part == 0 and len(self.saved) == 1
                      else f"next: chakra link '{self.out}' --cycle {part} -o traces")

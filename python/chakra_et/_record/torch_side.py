@@ -1,20 +1,59 @@
 """The profiler of the installed PyTorch with each option that linking uses, and what this PyTorch cannot record."""
 import inspect
 import json
+import os
 import platform
 import sys
+import time
 
 from . import threads
 from .errors import RecordError
+from .steps import OptimizerWatch
+
+Watch = OptimizerWatch
+
+NAME = "PyTorch"
+FILES = {"host": "json", "device": "json"}
+COUNTED_BY = "optimizer"
+COUNTERS = "optimizers"
+PROCESSES = ("rank", "ranks")
+WARMS_UP = True
+OBSERVES = True  # an observer of operators beside the profiler
+STEPS_WAIT = True  # a step of the script lasts as long as its work, but for what a GPU still does
 
 EXPERIMENTAL = {"enable_cuda_sync_events": "waits between streams of the device (linking infers them by rules)",
                 "profile_all_threads": "operators of threads that the profiled thread did not start"}
 OPTIONS = {"record_shapes": True, "profile_memory": False, "with_stack": False, "with_flops": False, "with_modules": False}
 
 
-def torch_version():
+def version():
     import torch
-    return tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+    return torch.__version__
+
+
+def check_idle():
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        raise RecordError(f"PyTorch cannot be imported: {error}") from error
+    if torch.autograd._profiler_enabled():
+        raise RecordError("a profiler runs already; end the script's own torch.profiler before the recording")
+
+
+def rank_of_job():
+    """(rank, ranks of the job, ranks on this host), from torch.distributed, else from the environment."""
+    import torch.distributed as dist
+    if dist.is_available() and dist.is_initialized():
+        rank, world = dist.get_rank(), dist.get_world_size()
+    else:
+        rank, world = (int(os.environ.get(name, default)) for name, default in (("RANK", 0), ("WORLD_SIZE", 1)))
+    return rank, world, int(os.environ.get("LOCAL_WORLD_SIZE", world))
+
+
+def rank_is_known(named):
+    """Before init_process_group without torchrun, a process does not know its rank."""
+    import torch.distributed as dist
+    return named is not None or "RANK" in os.environ or (dist.is_available() and dist.is_initialized())
 
 
 def devices():
@@ -68,14 +107,21 @@ def groups():
     return found
 
 
-def record_groups():
-    """Write the process groups into the host trace, as newer versions do when the observer starts."""
+def start_observer(observer):
+    """Start the observer and write the process groups into the host trace, which older versions do not do by themselves."""
     import torch
+    observer.start()
+    if hasattr(observer, "_record_pg_config"):
+        return
     listed = [{"pg_name": group["name"], "backend_config": group["backend"], "ranks": group["ranks"], "group_size": len(group["ranks"])}
               for group in groups()]
     if listed:
         enter = torch.autograd._record_function_with_args_enter
         torch.autograd._record_function_with_args_exit(enter("## process_group:init ##", json.dumps(listed)))
+
+
+def options(warmup):
+    return {**OPTIONS, **{name: True for name in experimental()[0]}, "devices": devices(), "warmup": warmup}
 
 
 def versions():
@@ -128,7 +174,7 @@ def finish_observer(observer):
 def make_profiler(observer, first, begin, end, began, ready):
     """A profiler whose step is `begin`, that warms up until step `first` and saves at step `end` - 1 (None: at its end).
 
-    It calls `began` when the recording begins, `ready` with itself when the recording has ended.
+    Without an observer (None), the host trace is not its concern. It calls `began` when the recording begins, `ready` with itself when the recording has ended.
     """
     import torch
     from torch.profiler import ProfilerAction, ProfilerActivity, profile
@@ -147,8 +193,7 @@ def make_profiler(observer, first, begin, end, began, ready):
         def start_trace(self):
             began()
             if self.own_observer is not None:
-                self.own_observer.start()
-                record_groups()
+                start_observer(self.own_observer)
             super().start_trace()
 
         def stop_trace(self):
@@ -159,7 +204,7 @@ def make_profiler(observer, first, begin, end, began, ready):
     arguments = dict(OPTIONS, schedule=schedule, on_trace_ready=ready,
                      activities=[ProfilerActivity.CPU, *(getattr(ProfilerActivity, name) for name in devices())],
                      experimental_config=torch._C._profiler._ExperimentalConfig(**{name: True for name in experimental()[0]}))
-    if "execution_trace_observer" in inspect.signature(profile.__init__).parameters:
+    if observer is not None and "execution_trace_observer" in inspect.signature(profile.__init__).parameters:
         profiler = Profiler(execution_trace_observer=observer, **arguments)
     else:
         profiler = Profiler(**arguments)
@@ -174,6 +219,53 @@ def is_own(profiler):
     return getattr(profiler, "is_chakra_recorder", False)
 
 
-def is_warming_up(profiler):
-    from torch.profiler import ProfilerAction
-    return profiler.current_action == ProfilerAction.WARMUP
+class Recording:
+    """The steps of a range in the two files, from the warm-up steps before it on.
+
+    observe="before": the host trace has the step before the range, so that the steps of the range run without the observer.
+    """
+
+    def __init__(self, files, first, begin, end, began, observe="during"):
+        self.files, self.write_s = files, None
+        self.observer, self.observed = make_observer(files["host"]), first - 1 if observe == "before" else None
+        try:
+            self.profiler = make_profiler(self.observer if self.observed is None else None, first, begin, end, began, self._export)
+            self.profiler.start()
+            self._observe()
+        except BaseException:
+            finish_observer(self.observer)
+            raise
+
+    def _observe(self):
+        """Start the observer if its only step begins."""
+        if self.observed is not None and self.profiler.step_num == self.observed:
+            start_observer(self.observer)
+
+    def step(self):
+        if self.observed is not None and self.profiler.step_num == self.observed:
+            self.observer.stop()  # before the profiler's own work at the end of a step
+        self.profiler.step()
+        self._observe()
+
+    def _export(self, profiler):
+        """The profiler has stopped: write its trace."""
+        begun = time.perf_counter()
+        profiler.export_chrome_trace(self.files["device"])
+        finish_observer(self.observer)
+        self.write_s = time.perf_counter() - begun
+
+    def stop(self):
+        """End at the last step of the range, or where the block ends. Without `write_s` afterwards, no step was recorded."""
+        from torch.profiler import ProfilerAction
+        if self.profiler.current_action == ProfilerAction.WARMUP:
+            self.profiler.execution_trace_observer = self.profiler.own_observer = None  # else its end would start and stop it
+        try:
+            self.profiler.__exit__(None, None, None)
+        finally:
+            finish_observer(self.observer)
+
+    def abandon(self):
+        finish_observer(self.observer)
+
+    def in_child(self):
+        self.observer.stop()
