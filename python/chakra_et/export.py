@@ -31,6 +31,7 @@ import runpy
 import sys
 
 import torch
+import torch._dynamo  # here: inside of a mode, 2.6 fails to import it
 import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes

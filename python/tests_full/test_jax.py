@@ -49,7 +49,7 @@ def linked(folder, traces, devices, *options):
     assert [row["opcode"] for row in result["programs"][0]["collectives"]] == ["all-reduce"]
     assert "nothing found" in chakra("check", traces / "t")
     chakra("analyze", traces / "t", "--only", "steps", "--json", traces / "steps.json")
-    return sorted({row["step"] for row in json.loads((traces / "steps.json").read_text())["steps"]})
+    return sorted({row["step"] for row in json.loads((traces / "steps.json").read_text())["step_times"]})
 
 
 @pytest.mark.parametrize("how, counted_by", [("by_hand", "step"), ("annotated", "StepTraceAnnotation")])

@@ -91,7 +91,7 @@ def job_whole(out):
             step(net, optimizer)
 
 
-def job_fsdp(out, **options):
+def job_fsdp(out):
     net = model()
     if VERSION >= (2, 10):
         from torch.distributed.device_mesh import init_device_mesh
@@ -104,7 +104,7 @@ def job_fsdp(out, **options):
         from torch.distributed.fsdp import FullyShardedDataParallel
         net = FullyShardedDataParallel(net, device_id=torch.device("cpu"))
     optimizer = torch.optim.AdamW(net.parameters())
-    with record(out, steps=range(2, 4), warmup=1, **options):
+    with record(out, steps=range(2, 4), warmup=1):
         for _ in range(5):
             step(net, optimizer)
 
@@ -149,10 +149,6 @@ def job_compile(out, **options):
 def job_before(out):
     """The host trace has the step before, as in the next jobs."""
     job_ddp(out, observe="before")
-
-
-def job_before_fsdp(out):
-    job_fsdp(out, observe="before")
 
 
 def job_before_pipeline(out):
