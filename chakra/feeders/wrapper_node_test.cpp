@@ -22,7 +22,7 @@ std::string write_json(const TemporaryFolder& folder) {
     text += fmt::format(
         "{}{{\"Id\": {}, \"Name\": \"node {}\", \"NodeType\": {}, \"is_cpu_op\": true, \"runtime\": 7, \"comm_size\": "
         "9, \"data_deps\": [{}]}}",
-        id == 216 ? "" : ", ", id, id, id == 432 ? 7 : 4, join(deps, ", "));
+        id == 216 ? "" : ", ", id, id, id == 432 ? 7 : 4, chakra::join(deps, ", "));
   return folder.write("t.0.json", text + "]}");
 }
 

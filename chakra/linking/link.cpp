@@ -34,7 +34,7 @@ int64_t cycle_of(const recording::FoundFile& file) {
   const size_t end = below.find('/');
   int64_t number = 0;
   const bool named = end != std::string_view::npos && below.starts_with("part");
-  return named && parse_decimal(below.substr(4, end - 4), number) ? number : 0;
+  return named && parse_decimal(below.substr(4, end - 4), number) && number > 0 ? number : 0;
 }
 
 /// The files of the chosen recording of a folder, and those that were given by themselves.

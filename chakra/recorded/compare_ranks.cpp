@@ -68,10 +68,11 @@ class RankComparison {
       return fmt::format("rank {}: {}", r.communication.rank,
                          r.iteration < 0 ? "all" : fmt::format("iteration {}", r.iteration));
     };
-    findings_.push_back({"recorded.iterations", Severity::warning, other->communication.rank, -1,
-                         fmt::format("the ranks are linked in different iterations ({}; {}), so clocks, waiting and "
-                                     "transfers between them are wrong; --iteration N links the same one",
-                                     shown(ranks.front()), shown(*other))});
+    findings_.push_back(
+        {"recorded.iterations", Severity::warning, other->communication.rank, -1,
+         fmt::format("the ranks are linked in different iterations ({}; {}), so clocks and waiting are not "
+                     "those of one iteration; --iteration N links the same one",
+                     shown(ranks.front()), shown(*other))});
   }
 
   /// Who communicates with whom: groups, windows, clocks, senders. Barriers whose group only times tell need clocks.

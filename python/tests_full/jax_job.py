@@ -30,6 +30,23 @@ def annotated(steps=8):
             weights = secret_projector(weights, x)
 
 
+def inside(record, folder):
+    """The block begins inside of an annotation, and an annotation ends by an exception: neither is a step."""
+    weights, x = put((64, 64)), put((64, 64), "data")
+    with jax.profiler.StepTraceAnnotation("outside", step_num=0):
+        block = record(folder, steps=range(3, 5))
+        block.__enter__()
+    try:
+        with jax.profiler.StepTraceAnnotation("broken", step_num=0):
+            raise ValueError("skipped")
+    except ValueError:
+        pass
+    for i in range(8):
+        with jax.profiler.StepTraceAnnotation("train", step_num=i):
+            weights = secret_projector(weights, x)
+    block.__exit__(None, None, None)
+
+
 def by_hand(recorder, fail_at=None):
     weights, x = put((64, 64)), put((64, 64), "data")
     for i in range(8):
@@ -43,6 +60,8 @@ def main(how, folder):
     if how == "plain":
         return annotated()
     from chakra_et import record
+    if how == "inside":
+        return inside(record, folder)
     options = {"hidden": {"level": 1}}.get(how, {})
     with record(folder, steps="1:2,3:5" if how == "cycles" else range(3, 5), **options) as recorder:
         if how in ("annotated", "hidden"):

@@ -52,7 +52,7 @@ def linked(folder, traces, devices, *options):
     return sorted({row["step"] for row in json.loads((traces / "steps.json").read_text())["step_times"]})
 
 
-@pytest.mark.parametrize("how, counted_by", [("by_hand", "step"), ("annotated", "StepTraceAnnotation")])
+@pytest.mark.parametrize("how, counted_by", [("by_hand", "step"), ("annotated", "StepTraceAnnotation"), ("inside", "StepTraceAnnotation")])
 def test_steps_of_one_process(tmp_path, how, counted_by):
     manifest, = recorded(tmp_path / "out", how)
     assert (manifest["steps"], manifest["complete"], manifest["counted_by"]) == ([3, 4], True, counted_by)

@@ -30,10 +30,9 @@ def check_idle():
         import jax
     except ModuleNotFoundError as error:
         raise RecordError(f"JAX cannot be imported: {error}") from error
-    from jax._src import profiler
-    if getattr(profiler._profile_state, "profile_session", None) is not None:
+    state = getattr(jax._src.profiler, "_profile_state", None)
+    if getattr(state, "profile_session", None) is not None:
         raise RecordError("a profiler runs already; end the script's own jax.profiler before the recording")
-    del jax
 
 
 def rank_of_job():
@@ -100,9 +99,10 @@ class Watch:
         @wraps(leave)
         def left(annotation, *error):
             thread = threading.get_ident()
-            watch.depth[thread] -= 1
+            depth = watch.depth.get(thread, 0) - 1  # -1: the annotation began before the block
+            watch.depth[thread] = max(0, depth)
             result = leave(annotation, *error)
-            if watch.depth[thread] == 0:
+            if depth == 0 and not any(error):
                 watch.ended()
             return result
 

@@ -287,7 +287,7 @@ class Recorder:
             lacks.append("process groups that were made after the recording began")
         rank, world, _ = self._place()
         return {"ranks": world, "rank": rank, "format": FORMAT, "level": self.level, "part": part, "steps": steps,
-                "observed": [first - 1] if self.observe == "before" else steps,
+                "observed": [first - 1] if self.observe == "before" else steps if self.side.OBSERVES else None,
                 "asked": None if self.ranges is None else [first, end], "complete": end is None or self.number >= end,
                 "counted_by": "step" if self.manual else self.side.COUNTED_BY, "failed": self.failure, "host": output.host_id(),
                 "versions": self.side.versions(), "options": self.side.options(self.warmup),
