@@ -113,7 +113,7 @@ std::vector<NamedTable> diagnosis_tables(const Diagnoses& found) {
              {}};
   for (const Diagnosis& d : found.rows)
     rows.rows.push_back({std::string(d.kind), d.place, d.cost, d.share, std::string(d.evidence.table), d.evidence.row,
-                         fmt::format("{}", join(d.could_be, ", ")), d.sentence});
+                         join(d.could_be, ", "), d.sentence});
   Table checks{"Diagnosis: what was judged",
                {{"kind", Kind::text, "kind", "kind of problem"},
                 {"judged", Kind::text, "judged", "yes, or no where an input is missing"},

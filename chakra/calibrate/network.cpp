@@ -30,7 +30,7 @@ std::string show_rate_of(const Parameter& p) { return show(1 / p.value, p.error 
 
 /// "4, 8", across nodes "4 x 2": of each of two nodes.
 std::string show_ranks(const net::CollectiveFit& fit) {
-  std::string text = fmt::format("{}", join(fit.ranks, ", "));
+  std::string text = join(fit.ranks, ", ");
   if (fit.across) text += fit.nodes.empty() ? " x any" : fmt::format(" x {}", join(fit.nodes, ", "));
   return text;
 }

@@ -18,7 +18,7 @@ Control Globals::control(Control files) const {
 
 Result<void> check_table(const std::string& table, const std::vector<std::string>& words) {
   if (table.empty()) return {};
-  const std::string command = fmt::format("{}", join(words, " "));
+  const std::string command = join(words, " ");
   const std::vector<std::string> known = facade::tables_of(command);
   if (std::find(known.begin(), known.end(), table) != known.end()) return {};
   if (known.empty())

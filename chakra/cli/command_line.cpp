@@ -69,7 +69,7 @@ int usage_error(const std::string& text, const std::vector<std::string>& words) 
   std::string line = text;
   std::replace(line.begin(), line.end(), '\n', ' ');
   print_error(fmt::format("chakra: {} ('{} --help' shows the usage) [cli.usage]\n", line,
-                          words.empty() ? "chakra" : "chakra " + fmt::format("{}", join(words, " "))));
+                          words.empty() ? "chakra" : "chakra " + join(words, " ")));
   return static_cast<int>(Code::usage);
 }
 

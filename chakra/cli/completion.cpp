@@ -46,7 +46,7 @@ std::string shell_text(std::string_view text) {
   return out + "'";
 }
 
-std::string words_of(const Command& command) { return fmt::format("{}", join(command.words, " ")); }
+std::string words_of(const Command& command) { return join(command.words, " "); }
 
 /// Lines of a case over "COMMAND:OPTION" for each option that takes names.
 std::string value_cases(const std::vector<Command>& commands) {
@@ -58,7 +58,7 @@ std::string value_cases(const std::vector<Command>& commands) {
       for (const std::string& spelling : spellings_of(row))
         patterns += fmt::format("{}'{}:{}'", patterns.empty() ? "" : "|", words_of(command), spelling);
       if (const auto& names = names_of(row); !names.empty())
-        text += fmt::format("    {}) words={};;\n", patterns, shell_text(fmt::format("{}", join(names, " "))));
+        text += fmt::format("    {}) words={};;\n", patterns, shell_text(join(names, " ")));
       else if (is_path(row)) text += fmt::format("    {}) files=1;;\n", patterns);
       else text += fmt::format("    {}) return;;\n", patterns);
     }
@@ -140,7 +140,7 @@ std::string for_fish() {
       for (const std::string& spelling : spellings_of(row))
         text += spelling.starts_with("--") ? " -l " + spelling.substr(2) : " -s " + spelling.substr(1);
       const auto& names = names_of(row);
-      if (!names.empty()) text += " -x -a " + shell_text(fmt::format("{}", join(names, " ")));
+      if (!names.empty()) text += " -x -a " + shell_text(join(names, " "));
       else if (!is_flag(row)) text += is_path(row) ? " -r -F" : " -x";
       text += fmt::format(" -d {}\n", shell_text(row.help));
     }

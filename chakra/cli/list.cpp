@@ -29,7 +29,7 @@ Rows option_rows() {
                       shown_of(row), row.help, row.more});
     }
   };
-  for (const Command& command : all_commands()) add(fmt::format("{}", join(command.words, " ")), command.syntax.rows);
+  for (const Command& command : all_commands()) add(join(command.words, " "), command.syntax.rows);
   Globals globals;
   add("every command", rows_of(globals));
   return rows;

@@ -64,8 +64,7 @@ std::string option_text(const Option& row) {
 
 std::string page_of(const Command& command) {
   std::string text = head(command.words, command.description);
-  text += fmt::format(".SH SYNOPSIS\n\\fBchakra {}\\fR {}\n.SH OPTIONS\n",
-                      escaped(fmt::format("{}", join(command.words, " "))),
+  text += fmt::format(".SH SYNOPSIS\n\\fBchakra {}\\fR {}\n.SH OPTIONS\n", escaped(join(command.words, " ")),
                       escaped(options::usage_of(command.syntax.rows)));
   Globals globals;
   for (const Options& rows : {command.syntax.rows, rows_of(globals)})
@@ -96,7 +95,7 @@ Result<std::string> page(const std::vector<std::string>& words) {
   if (words.empty()) return main_page();
   for (const Command& command : all_commands())
     if (command.words == words) return page_of(command);
-  return fail(Code::usage, "cli.usage", fmt::format("unknown command {}", quote(fmt::format("{}", join(words, " ")))));
+  return fail(Code::usage, "cli.usage", fmt::format("unknown command {}", quote(join(words, " "))));
 }
 
 /// An answer with one text.

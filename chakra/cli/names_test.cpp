@@ -24,7 +24,7 @@ std::string become(const std::string& line) {
   if (!name) return "no name";
   args.erase(args.begin());
   const auto to = name->translate(args);
-  return to ? fmt::format("{}", join(to->args, " ")) : to.error().tag;
+  return to ? join(to->args, " ") : to.error().tag;
 }
 
 TEST(Names, TakeThePeersInvocations) {

@@ -101,7 +101,7 @@ class RankBuilder {
     Trace& t = builder_.trace;
     meta("schema", "1.0.2-chakra.1.0.0");  // as mlcommons/chakra's converter says
     meta("input_file", work.text);
-    if (!options.dims.empty()) meta("dims", fmt::format("{}", join(options.dims, ",")));
+    if (!options.dims.empty()) meta("dims", join(options.dims, ","));
     if (!options.time_unit.empty() && options.time_unit != "us") meta("time_unit", options.time_unit);
     if (layout_.inner == 0) return;
     const int64_t block = rank / layout_.inner, place = rank % layout_.inner;

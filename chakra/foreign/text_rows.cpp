@@ -321,7 +321,7 @@ void put_metadata(Builder& builder, const Workload& work, const Options& options
   };
   meta("schema", "1.0.2-chakra.1.0.0");
   meta("input_file", work.text);
-  if (!options.dims.empty()) meta("dims", fmt::format("{}", join(options.dims, ",")));
+  if (!options.dims.empty()) meta("dims", join(options.dims, ","));
   if (!options.time_unit.empty() && options.time_unit != work.policy->time_unit) meta("time_unit", options.time_unit);
 }
 

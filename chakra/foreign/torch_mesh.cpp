@@ -121,7 +121,7 @@ Result<std::vector<Slot>> slots_of(const Program& p, const Trace& t) {
                     fmt::format("the ranks of the group {} are not those along {} of the mesh", quote(name),
                                 join(group->dims, ", ")));
     const bool all = p.mesh.size() > 1 && std::find(slot.along.begin(), slot.along.end(), false) == slot.along.end();
-    slot.name = all ? "world" : group->dims.empty() ? "alone" : fmt::format("{}", join(group->dims, "_"));
+    slot.name = all ? "world" : group->dims.empty() ? "alone" : join(group->dims, "_");
     slot.description = slot.name;
     for (int copy = 2; find_row(slots, slot.name); ++copy) slot.name = fmt::format("{}_{}", slot.description, copy);
     slots.push_back(std::move(slot));

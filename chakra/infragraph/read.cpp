@@ -28,7 +28,7 @@ std::string lacking(const Expansion& all, bool (*lacks)(const Rate&)) {
     found.resize(kNamedLinks);
     found.push_back("...");
   }
-  return fmt::format("{}", join(found, ", "));
+  return join(found, ", ");
 }
 
 /// An unknown bandwidth is an error, since no value is safe. An unknown latency counts as 0.

@@ -104,6 +104,10 @@ struct LinkOptions {
   std::optional<std::pair<int64_t, int64_t>> fit_steps;
 };
 
+/// Return the iteration of median duration; of two in the middle, the shorter one. Requires a duration.
+/// Cost: O(n log n).
+size_t median_iteration(const std::vector<int64_t>& durations_ns);
+
 /// Read and link the recordings of one rank. Cost: O(records log records).
 /// Errors: those of read_recording; pytorch.match.*; pytorch.scope.*; pytorch.pair.rank; pytorch.pair.process;
 /// pytorch.kineto.time.

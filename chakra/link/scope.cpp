@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "chakra/link/matching.h"
 
@@ -198,6 +199,8 @@ class NameMatcher {
 
   Result<size_t> choose() {
     const size_t count = iterations_.size();
+    std::vector<int64_t> durations_ns;
+    for (const Iteration& iteration : iterations_) durations_ns.push_back(iteration.length_ns());
     size_t chosen = 0;
     if (l_.options.iteration) {
       if (*l_.options.iteration >= static_cast<int64_t>(count))
@@ -205,11 +208,7 @@ class NameMatcher {
                     fmt::format("unknown iteration {}; there are {}, from 0", *l_.options.iteration, count), {p_.file});
       chosen = static_cast<size_t>(*l_.options.iteration);
     } else {
-      std::vector<size_t> by_length(count);
-      for (size_t i = 0; i < count; ++i) by_length[i] = i;
-      std::stable_sort(by_length.begin(), by_length.end(),
-                       [&](size_t a, size_t b) { return iterations_[a].length_ns() < iterations_[b].length_ns(); });
-      chosen = by_length[(count - 1) / 2];
+      chosen = median_iteration(durations_ns);
     }
     const Iteration& it = iterations_[chosen];
     std::string which;
@@ -217,7 +216,7 @@ class NameMatcher {
       which = fmt::format("; iteration {} of {} that can be linked ({} times the first thread does this){}", chosen,
                           count, threads_[0].found.size(), l_.options.iteration ? "" : ", the one of median length");
       l_.report.iteration = static_cast<int64_t>(chosen);
-      for (const Iteration& iteration : iterations_) l_.report.iterations_ns.push_back(iteration.length_ns());
+      l_.report.iterations_ns = std::move(durations_ns);
     }
     l_.find("pytorch.match.by_names", Severity::note,
             fmt::format("the Kineto trace names no record functions; operators are matched by the order of their names "
@@ -338,6 +337,14 @@ Result<void> keep_steps(Linking& l) {
     l.report.cut = static_cast<int64_t>(before - records());
   }
   return {};
+}
+
+size_t median_iteration(const std::vector<int64_t>& durations_ns) {
+  std::vector<size_t> ascending(durations_ns.size());
+  std::iota(ascending.begin(), ascending.end(), size_t{0});
+  std::stable_sort(ascending.begin(), ascending.end(),
+                   [&](size_t a, size_t b) { return durations_ns[a] < durations_ns[b]; });
+  return ascending[(ascending.size() - 1) / 2];
 }
 
 }  // namespace chakra::link

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <numeric>
 
 #include "chakra/base/progress.h"
 #include "chakra/filetype/filetype.h"
@@ -205,18 +204,15 @@ class LinkJob {
   /// median duration over all ranks. Ranks with different numbers of iterations stay as they are; compare_ranks()
   /// warns.
   Result<void> link_same_iteration() {
-    std::vector<uint64_t> total;
+    std::vector<int64_t> total;
     for (const LinkedRank& rank : job_.ranks) {
       const std::vector<int64_t>& own = rank.report.iterations_ns;
       if (total.empty()) total.resize(own.size());
       if (own.size() != total.size() || own.empty()) return {};
-      for (size_t k = 0; k < own.size(); ++k) total[k] = add_bytes(total[k], static_cast<uint64_t>(own[k]));
+      for (size_t k = 0; k < own.size(); ++k) total[k] = add_saturated(total[k], own[k]);
     }
-    std::vector<size_t> by_duration(total.size());
-    std::iota(by_duration.begin(), by_duration.end(), size_t{0});
-    std::stable_sort(by_duration.begin(), by_duration.end(), [&](size_t a, size_t b) { return total[a] < total[b]; });
     link::LinkOptions options = o_.link;
-    options.iteration = static_cast<int64_t>(by_duration[(total.size() - 1) / 2]);
+    options.iteration = static_cast<int64_t>(link::median_iteration(total));
     return each_in_parallel(job_.ranks.size(), [&](size_t i) {
       return job_.ranks[i].report.iteration == *options.iteration ? Result<void>() : link_rank(i, options);
     });

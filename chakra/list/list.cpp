@@ -218,7 +218,7 @@ Table kernels() {
   Table table = columns({"kernel", "sizes", "what it is"});
   for (const work::KernelKind& row : work::kKernelKinds) {
     const std::span sizes(row.sizes.data(), row.size());
-    table.rows.push_back({std::string(row.name), fmt::format("{}", join(sizes, ", ")), std::string(row.meaning)});
+    table.rows.push_back({std::string(row.name), join(sizes, ", "), std::string(row.meaning)});
   }
   return table;
 }

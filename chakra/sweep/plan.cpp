@@ -256,7 +256,7 @@ class PlanReader {
 
 }  // namespace
 
-std::string text_of(const Setting& setting) { return setting ? fmt::format("{}", join(*setting, ",")) : std::string(); }
+std::string text_of(const Setting& setting) { return setting ? join(*setting, ",") : std::string(); }
 
 bool Plan::has(std::string_view section) const {
   return std::find(sections.begin(), sections.end(), section) != sections.end();

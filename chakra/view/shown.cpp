@@ -69,7 +69,7 @@ std::optional<std::string> show_list(const Series& series, const Series* with) {
   std::sort(texts.begin(), texts.end());
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   if (texts.empty()) return std::nullopt;
-  return fmt::format("{}", join(texts, ", "));
+  return join(texts, ", ");
 }
 
 /// "data 12, comm 3": the cells of each row. Shares of 0 are left out.

@@ -5,6 +5,7 @@ import os
 import platform
 import shutil
 import sys
+import threading
 import time
 from functools import wraps
 
@@ -83,8 +84,6 @@ class Watch:
         self.ended, self.depth, self.handle = ended, {}, None
 
     def start(self):
-        import threading
-
         import jax
         kind, watch = jax.profiler.StepTraceAnnotation, self
         self.handle = kind, vars(kind).get("__enter__"), vars(kind).get("__exit__")
