@@ -80,7 +80,8 @@ class Works {
   Known of_cpu(uint32_t o, std::string_view kernel) {
     const CpuOp& op = l_.profile().ops[o];
     const WorkRow& row = *rows_[op.name];
-    if (const uint32_t h = l_.match.host_of_op[o]; h != kNone && l_.host().ops[h].io != trace::kNoRow)
+    if (const uint32_t h = l_.match.host_of_op[o];
+        h != kNone && l_.host().ops[h].io != trace::kNoRow && !l_.match.other_shapes.contains(o))
       if (const Known known = of_host(h); known.has_shapes || op.shapes >= kShapesUnused) return known;
     if (op.shapes >= kShapesUnused) return {};
     const RecordedShapes& recorded = l_.profile().shapes;
@@ -393,7 +394,8 @@ void derive_host_work(Linking& l) {
     const WorkRow* row = op.kind == HostOp::Kind::op ? rows[op.name] : nullptr;
     if (!row || op.io == trace::kNoRow) continue;
     if (!l.profile().file.empty() && l.match.op_of_host[h] == kNone) continue;  // not covered, or left out
-    const Known known = works.of_host(h);
+    const uint32_t o = l.profile().file.empty() ? kNone : l.match.op_of_host[h];
+    const Known known = o != kNone && l.match.other_shapes.contains(o) ? works.of_cpu(o, {}) : works.of_host(h);
     l.report.work.impossible += known.impossible;
     if (!known.sufficient) continue;
     found.emplace_back(h, known.work);

@@ -53,16 +53,22 @@ struct WorkReport {
   std::vector<Rest> rest;                           ///< longest first
 };
 
+/// A part of the Kineto trace that the host trace fits.
+struct Iteration {
+  int64_t duration_ns = 0;
+  int64_t other_shapes = 0;  ///< operators with inputs of other sizes than in the host trace
+};
+
 /// Results of linking beside the graph.
 struct LinkingReport {
   int64_t host_ops = 0;          ///< of the host trace except roots and process groups; Kineto's without host trace
   int64_t matched_host_ops = 0;  ///< found in the Kineto trace by record-function id and name
   bool by_names = false;         ///< by the order of names instead: the Kineto trace has no ids
   bool has_host_trace = false;
-  int64_t iteration = -1;              ///< the linked iteration, of several; -1: all of the recording
-  std::vector<int64_t> iterations_ns;  ///< durations of the iterations that can be linked, of several
-  int64_t cut = -1;                    ///< records that LinkOptions::steps left out; -1: no steps given
-  int64_t left_out = 0;                ///< damaged records, with LinkOptions::salvage
+  int64_t iteration = -1;             ///< the linked iteration, of several; -1: all of the recording
+  std::vector<Iteration> iterations;  ///< those that can be linked, of several
+  int64_t cut = -1;                   ///< records that LinkOptions::steps left out; -1: no steps given
+  int64_t left_out = 0;               ///< damaged records, with LinkOptions::salvage
   int64_t device_ops = 0;
   int64_t attached_device_ops = 0;  ///< to the operator that encloses their launch
   int64_t launched_before = 0;      ///< device operations launched before the recording began
@@ -104,9 +110,9 @@ struct LinkOptions {
   std::optional<std::pair<int64_t, int64_t>> fit_steps;
 };
 
-/// Return the iteration of median duration; of two in the middle, the shorter one. Requires a duration.
-/// Cost: O(n log n).
-size_t median_iteration(const std::vector<int64_t>& durations_ns);
+/// Return the iteration of median duration among those with the fewest other shapes; of two in the middle, the shorter
+/// one. Requires an iteration. Cost: O(n log n).
+size_t choose_iteration(const std::vector<Iteration>& iterations);
 
 /// Read and link the recordings of one rank. Cost: O(records log records).
 /// Errors: those of read_recording; pytorch.match.*; pytorch.scope.*; pytorch.pair.rank; pytorch.pair.process;

@@ -158,8 +158,9 @@ struct Scope {
 
 /// Matches operators of the profile with operators of the host trace.
 struct Matches {
-  std::vector<uint32_t> host_of_op;  ///< CpuOp -> row of HostTrace::ops, or kNone
-  std::vector<uint32_t> op_of_host;  ///< the inverse
+  std::vector<uint32_t> host_of_op;            ///< CpuOp -> row of HostTrace::ops, or kNone
+  std::vector<uint32_t> op_of_host;            ///< the inverse
+  absl::flat_hash_set<uint32_t> other_shapes;  ///< rows of Profile::ops with other sizes than in the host trace
 };
 
 struct Threads {

@@ -2,9 +2,12 @@
 // same run, and which part of the host trace the Kineto trace covers.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "chakra/base/row_map.h"
@@ -74,6 +77,23 @@ Result<void> judge_match(Linking& l, const RowMap& by_id);
 
 /// Report pytorch.match.some_missing: operators of the covered part without a match.
 void report_missing(Linking& l);
+
+// ---- shapes (shapes_agree.cpp) ---------------------------------------------------------------------------------
+
+/// Compares the sizes of inputs, where both recordings have them.
+class ShapeComparer {
+ public:
+  explicit ShapeComparer(const Linking& l) : l_(l) {}
+  /// Whether an operator of the Kineto trace has an input of other sizes than row `h` of the host trace.
+  bool differ(uint32_t op, uint32_t h);
+
+ private:
+  const Linking& l_;
+  absl::flat_hash_map<std::tuple<uint32_t, StringId, StringId>, bool> known_;
+};
+
+/// Fill Matches::other_shapes. Requires matches by names. Findings: pytorch.match.shapes.
+void compare_shapes(Linking& l);
 
 // ---- matches by the order of names (scope.cpp, part_by_names.cpp) ---------------------------------------------
 

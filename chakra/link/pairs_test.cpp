@@ -145,6 +145,56 @@ TEST(Processes, TellRunsApart) {
   }
 }
 
+/// One step of a host trace: two products of `host` rows. The Kineto trace, without ids, repeats the step with the
+/// numbers of rows in `kineto`, each time 10 us longer.
+Result<Linked> link_steps(const TemporaryFolder& folder, int host, const std::vector<int>& kineto,
+                          const LinkOptions& options = {}) {
+  std::string nodes = "{\"id\": 1, \"name\": \"[pytorch|profiler|execution_trace|process]\", \"ctrl_deps\": 1}", events;
+  for (int i = 0; i < 2; ++i)
+    nodes += fmt::format(
+        ", {{\"id\": {}, \"name\": \"aten::mm\", \"ctrl_deps\": 1, \"inputs\": {{\"values\": [[{}, 8, 0, 6, 4, "
+        "\"cpu\"], [9, 9, 0, 6, 4, \"cpu\"]], \"shapes\": [[{}, 3], [3, 5]], \"types\": [\"Tensor(float)\", "
+        "\"Tensor(float)\"]}}, \"outputs\": {{\"values\": [], \"shapes\": [], \"types\": []}}}}",
+        i + 2, i + 10, host);
+  for (size_t step = 0; step < kineto.size(); ++step)
+    for (int i = 0; i < 2; ++i)
+      events += fmt::format(
+          "{}{{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 7, \"tid\": 1, \"ts\": {}, "
+          "\"dur\": {}, \"args\": {{\"Input Dims\": [[{}, 3], [3, 5]], \"Input type\": [\"float\", \"float\"]}}}}",
+          events.empty() ? "" : ", ", 1000 * step + 500 * static_cast<size_t>(i), 10 * (step + 1), kineto[step]);
+  const RankInput input{0, false, folder.path("host.json"), folder.path("device.json")};
+  EXPECT_TRUE(write_file(input.host, fmt::format("{{\"schema\": \"1.1.1-chakra.0.0.4\", \"nodes\": [{}]}}", nodes)));
+  EXPECT_TRUE(write_file(input.device, fmt::format("{{\"traceEvents\": [{}]}}", events)));
+  return link_rank(input, options);
+}
+
+TEST(OtherSteps, OfEqualShapesAreLinked) {
+  const TemporaryFolder folder;
+  struct Row {
+    int host;
+    std::vector<int> kineto;
+    int64_t iteration, products;  ///< 2 x rows x 3 x 5 operations each
+    bool warns;
+  };
+  const std::vector<Row> rows{
+      {4, {4, 4, 4}, 1, 2 * 4 * 30, false}, {4, {4, 8, 8}, 0, 2 * 4 * 30, false}, {4, {8, 8, 4}, 2, 2 * 4 * 30, false},
+      {4, {8}, -1, 2 * 8 * 30, true},       {4, {16, 8, 2}, 1, 2 * 8 * 30, true},
+  };
+  for (const Row& row : rows) {
+    const Result<Linked> linked = link_steps(folder, row.host, row.kineto);
+    ASSERT_TRUE(linked) << linked.error().message();
+    EXPECT_EQ(linked->report.iteration, row.iteration);
+    EXPECT_EQ(static_cast<int64_t>(linked->report.work.operations), row.products);
+    EXPECT_EQ(has(linked->report, "pytorch.match.shapes"), row.warns);
+  }
+  LinkOptions second;
+  second.iteration = 1;
+  const Result<Linked> linked = link_steps(folder, 4, {4, 8}, second);
+  ASSERT_TRUE(linked) << linked.error().message();
+  EXPECT_TRUE(has(linked->report, "pytorch.match.shapes"));
+  EXPECT_EQ(linked->report.work.operations, 2U * 8 * 30);
+}
+
 TEST(EmptyHostTrace, IsRefused) {
   const TemporaryFolder folder;
   const RankInput input{0, false, folder.path("host.json"), ""};

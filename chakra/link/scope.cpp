@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "chakra/link/matching.h"
 
@@ -91,21 +90,21 @@ class NameMatcher {
                   {l_.host().file});
     CHAKRA_TRY(find_threads());
     find_iterations();
-    if (iterations_.empty())
+    if (places_.empty())
       return fail(Code::bad_input, "pytorch.match.low",
                   fmt::format("the operators of each thread of the host trace are in the Kineto trace, but no "
                               "iteration contains those of all {} threads",
                               threads_.size()),
                   {l_.host().file});
     CHAKRA_ASSIGN(const size_t chosen, choose());
-    take(iterations_[chosen]);
+    take(places_[chosen]);
     match_host_comm(l_, 0, UINT64_MAX);
     report_missing(l_);
     return check_process(l_, false);
   }
 
  private:
-  struct Iteration {
+  struct Place {
     std::vector<size_t> at;  ///< per host thread: position in the Kineto thread's operators
     int64_t begin = 0, end = std::numeric_limits<int64_t>::min();
     int64_t last = std::numeric_limits<int64_t>::min();  ///< all have begun by then, also those that take no time
@@ -166,7 +165,7 @@ class NameMatcher {
   void find_iterations() {
     const HostThread& main = threads_[0];
     for (const size_t at : main.found) {
-      Iteration iteration;
+      Place iteration;
       iteration.at = {at};
       iteration.begin = op(main, at).start_ns;
       const size_t after = at + main.rows.size();
@@ -193,30 +192,36 @@ class NameMatcher {
           iteration.end = std::max(iteration.end, o.end_ns());
           iteration.last = std::max({iteration.last, o.start_ns, o.end_ns() - 1});
         }
-      iterations_.push_back(std::move(iteration));
+      places_.push_back(std::move(iteration));
     }
   }
 
-  Result<size_t> choose() {
-    const size_t count = iterations_.size();
-    std::vector<int64_t> durations_ns;
-    for (const Iteration& iteration : iterations_) durations_ns.push_back(iteration.length_ns());
-    size_t chosen = 0;
-    if (l_.options.iteration) {
-      if (*l_.options.iteration >= static_cast<int64_t>(count))
-        return fail(Code::bad_input, "pytorch.scope.iteration",
-                    fmt::format("unknown iteration {}; there are {}, from 0", *l_.options.iteration, count), {p_.file});
-      chosen = static_cast<size_t>(*l_.options.iteration);
-    } else {
-      chosen = median_iteration(durations_ns);
+  std::vector<Iteration> iterations() const {
+    ShapeComparer shapes(l_);
+    std::vector<Iteration> all;
+    for (const Place& place : places_) {
+      Iteration& iteration = all.emplace_back(Iteration{place.length_ns(), 0});
+      for (size_t t = 0; t < threads_.size(); ++t)
+        for (size_t i = 0; i < threads_[t].rows.size(); ++i)
+          iteration.other_shapes += shapes.differ(ops_[threads_[t].lane][place.at[t] + i], threads_[t].rows[i]);
     }
-    const Iteration& it = iterations_[chosen];
+    return all;
+  }
+
+  Result<size_t> choose() {
+    std::vector<Iteration> all = iterations();
+    const size_t count = all.size();
+    if (l_.options.iteration && *l_.options.iteration >= static_cast<int64_t>(count))
+      return fail(Code::bad_input, "pytorch.scope.iteration",
+                  fmt::format("unknown iteration {}; there are {}, from 0", *l_.options.iteration, count), {p_.file});
+    const size_t chosen = l_.options.iteration ? static_cast<size_t>(*l_.options.iteration) : choose_iteration(all);
+    const Place& it = places_[chosen];
     std::string which;
     if (threads_[0].found.size() > 1) {
       which = fmt::format("; iteration {} of {} that can be linked ({} times the first thread does this){}", chosen,
                           count, threads_[0].found.size(), l_.options.iteration ? "" : ", the one of median length");
       l_.report.iteration = static_cast<int64_t>(chosen);
-      l_.report.iterations_ns = std::move(durations_ns);
+      l_.report.iterations = std::move(all);
     }
     l_.find("pytorch.match.by_names", Severity::note,
             fmt::format("the Kineto trace names no record functions; operators are matched by the order of their names "
@@ -225,7 +230,7 @@ class NameMatcher {
     return chosen;
   }
 
-  void take(const Iteration& iteration) {
+  void take(const Place& iteration) {
     std::vector<uint32_t> row_of;
     std::vector<std::vector<uint32_t>> ops = ops_;
     if (threads_[0].found.size() > 1) {
@@ -249,7 +254,7 @@ class NameMatcher {
   std::vector<HostThread> threads_;
   std::vector<std::vector<uint32_t>> ops_;    ///< per Kineto thread, as far as the host trace knows their names
   std::vector<std::vector<StringId>> names_;  ///< parallel to ops_
-  std::vector<Iteration> iterations_;
+  std::vector<Place> places_;                 ///< one for each iteration
 };
 
 }  // namespace
@@ -275,9 +280,12 @@ std::vector<size_t> occurrences(const std::vector<StringId>& wanted, const std::
 
 Result<void> match_by_names(Linking& l) {
   Result<void> matched = NameMatcher(l).run();
-  if (matched || matched.error().tag != "pytorch.match.low") return matched;
-  CHAKRA_ASSIGN(const bool part, match_part_by_names(l));
-  return part ? Result<void>() : matched;
+  if (!matched && matched.error().tag == "pytorch.match.low") {
+    CHAKRA_ASSIGN(const bool part, match_part_by_names(l));
+    if (part) matched = {};
+  }
+  if (matched) compare_shapes(l);
+  return matched;
 }
 
 namespace {
@@ -339,11 +347,14 @@ Result<void> keep_steps(Linking& l) {
   return {};
 }
 
-size_t median_iteration(const std::vector<int64_t>& durations_ns) {
-  std::vector<size_t> ascending(durations_ns.size());
-  std::iota(ascending.begin(), ascending.end(), size_t{0});
+size_t choose_iteration(const std::vector<Iteration>& iterations) {
+  int64_t fewest = std::numeric_limits<int64_t>::max();
+  for (const Iteration& iteration : iterations) fewest = std::min(fewest, iteration.other_shapes);
+  std::vector<size_t> ascending;
+  for (size_t i = 0; i < iterations.size(); ++i)
+    if (iterations[i].other_shapes == fewest) ascending.push_back(i);
   std::stable_sort(ascending.begin(), ascending.end(),
-                   [&](size_t a, size_t b) { return durations_ns[a] < durations_ns[b]; });
+                   [&](size_t a, size_t b) { return iterations[a].duration_ns < iterations[b].duration_ns; });
   return ascending[(ascending.size() - 1) / 2];
 }
 

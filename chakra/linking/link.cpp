@@ -201,18 +201,21 @@ class LinkJob {
   }
 
   /// Ranks with several iterations must show the same one, else their clocks and waiting mean nothing: the one of
-  /// median duration over all ranks. Ranks with different numbers of iterations stay as they are; compare_ranks()
-  /// warns.
+  /// median duration over all ranks, among those with the shapes of the host traces. Ranks with different numbers of
+  /// iterations stay as they are; compare_ranks() warns.
   Result<void> link_same_iteration() {
-    std::vector<int64_t> total;
+    std::vector<link::Iteration> total;
     for (const LinkedRank& rank : job_.ranks) {
-      const std::vector<int64_t>& own = rank.report.iterations_ns;
+      const std::vector<link::Iteration>& own = rank.report.iterations;
       if (total.empty()) total.resize(own.size());
       if (own.size() != total.size() || own.empty()) return {};
-      for (size_t k = 0; k < own.size(); ++k) total[k] = add_saturated(total[k], own[k]);
+      for (size_t k = 0; k < own.size(); ++k) {
+        total[k].duration_ns = add_saturated(total[k].duration_ns, own[k].duration_ns);
+        total[k].other_shapes += own[k].other_shapes;
+      }
     }
     link::LinkOptions options = o_.link;
-    options.iteration = static_cast<int64_t>(link::median_iteration(total));
+    options.iteration = static_cast<int64_t>(link::choose_iteration(total));
     return each_in_parallel(job_.ranks.size(), [&](size_t i) {
       return job_.ranks[i].report.iteration == *options.iteration ? Result<void>() : link_rank(i, options);
     });
