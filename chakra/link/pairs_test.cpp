@@ -145,8 +145,8 @@ TEST(Processes, TellRunsApart) {
   }
 }
 
-/// One step of a host trace: two products of `host` rows. The Kineto trace, without ids, repeats the step with the
-/// numbers of rows in `kineto`, each time 10 us longer.
+/// One step of a host trace: two matrix multiplications of `host` rows. The Kineto trace, without ids, repeats the step
+/// with the numbers of rows in `kineto`, each time 10 us longer.
 Result<Linked> link_steps(const TemporaryFolder& folder, int host, const std::vector<int>& kineto,
                           const LinkOptions& options = {}) {
   std::string nodes = "{\"id\": 1, \"name\": \"[pytorch|profiler|execution_trace|process]\", \"ctrl_deps\": 1}", events;
@@ -173,7 +173,7 @@ TEST(OtherSteps, OfEqualShapesAreLinked) {
   struct Row {
     int host;
     std::vector<int> kineto;
-    int64_t iteration, products;  ///< 2 x rows x 3 x 5 operations each
+    int64_t iteration, operations;  ///< 2 x rows x 3 x 5 operations each
     bool warns;
   };
   const std::vector<Row> rows{
@@ -184,7 +184,7 @@ TEST(OtherSteps, OfEqualShapesAreLinked) {
     const Result<Linked> linked = link_steps(folder, row.host, row.kineto);
     ASSERT_TRUE(linked) << linked.error().message();
     EXPECT_EQ(linked->report.iteration, row.iteration);
-    EXPECT_EQ(static_cast<int64_t>(linked->report.work.operations), row.products);
+    EXPECT_EQ(static_cast<int64_t>(linked->report.work.operations), row.operations);
     EXPECT_EQ(has(linked->report, "pytorch.match.shapes"), row.warns);
   }
   LinkOptions second;

@@ -14,7 +14,7 @@ std::vector<Argument> shapes_in(std::string_view shapes, std::string_view types)
   return inputs;
 }
 
-/// Lists that one recording shortens say nothing.
+/// False for lists that one recording shortens: their sizes are unknown.
 bool sizes_differ(const Argument& a, const Argument& b) {
   return a.tensors.size() == b.tensors.size() &&
          !std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(),

@@ -23,8 +23,8 @@ def model(width=64, layers=2):
     return nn.Sequential(*[part for _ in range(layers) for part in (nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width))])
 
 
-def step(net, optimizer, width=64):
-    net(torch.randn(8, width)).square().mean().backward()
+def step(net, optimizer, width=64, batch=8):
+    net(torch.randn(batch, width)).square().mean().backward()
     optimizer.step()
     optimizer.zero_grad()
 
@@ -157,6 +157,14 @@ def job_before_pipeline(out):
 
 def job_before_compile(out):
     job_compile(out, observe="before")
+
+
+def job_before_sizes(out):
+    """Batches of several sizes: of the recorded steps, only step 4 has the size of step 2."""
+    net, optimizer = parallel()
+    with record(out, steps=range(3, 6), observe="before"):
+        for batch in (8, 16, 8, 16, 8, 32, 8):
+            step(net, optimizer, batch=batch)
 
 
 class Numbers(torch.utils.data.Dataset):

@@ -20,12 +20,12 @@ CHAKRA = find_command()
 VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
 TWO_RANKS = ["ddp", "made_inside", "manual", "two_optimizers", "scheduler", "whole", "fsdp", "pipeline", "compile", "loader", "forks", "exception",
              "inside_operator", "early", "cycles", "blocks", "hidden", "full", "refusals", "before", "before_pipeline",
-             "before_compile"]
+             "before_compile", "before_sizes"]
 FOUR_RANKS = ["ddp", "pipeline", "groups"]
 STEPS = {"ddp": [3, 4, 5], "made_inside": [0, 1], "manual": [2, 3], "two_optimizers": [2, 3], "scheduler": [1, 2], "whole": [0, 1],
          "fsdp": [2, 3], "pipeline": [2, 3], "compile": [3, 4], "loader": [2, 3], "forks": [1, 2], "exception": [1, 2],
          "inside_operator": [1, 2], "early": [2, 3], "groups": [2, 3], "before": [3, 4, 5], "before_pipeline": [2, 3],
-         "before_compile": [3, 4]}
+         "before_compile": [3, 4], "before_sizes": [3, 4, 5]}
 NETWORK = "topology: [Ring]\nnpus_count: [2]\nbandwidth: [50.0]\nlatency: [500.0]\n"
 
 
@@ -102,6 +102,18 @@ def test_two_ranks_link_completely(two, tmp_path, name):
         assert told["complete"] == (name not in ("exception", "inside_operator", "early"))
         assert {file["name"] for file in told["files"].values()} <= set(os.listdir(folder))
         assert socket.gethostname() not in (folder / f"manifest.{rank}.json").read_text(encoding="utf-8")
+
+
+def test_steps_of_the_same_sizes_are_linked(two, tmp_path):
+    """The work of a step is that of its sizes, whichever step the host trace has."""
+    work = {}
+    for iteration in (None, "0", "1", "2"):
+        ranks = linked(two[0] / "before_sizes", tmp_path / str(iteration), 2, *(["--iteration", iteration] if iteration else []))
+        for rank in ranks:
+            assert any(finding["tag"] == "pytorch.match.shapes" for finding in rank["findings"]) == (iteration in ("0", "2"))
+            assert iteration or rank["iteration"] == 1
+        work[iteration] = ranks[0]["work"]["operations"]
+    assert work[None] == work["1"] < work["0"] < work["2"]
 
 
 def test_compiled_code_is_recorded(two):
