@@ -129,6 +129,11 @@ Result<void> add_rank(Run& run, const Trace& t) {
     run.collectives.ranks[r].recipes = run.collectives.ranks[*like].recipes;
   } else {
     add_tasks(run.in.system, t, rank.tasks, run.collectives.ranks[r].recipes);
+    for (const uint32_t other : run.unlike)  // ranks of a program often differ in partners only
+      if (rank.tasks == run.ranks[other].tasks) {
+        rank.tasks = run.ranks[other].tasks;
+        break;
+      }
     run.unlike.push_back(r);
   }
   run.now_ready.clear();

@@ -21,6 +21,7 @@ struct Task {
   uint32_t recipe = 0;    ///< of a collective, into RankQueues::recipes
   trace::NodeType type = trace::NodeType::invalid;
   Resource needs = kNoResource;
+  bool operator==(const Task&) const = default;
 };
 
 /// Nodes that are ready and have not begun, by ascending id.

@@ -13,7 +13,7 @@ const char TextHash::seed = 0;
 
 char* Arena::reserve(size_t size) {
   if (capacity_ - used_ < size) {
-    capacity_ = std::max<size_t>(size, size_t{1} << std::min<size_t>(20, 12 + 2 * blocks_.size()));  // 4 KiB to 1 MiB
+    capacity_ = std::max<size_t>(size, size_t{1} << std::min<size_t>(20, 12 + blocks_.size()));  // 4 KiB to 1 MiB
     blocks_.push_back(std::make_shared_for_overwrite<char[]>(capacity_));
     used_ = 0;
   }
@@ -55,6 +55,8 @@ StringId StringPool::intern(std::string_view text) {
   if (slots_[at].id != kFree) return slots_[at].id;
   const auto id = static_cast<StringId>(texts_.size());
   slots_.edit(at) = {static_cast<uint32_t>(hash >> 32), id};
+  if (texts_.size() == texts_.capacity())
+    texts_.reserve(texts_.size() + texts_.size() / 4 + 16);  // a job has many pools
   texts_.push_back(arena_.add(text));
   return id;
 }

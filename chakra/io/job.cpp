@@ -171,6 +171,13 @@ std::vector<size_t> equal_files(const std::vector<RankFile>& files) {
   return equal;
 }
 
+/// Rows of the largest column that ranks of one program do not share, without room for more.
+Column<trace::Comm> trimmed(const Column<trace::Comm>& rows) {
+  Column<trace::Comm> out;
+  out.append(rows);
+  return out;
+}
+
 /// Reads ranks, which share the memory of equal columns with an earlier read rank of as many nodes.
 class RankReader {
  public:
@@ -184,6 +191,7 @@ class RankReader {
     const std::lock_guard lock(mutex_);
     const auto [last, is_first] = last_of_nodes_.emplace(trace.size(), i);
     if (!is_first) trace::share_equal(trace, job.ranks[std::exchange(last->second, i)]);
+    if (trace.comms.capacity() > trace.comms.size()) trace.comms = trimmed(trace.comms);
     job.ranks[i] = std::move(trace);
     return {};
   }

@@ -40,8 +40,8 @@ void share(Edges& edges, const Edges& other) {
 }  // namespace
 
 void share_equal(Trace& trace, const Trace& other) {
-  if (trace.size() != other.size() || !equal(trace.strings, other.strings)) return;
-  trace.strings = other.strings;
+  if (trace.size() != other.size()) return;
+  if (equal(trace.strings, other.strings)) trace.strings = other.strings;
   share(trace.id, other.id);
   each_column([&](const auto& row) { share(trace.*row.column, other.*row.column); });
   share(trace.attr_begin, other.attr_begin);
@@ -52,8 +52,8 @@ void share_equal(Trace& trace, const Trace& other) {
 }
 
 bool share_all(const Trace& a, const Trace& b) {
-  bool all = a.strings.shares_with(b.strings) && a.deps.identity() == b.deps.identity() &&
-             a.ctrl.identity() == b.ctrl.identity() && a.comms.shares_with(b.comms);
+  bool all =
+      a.deps.identity() == b.deps.identity() && a.ctrl.identity() == b.ctrl.identity() && a.comms.shares_with(b.comms);
   each_column([&](const auto& row) { all = all && (a.*row.column).shares_with(b.*row.column); });
   return all;
 }

@@ -292,9 +292,11 @@ TEST(Trace, EqualTracesShareTheirMemory) {
   EXPECT_EQ(t.deps.identity(), longer.deps.identity());
   EXPECT_EQ(longer.dur_ps[2], 2);
   share_equal(other_name, t);  // its name has the same number and is another text
-  EXPECT_FALSE(t.flags.shares_with(other_name.flags));
+  EXPECT_TRUE(share_all(t, other_name));
+  EXPECT_FALSE(t.strings.shares_with(other_name.strings));
   EXPECT_EQ(other_name.name_of(NodeId(0)), "m");
-  equal.strings.intern("more");
+  EXPECT_EQ(t.name_of(NodeId(0)), "n");
+  equal.dur_ps.edit(0) = 1;
   EXPECT_FALSE(share_all(t, equal));
 }
 

@@ -32,9 +32,22 @@ Reached passes_of(const Trace& t, const Stage& stage) {
   return reached;
 }
 
+/// Traces of one program share their attributes. Those that were read from files have equal ones, if any.
+bool same_attrs(const Trace& t, const Trace& other) {
+  const trace::Attrs::Range a = t.attrs.range(0, t.attrs.position()), b = other.attrs.range(0, other.attrs.position());
+  if (a.first == b.first) return true;
+  auto at = a.first, like = b.first;
+  for (; !(at == a.last) && !(like == b.last); ++at, ++like) {
+    const trace::Attr attr = *at, wanted = *like;
+    if (t.strings[attr.name] != other.strings[wanted.name] || attr.value != wanted.value) return false;
+  }
+  return at == a.last && like == b.last;
+}
+
 bool same_stage(const Trace& t, const Trace& other) {
   bool same = t.deps.identity() == other.deps.identity() && t.attr_begin.shares_with(other.attr_begin) &&
-              t.metadata.size() == other.metadata.size() && t.comms.size() == other.comms.size();
+              t.metadata.size() == other.metadata.size() && t.comms.size() == other.comms.size() &&
+              same_attrs(t, other);
   trace::each_column([&](const auto& row) { same &= (t.*row.column).shares_with(other.*row.column); });
   return same;
 }
