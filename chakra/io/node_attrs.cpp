@@ -51,7 +51,7 @@ void draft_integer(const AttrRecord& attr, NodeDraft& node) {
 }
 template <auto Member>
 void draft_list(const AttrRecord& attr, NodeDraft& node) {
-  if (auto list = list_of(attr, node)) node.*Member = std::move(*list);
+  if (auto read = decode_list(attr, node.*Member); !read && node.lists) node.lists = std::move(read);
 }
 
 template <auto Member>
@@ -168,6 +168,21 @@ const AttrRow* find_attr(std::string_view name) {
   return found == by_name.end() ? nullptr : found->second;
 }
 
+/// Whether two texts of one size are equal: without a call for the sizes of nearly all names.
+bool same_text(const char* a, const char* b, size_t size) {
+  const auto ends_equal = [&](auto word) {
+    decltype(word) first = 0, last = 0, other_first = 0, other_last = 0;
+    __builtin_memcpy(&first, a, sizeof word);
+    __builtin_memcpy(&last, a + size - sizeof word, sizeof word);
+    __builtin_memcpy(&other_first, b, sizeof word);
+    __builtin_memcpy(&other_last, b + size - sizeof word, sizeof word);
+    return first == other_first && last == other_last;
+  };
+  if (size - 8 <= 8) return ends_equal(uint64_t{});
+  if (size - 4 <= 4) return ends_equal(uint32_t{});
+  return __builtin_memcmp(a, b, size) == 0;
+}
+
 }  // namespace
 
 std::optional<trace::Attr> kept(const AttrRecord& attr, Trace& trace) {
@@ -185,7 +200,7 @@ void AttrReader::read(const AttrRecord& attr, size_t place, NodeDraft& node) {
   if (place >= seen_.size() / kNames) seen_.resize((place + 1) * kNames);
   const size_t last = attr.name.empty() ? 0 : static_cast<unsigned char>(attr.name.back());
   Seen& seen = seen_[place * kNames + (attr.name.size() * 3 + last) % kNames];
-  if (seen.name != attr.name) {
+  if (seen.name.size() != attr.name.size() || !same_text(seen.name.data(), attr.name.data(), attr.name.size())) {
     seen.name.assign(attr.name);
     seen.row = find_attr(attr.name);
   }

@@ -219,9 +219,23 @@ bool AttrRecord::as_natural(uint64_t& value) const {
   return true;
 }
 
+void AttrList::clear() {
+  integers.clear();
+  naturals.clear();
+  reals.clear();
+  bits.clear();
+  texts.clear();
+}
+
 Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown) {
   AttrList list;
-  if (!is_list(attr.field)) return list;
+  CHAKRA_TRY(decode_list(attr, list, unknown));
+  return list;
+}
+
+Result<void> decode_list(const AttrRecord& attr, AttrList& list, UnknownFields* unknown) {
+  list.clear();
+  if (!is_list(attr.field)) return {};
   const uint32_t field = attr.field;
   const Coding coding = kMembers[field].coding;
   // Each element through the scalar reader; packed runs are unrolled into the same.
@@ -239,7 +253,7 @@ Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown) {
       default: list.integers.push_back(element.integer);
     }
   };
-  CHAKRA_TRY(guarded(attr.bytes, [&](pbf_reader& reader) -> Result<void> {
+  return guarded(attr.bytes, [&](pbf_reader& reader) -> Result<void> {
     UnknownFields ignored;
     UnknownFields& others = unknown ? *unknown : ignored;
     for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
@@ -254,8 +268,7 @@ Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown) {
       }
     }
     return {};
-  }));
-  return list;
+  });
 }
 
 void NodeRecord::clear() {

@@ -34,6 +34,8 @@ struct AttrList {
   std::vector<double> reals;
   std::vector<uint64_t> bits;  ///< of the reals
   std::vector<std::string_view> texts;
+
+  void clear();  ///< keeps the room
 };
 
 /// Fields outside the schema are kept unchanged, tag included.
@@ -45,6 +47,8 @@ struct UnknownField {
 using UnknownFields = std::vector<UnknownField>;
 /// Errors: io.et.damaged.
 Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown = nullptr);
+/// The same, into a list that keeps its room. After an error, the list holds the values before the damage.
+Result<void> decode_list(const AttrRecord& attr, AttrList& list, UnknownFields* unknown = nullptr);
 
 struct IoRecord {
   bool present = false;  ///< the field exists, possibly empty
