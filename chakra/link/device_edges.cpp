@@ -53,6 +53,7 @@ class DeviceEdges {
     first_item_ = l_.graph.item_of_device_op;
     explain_starts();
     cut_operations();
+    find_queues();
     add_edges();
   }
 
@@ -216,11 +217,42 @@ class DeviceEdges {
     for (auto at = first; at != by_end.end() && p_.device_ops[*at].end_ns() <= x.start_ns + kTailNs; ++at) {
       const DeviceOp& y = p_.device_ops[*at];
       const bool same_device = p_.streams[y.lane].process == p_.streams[x.lane].process;
-      if (y.lane == x.lane || !same_device || y.start_ns > ready + kUnexplainedNs || y.start_ns >= x.start_ns) continue;
+      if (y.lane == x.lane || !same_device || y.start_ns >= x.start_ns) continue;
+      if (y.start_ns > ready + kUnexplainedNs && !ends_the_queue(*at, op, ready)) continue;
       const int64_t distance = std::abs(y.end_ns() - x.start_ns);
       if (best == kNone || distance < best_distance) best = *at, best_distance = distance;
     }
     return best;
+  }
+
+  /// Whether `y` was the last operation that its stream was given before `op`, and the stream was busy from `ready` to
+  /// the start of `op`: then `op` waited for all that was queued there.
+  bool ends_the_queue(uint32_t y, uint32_t op, int64_t ready) const {
+    if (busy_since_[y] > ready + kUnexplainedNs) return false;
+    if (p_.device_ops[y].end_ns() > p_.device_ops[op].start_ns + kToleranceNs) return false;
+    const uint32_t next = next_[y];
+    return launched_before(y, op) && (next == kNone || launched_before(op, next));
+  }
+
+  /// False if a launch is not recorded.
+  bool launched_before(uint32_t a, uint32_t b) const {
+    const uint32_t first = l_.device.call_of_op[a], second = l_.device.call_of_op[b];
+    return first != kNone && second != kNone && p_.calls[first].start_ns < p_.calls[second].start_ns;
+  }
+
+  /// When each stream was busy without a pause before its operations, and what follows them.
+  void find_queues() {
+    busy_since_.resize(p_.device_ops.size());
+    next_.assign(p_.device_ops.size(), kNone);
+    for (const std::vector<uint32_t>& stream : l_.device.stream_ops)
+      for (size_t i = 0; i < stream.size(); ++i) {
+        const DeviceOp& x = p_.device_ops[stream[i]];
+        busy_since_[stream[i]] = x.start_ns;
+        if (i == 0) continue;
+        next_[stream[i - 1]] = stream[i];
+        if (x.start_ns - p_.device_ops[stream[i - 1]].end_ns() <= kLongestGapNs)
+          busy_since_[stream[i]] = busy_since_[stream[i - 1]];
+      }
   }
 
   void add_syncs() {
@@ -237,6 +269,8 @@ class DeviceEdges {
   const Profile& p_;
   std::vector<uint32_t> first_item_;  ///< DeviceOp -> its item, or the first of its pieces
   std::vector<int64_t> explained_;    ///< DeviceOp -> when everything known lets it begin
+  std::vector<int64_t> busy_since_;   ///< DeviceOp -> the start of the operations back to back that it ends
+  std::vector<uint32_t> next_;        ///< DeviceOp -> the operation after it on its stream, or kNone
 };
 
 }  // namespace
