@@ -307,6 +307,7 @@ Result<UnpackedJob> unpack_job(const UnpackOptions& o) {
     unpacked.outputs.push_back(
         (std::filesystem::path(o.output) / fmt::format("trace.{}{}{}", rank, form.row->ending, form.packing)).string());
   CHAKRA_TRY(job::keep_apart({o.path}, unpacked.outputs));
+  if (o.ranks.empty()) CHAKRA_TRY(job::keep_other_ranks_out(o.output, unpacked.outputs));
   std::vector<Container::RankInfo> infos;
   std::vector<io::RankFile> files;
   for (const int64_t rank : ranks) {

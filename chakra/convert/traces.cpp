@@ -210,6 +210,8 @@ Result<ConvertedJob> convert_job(const ConvertOptions& o) {
   CHAKRA_TRY(find_files(o, in));
   CHAKRA_ASSIGN(converted.outputs, name_outputs(o.output, target, in.files));
   CHAKRA_TRY(job::keep_apart(in.paths, converted.outputs));
+  if (in.files.size() > 1 && is_folder(o.output))
+    CHAKRA_TRY(job::keep_other_ranks_out(o.output, converted.outputs, in.paths));
   std::vector<std::optional<PackedFile>> ranks(in.files.size());
   std::atomic<int64_t> nodes = 0;
   CHAKRA_TRY(each_in_parallel(ranks.size(), [&](size_t i) -> Result<void> {

@@ -80,4 +80,25 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
   return {};
 }
 
+Result<void> keep_other_ranks_out(const std::string& folder, const std::vector<std::string>& outputs,
+                                  const std::vector<std::string>& inputs) {
+  if (!is_directory(folder)) return {};
+  if (io::is_class_job(folder))
+    return fail(Code::usage, "cli.usage", "the folder holds a job by classes (ranks.json); choose another folder",
+                {folder});
+  const auto found = io::find_ranks(folder);
+  if (!found) return {};  // it has no trace of a rank
+  std::set<std::string> known;
+  for (const auto* paths : {&outputs, &inputs})
+    for (const std::string& path : *paths) known.insert(resolve_links(path));
+  for (const io::RankFile& file : *found)
+    if (!file.container && !known.contains(resolve_links(file.path)))
+      return fail(
+          Code::usage, "cli.usage",
+          "the folder holds a trace of another job, which would become a rank of this one; choose another folder "
+          "or remove the trace",
+          {file.path});
+  return {};
+}
+
 }  // namespace chakra::job

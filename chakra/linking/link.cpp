@@ -122,7 +122,9 @@ class LinkJob {
       if (!o_.link.iteration) CHAKRA_TRY(link_same_iteration());
     }
     std::vector<int64_t> linked;
-    for (const LinkedRank& rank : job_.ranks) linked.push_back(rank.rank);
+    std::vector<std::string> outputs;
+    for (const LinkedRank& rank : job_.ranks) linked.push_back(rank.rank), outputs.push_back(rank.output);
+    if (into_folder()) CHAKRA_TRY(job::keep_other_ranks_out(o_.output, outputs));
     recorded::find_unused_dumps(dumps_, linked, job_.findings);
     if (ranks > 1) {
       recorded::ComparedRanks compared = recorded::compare_ranks(std::move(facts_), job_.findings);
