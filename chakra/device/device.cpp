@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
+#include <vector>
 
 #include "chakra/device/units.h"
 
@@ -134,7 +136,21 @@ Price predict(const Device& device, const NodeWork& work) {
           device.others->fixed_s};
 }
 
-Rates rates(const WorkSum& work, Picoseconds time, const Device* device) {
+int64_t devices_with_work(const trace::Trace& trace) {
+  std::vector<char> works(trace.lanes.size(), 0);
+  for (const trace::NodeId n : trace.nodes()) {
+    const uint32_t lane = trace.lane[n];
+    if (lane == trace::kNoLane || works[lane] || trace.type[n] != trace::NodeType::comp) continue;
+    const NodeWork work = work::work_of(trace, n);
+    works[lane] = work.ops > 0 || work.bytes > 0;
+  }
+  std::set<int64_t> devices;
+  for (size_t lane = 0; lane < works.size(); ++lane)
+    if (works[lane] && trace.lanes[lane].kind == trace::Lane::Kind::stream) devices.insert(trace.lanes[lane].process);
+  return std::max<int64_t>(1, static_cast<int64_t>(devices.size()));
+}
+
+Rates rates(const WorkSum& work, Picoseconds time, const Device* device, int64_t devices) {
   Rates rates;
   if (time <= 0) return rates;
   const double seconds = static_cast<double>(time) / kPsPerSecond;
@@ -148,7 +164,7 @@ Rates rates(const WorkSum& work, Picoseconds time, const Device* device) {
     if (!(best > 0)) return rates;
     at_peak += static_cast<double>(work.ops[t]) / best;
   }
-  rates.mfu = at_peak / seconds;
+  rates.mfu = at_peak / seconds / static_cast<double>(devices);
   return rates;
 }
 

@@ -124,8 +124,10 @@ struct Rates {
   /// types). Absent if the device is unknown, or lacks a peak for some of the FLOPs.
   std::optional<double> mfu;
 };
-/// Return the work per second; all zero if the time is zero.
-Rates rates(const WorkSum& work, Picoseconds time, const Device* device);
+/// Return the work per second of `devices` equal devices together; all zero if the time is zero.
+Rates rates(const WorkSum& work, Picoseconds time, const Device* device, int64_t devices = 1);
+/// Return the number of devices on whose streams the trace has computations with work; at least 1. Cost: O(nodes).
+int64_t devices_with_work(const trace::Trace& trace);
 
 // ---- the system and memory files ----------------------------------------------------------------------------------
 

@@ -343,5 +343,29 @@ TEST_F(File, RefusesWhatIsNot) {
   EXPECT_EQ(find_or_load("no-such-device").error().tag, "device.name.unknown");
 }
 
+/// A rank with several devices has the peaks of all of them.
+TEST(Rates, OfSeveralDevices) {
+  trace::Builder b;
+  const auto add = [&](uint64_t id, trace::Lane lane, uint64_t operations) {
+    const trace::NodeId n = b.add(id, b.trace.strings.intern("k"), trace::NodeType::comp);
+    b.trace.lane.edit(n) = b.lane(lane);
+    b.trace.num_ops.resize(b.trace.size());
+    b.trace.num_ops.edit(n) = operations;
+  };
+  using Kind = trace::Lane::Kind;
+  add(1, {Kind::stream, 0, 7}, 10);
+  add(2, {Kind::stream, 0, 8}, 10);
+  EXPECT_EQ(devices_with_work(b.trace), 1);
+  add(3, {Kind::stream, 1, 7}, 0);
+  add(4, {Kind::thread, 2, 7}, 10);
+  EXPECT_EQ(devices_with_work(b.trace), 1);
+  add(5, {Kind::stream, 1, 7}, 10);
+  EXPECT_EQ(devices_with_work(b.trace), 2);
+  WorkSum work;
+  work.ops[static_cast<size_t>(trace::DType::f32)] = 1'000'000'000'000;
+  const Device on = device(*find("H100-SXM"));
+  EXPECT_DOUBLE_EQ(*rates(work, kPsPerSecond, &on, 2).mfu, *rates(work, kPsPerSecond, &on).mfu / 2);
+}
+
 }  // namespace
 }  // namespace chakra::device

@@ -37,7 +37,7 @@ void count_work(const Actor& actor, const device::System& system, ActorReport& r
   const std::optional<device::Device> recorded = on ? std::nullopt : recorded_device(t, system);
   if (!on && recorded) on = &*recorded;
   if (on) report.device = on->name;
-  report.rates = device::rates(report.work, actor.finish - actor.traits.start_ps, on);
+  report.rates = device::rates(report.work, actor.finish - actor.traits.start_ps, on, device::devices_with_work(t));
 }
 
 void summarize_actors(Run& run) {
