@@ -107,7 +107,8 @@ void StageNodes::host_works(std::string_view name, int64_t ns) {
 
 uint64_t StageNodes::exact(double number) {
   too_large_ |= !(number < kLargest);
-  return too_large_ ? 0 : static_cast<uint64_t>(std::ceil(number));
+  // A whole number of bytes, computed from shares, may come out a rounding error above.
+  return too_large_ ? 0 : static_cast<uint64_t>(std::ceil(number * (1 - 1e-14)));
 }
 
 NodeId StageNodes::compute(StringId name, const Work& work, std::string_view kernel, bool fp8, double weights) {
