@@ -112,6 +112,9 @@ struct Diagnosis {
   std::vector<std::string_view> could_be = {};  ///< kinds that would look the same in this recording
 };
 
+/// The sentence of `no_overlap`: `what` is exposed for `exposed`; `at_most` of it can be hidden, empty: all of it.
+std::string not_hidden_sentence(std::string_view what, std::string_view exposed, std::string_view at_most);
+
 /// Groups with as many members whose names differ in digits only, such as tp0 and tp1: they run beside each other.
 using Beside = std::pair<std::string, int64_t>;
 Beside beside_of(std::string group, int64_t members);

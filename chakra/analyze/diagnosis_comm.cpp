@@ -364,10 +364,9 @@ Judgement no_overlap(const Numbers& n, Taken& taken) {
     if (cost <= 0 || static_cast<double>(r.overlapped) >= kNoOverlap * static_cast<double>(all)) return j;
     Diagnosis& d = j.diagnoses.emplace_back(
         row_of(n, "no_overlap", fmt::format("rank {}", r.rank), cost, {"overlap", r.overlap_row}));
-    d.sentence = fmt::format(
-        "Communication of rank {} runs without computation for {}; waiting for ranks that are not recorded is "
-        "included.",
-        r.rank, amount(n, d));
+    d.sentence = not_hidden_sentence(fmt::format("Communication of rank {}", r.rank), amount(n, r.exposed),
+                                     cost < r.exposed ? amount(n, cost) : "") +
+                 " Waiting for ranks that are not recorded is included.";
     return j;
   }
   if (!compares(n, j)) return j;
@@ -412,10 +411,8 @@ Judgement no_overlap(const Numbers& n, Taken& taken) {
     if (cost <= 0) continue;
     Diagnosis& d = j.diagnoses.emplace_back(
         row_of(n, "no_overlap", fmt::format("group {}", group.name), cost, {"exposed", group.row}));
-    d.sentence = fmt::format(
-        "{} in group {} runs without computation for up to {}. Where later computation does not need the result, an "
-        "earlier start or a wait at a later point hides this time.",
-        join(group.types, " and "), group.name, amount(n, d));
+    d.sentence = not_hidden_sentence(fmt::format("{} in group {}", join(group.types, " and "), group.name),
+                                     amount(n, group.cost), cost < group.cost ? amount(n, cost) : "");
     d.could_be = like_no_overlap(n, latencies, group.name, group.types);
     d.sentence += others_of(d.could_be);
   }

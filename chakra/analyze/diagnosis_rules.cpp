@@ -25,6 +25,19 @@ std::string amount(const Numbers& n, const Diagnosis& d) {
   return fmt::format("{} of {} ({})", show_time(d.cost), n.steps() > 1 ? "a step" : "the recording",
                      show_percent(d.share));
 }
+std::string amount(const Numbers& n, Picoseconds time) { return amount(n, row_of(n, {}, {}, time, {})); }
+std::string not_hidden_sentence(std::string_view what, std::string_view exposed, std::string_view at_most) {
+  if (at_most.empty())
+    return fmt::format(
+        "{} runs without computation for up to {}. Where later computation does not need the result, an "
+        "earlier start or a wait at a later point hides this time.",
+        what, exposed);
+  return fmt::format(
+      "{} runs without computation for up to {}. There is other computation to hide at most {}: where "
+      "later computation does not need the result, by an earlier start or a wait at a later point.",
+      what, exposed, at_most);
+}
+
 bool compares(const Numbers& n, Judgement& j) {
   if (!n.measured) j.not_judged = kNotMeasured;
   else if (n.ranks.size() < 2) j.not_judged = kOneRank;

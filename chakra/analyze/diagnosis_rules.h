@@ -21,6 +21,7 @@ Picoseconds median_of(std::vector<Picoseconds> values);
 Diagnosis row_of(const Numbers& n, std::string_view kind, std::string place, Picoseconds cost, Evidence evidence);
 /// "12.1 ms of a step (8.20 %)"
 std::string amount(const Numbers& n, const Diagnosis& d);
+std::string amount(const Numbers& n, Picoseconds time);  ///< of all steps
 /// Return whether ranks can be compared by the times of collectives; if not, state the missing input.
 bool compares(const Numbers& n, Judgement& j);
 

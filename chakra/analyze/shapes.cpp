@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "chakra/analyze/cells.h"
 #include "chakra/analyze/host_tree.h"
@@ -92,8 +93,9 @@ class ShapeTable {
       if (!work_.is_operator[n] || counted[n] || trace::is_comm(t_.type[n]) || !says_work(t_, n)) continue;
       ShapeSums& sums = of(n);
       ++sums.count;
-      add(sums, n, s_.end[n] - s_.start[n], false);
-      time_ = add_saturated(time_, s_.end[n] - s_.start[n]);
+      const Picoseconds time = own_time(n);
+      add(sums, n, time, false);
+      time_ = add_saturated(time_, time);
     }
     return std::move(rows_);
   }
@@ -119,9 +121,21 @@ class ShapeTable {
     if (!says_work(t_, n)) return;
     sums.with_work = add_saturated(sums.with_work, time);
     add_work(sums, n, on_device);
-    for (auto piece = std::lower_bound(pieces_.begin(), pieces_.end(), std::pair(n, NodeId(0)));
-         piece != pieces_.end() && piece->first == n; ++piece)
-      add_work(sums, piece->second, on_device);
+    for (const auto& [whole, piece] : pieces_of(n)) add_work(sums, piece, on_device);
+  }
+
+  using Pieces = std::span<const std::pair<NodeId, NodeId>>;
+  Pieces pieces_of(NodeId n) const {
+    const auto [first, last] = std::equal_range(pieces_.begin(), pieces_.end(), std::pair(n, NodeId(0)),
+                                                [](const auto& a, const auto& b) { return a.first < b.first; });
+    return {first, last};
+  }
+
+  /// Of an operator on the host: between the operators that it calls, it goes on in further pieces.
+  Picoseconds own_time(NodeId n) const {
+    Picoseconds time = s_.end[n] - s_.start[n];
+    for (const auto& [whole, piece] : pieces_of(n)) time = add_saturated(time, s_.end[piece] - s_.start[piece]);
+    return time;
   }
 
   void add_work(ShapeSums& sums, NodeId n, bool on_device) {

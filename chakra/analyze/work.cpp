@@ -77,7 +77,7 @@ Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
                {"operations per s", Kind::rate_ops_per_s, "operations_per_s", "FLOPs / time"},
                {"rate", Kind::rate_bytes_per_s, "rate", "bytes / time"},
                {"device", Kind::text, "device", "the recorded device"},
-               {"MFU", Kind::text, "mfu", "share of the device's peak"}},
+               {"MFU", Kind::text, "mfu", "share of the peak of the rank's devices"}},
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
@@ -89,7 +89,8 @@ Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
     }
     if (sums.last <= sums.first) continue;
     const std::optional<device::Device> on = device::recorded_device(t);
-    const device::Rates rates = device::rates(sums.work, sums.last - sums.first, on ? &*on : nullptr);
+    const device::Rates rates =
+        device::rates(sums.work, sums.last - sums.first, on ? &*on : nullptr, device::devices_with_work(t));
     table.rows.push_back({t.rank, sums.last - sums.first, sums.nodes, share(sums.covered, sums.computing),
                           cell(sums.work.all_ops()), cell(sums.work.bytes), rates.ops_per_s, rates.bytes_per_s,
                           on ? on->name : std::string("not known"),

@@ -38,6 +38,7 @@ Diagnosis row_of(const DiagnosedRun& run, std::string_view kind, std::string pla
 }
 
 std::string amount(const Diagnosis& d) { return fmt::format("{} ({})", show_time(d.cost), show_percent(d.share)); }
+std::string amount(const DiagnosedRun& run, Picoseconds time) { return amount(row_of(run, {}, {}, time, {})); }
 
 bool is_large(const DiagnosedRun& run, Picoseconds time) {
   return time > 0 &&

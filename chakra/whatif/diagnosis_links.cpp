@@ -377,10 +377,9 @@ Result<Judgement> no_overlap(DiagnosedRun& run) {
       types += (types.empty() ? "" : " and ") + std::string(trace::name(type));
     Diagnosis& d = j.diagnoses.emplace_back(
         row_of(run, "no_overlap", fmt::format("group {}", group.name), cost, {"actors", group.actor}));
-    d.sentence = fmt::format(
-        "{} in group {} runs without computation for up to {}. Where later computation does not need the result, an "
-        "earlier start or a wait at a later point hides this time.",
-        types, group.name, amount(d));
+    const Picoseconds exposed = group.cost - run.links;
+    d.sentence = analyze::not_hidden_sentence(fmt::format("{} in group {}", types, group.name), amount(run, exposed),
+                                              cost < exposed ? amount(d) : "");
   }
   return j;
 }

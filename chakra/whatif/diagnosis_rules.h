@@ -19,6 +19,7 @@ analyze::Diagnosis row_of(const DiagnosedRun& run, std::string_view kind, std::s
                           analyze::Evidence evidence);
 /// "12.1 ms (8.20 %)"
 std::string amount(const analyze::Diagnosis& d);
+std::string amount(const DiagnosedRun& run, Picoseconds time);
 /// Return whether the time is at least kLeastDiagnosedShare of the run.
 bool is_large(const DiagnosedRun& run, Picoseconds time);
 /// The traces of the job, or of the classes of the job.
