@@ -15,7 +15,9 @@ namespace chakra::gen {
 namespace {
 
 constexpr std::string_view kKey = "recipe", kDeviceKey = "recipe_device", kStackKey = "recipe_stack";
-constexpr int64_t kMostBlocks = 255;  // a layer's kind is a byte
+constexpr std::string_view kServing = "serve";  // the first option of a recipe of serving
+constexpr size_t kMostValues = 1 << 20;         // of a list
+constexpr int64_t kMostBlocks = 255;            // a layer's kind is a byte
 
 /// The text of an option with what separates options written as numbers.
 std::string escaped(std::string_view text) {
@@ -105,7 +107,7 @@ class Reader {
       const std::string_view item = rest.substr(0, rest.find(','));
       rest.remove_prefix(std::min(rest.size(), item.size() + 1));
       int64_t number = 0;
-      good &= parse_decimal(item, number) && number >= 0 && values.size() < static_cast<size_t>(model::kMostLayers);
+      good &= parse_decimal(item, number) && number >= 0 && values.size() < kMostValues;
       if (!good) return;
       values.push_back(static_cast<T>(number));
     }
@@ -184,14 +186,30 @@ void walk(V& v, O& o) {
   walk_model(v, o.model);
 }
 
+template <class V>
+void walk_serving(V& v, ServeOptions& o) {
+  int64_t serving = 1;
+  v.field(std::string(kServing), serving);
+  for (const ServeNumberRow& row : kServeNumbers) v.field(std::string(row.name), row.value(o));
+  for (const ServeSwitchRow& row : kServeSwitches) v.field(std::string(row.name), o.*row.value);
+  v.list("contexts", o.contexts);
+  v.field("fp8", o.fp8), v.field("kv-tier", o.kv_tier), v.field("kv-tier-share", o.kv_tier_share);
+  v.field("peak", o.peak_flop_per_s), v.field("fp8-peak", o.fp8_flop_per_s);
+  v.field("bandwidth", o.memory_bytes_per_s), v.field("efficiency", o.efficiency);
+  v.field("pass-ns", o.pass_ns), v.field("sequence-ns", o.sequence_ns);
+  walk_model(v, o.model);
+}
+
+bool possible(const model::Model& m) {
+  return m.family <= model::Family::recommender && m.norm <= model::Norm::layer &&
+         std::all_of(m.layers.begin(), m.layers.end(), [&](uint8_t kind) { return kind < m.blocks.size(); });
+}
 /// Whether the numbers of a text are options: enumerators exist, layers have a kind.
 bool possible(const StepOptions& o) {
-  const model::Model& m = o.model;
   return static_cast<size_t>(o.context) < kContextNames.size() &&
          static_cast<size_t>(o.recompute) < kRecomputeNames.size() &&
          static_cast<size_t>(o.host_waits) < kHostWaitNames.size() && o.optimizer < kOptimizers.size() &&
-         m.family <= model::Family::recommender && m.norm <= model::Norm::layer &&
-         std::all_of(m.layers.begin(), m.layers.end(), [&](uint8_t kind) { return kind < m.blocks.size(); });
+         possible(o.model);
 }
 
 }  // namespace
@@ -210,9 +228,35 @@ std::optional<StepOptions> read_recipe(std::string_view text) {
   return o;
 }
 
-void describe_recipe(const StepOptions& options, trace::Trace& t) {
-  t.metadata.push_back({t.strings.intern(kKey), t.texts.add(recipe(options))});
+std::string recipe(const ServeOptions& options) {
+  Writer writer;
+  ServeOptions all = options;
+  walk_serving(writer, all);
+  return writer.text;
 }
+
+std::optional<ServeOptions> read_serve_recipe(std::string_view text) {
+  Reader reader(text);
+  ServeOptions o;
+  walk_serving(reader, o);
+  if (!reader.good || !possible(o.model)) return std::nullopt;
+  return o;
+}
+
+namespace {
+
+void describe(const std::string& recipe, trace::Trace& t) {
+  t.metadata.push_back({t.strings.intern(kKey), t.texts.add(recipe)});
+}
+std::string_view recipe_text(const trace::Trace& t) {
+  const auto attr = trace::metadata(t, kKey);
+  return attr ? attr->text().value_or("") : "";
+}
+
+}  // namespace
+
+void describe_recipe(const StepOptions& options, trace::Trace& t) { describe(recipe(options), t); }
+void describe_recipe(const ServeOptions& options, trace::Trace& t) { describe(recipe(options), t); }
 
 void describe_recipe_device(const RecipeDevice& of, trace::Trace& t) {
   for (const auto& [key, text] : {std::pair(kDeviceKey, &of.device), {kStackKey, &of.stack}})
@@ -227,9 +271,7 @@ RecipeDevice recipe_device_of(const trace::Trace& t) {
   return {text(kDeviceKey), text(kStackKey)};
 }
 
-std::optional<StepOptions> recipe_of(const trace::Trace& t) {
-  const auto attr = trace::metadata(t, kKey);
-  return attr && attr->text() ? read_recipe(*attr->text()) : std::nullopt;
-}
+std::optional<StepOptions> recipe_of(const trace::Trace& t) { return read_recipe(recipe_text(t)); }
+std::optional<ServeOptions> serve_recipe_of(const trace::Trace& t) { return read_serve_recipe(recipe_text(t)); }
 
 }  // namespace chakra::gen

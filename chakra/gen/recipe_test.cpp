@@ -38,6 +38,31 @@ TEST(Recipe, OfEveryKnownModelReadsBackAsItWas) {
   }
 }
 
+TEST(Recipe, OfServingReadsBackAsItWas) {
+  for (const ModelRow& row : models()) {
+    SCOPED_TRACE(row.name);
+    ServeOptions o;
+    o.model = row.model;
+    o.mesh = {2, 3, 4, 2};
+    o.prefill.tp = 8;
+    o.contexts = {5, 1, 3};
+    o.steps = 7, o.chunk = 11, o.kv_bytes_per_element = 1;
+    o.overlap = false, o.fp8 = true;
+    o.kv_tier = "disk;", o.kv_tier_share = 0.3;
+    o.pass_ns = 1000, o.sequence_ns = 20;
+    const std::string text = recipe(o);
+    const std::optional<ServeOptions> read = read_serve_recipe(text);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(recipe(*read), text);
+    EXPECT_EQ(read->contexts, o.contexts);
+    EXPECT_EQ(read->prefill.tp, 8);
+    EXPECT_EQ(read->model.blocks, o.model.blocks);
+    EXPECT_EQ(read->kv_tier_share, o.kv_tier_share);
+    EXPECT_FALSE(read_recipe(text));
+    EXPECT_FALSE(read_serve_recipe(recipe(StepOptions())));
+  }
+}
+
 TEST(Recipe, DamagedTextsAreNone) {
   const std::string text = recipe(StepOptions{});
   EXPECT_TRUE(read_recipe(text));

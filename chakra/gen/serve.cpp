@@ -7,6 +7,7 @@
 
 #include "chakra/base/progress.h"
 #include "chakra/base/real.h"
+#include "chakra/gen/recipe.h"
 #include "chakra/gen/serve_plan.h"
 #include "chakra/gen/stage.h"
 #include "chakra/trace/roles.h"
@@ -255,6 +256,7 @@ Result<ClassJob> serve(const ServeOptions& options) {
     const ProgressPart part(static_cast<double>(side) / static_cast<double>(plan.sides.size()), 1);
     CHAKRA_TRY(add_side(plan, side, job));
   }
+  for (trace::Trace& t : job.classes) describe_recipe(options, t);
   return job;
 }
 

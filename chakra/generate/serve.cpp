@@ -41,6 +41,7 @@ Result<ServeJob> generate_serve(const ServeJobOptions& o, Findings& findings) {
   CHAKRA_ASSIGN(made.stats, gen::serve_stats(made.serve, job));
   describe_memory(made.stats.classes, job);
   CHAKRA_TRY(sim::retarget(job, system, findings));
+  for (trace::Trace& t : job.classes) gen::describe_recipe_device({o.device, o.stack}, t);
   GenerateOptions files = o.files;
   files.name = "serve";
   CHAKRA_ASSIGN(made.files, generate_job(job, files));

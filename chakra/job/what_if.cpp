@@ -32,9 +32,15 @@ bool communicates(const trace::TraceSet& job) {
   });
 }
 
-/// The job as it was recorded, then on the devices of the system file.
-Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
+/// The job as it was recorded, and on the devices of the system file.
+struct Unchanged {
   sim::SimInput input;
+  std::optional<sim::SimInput> recorded;  ///< absent: the same
+};
+
+Result<Unchanged> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
+  Unchanged unchanged_job;
+  sim::SimInput& input = unchanged_job.input;
   CHAKRA_TRY(read_input(unchanged(o), input, out.findings));
   if (input.classes) {
     CHAKRA_ASSIGN(input.job, io::expand(*input.classes, o.path));
@@ -52,8 +58,9 @@ Result<sim::SimInput> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
     input.fabric = recorded::any_fabric(input.job);
     if (communicates(input.job)) CHAKRA_TRY(whatif::give_transfers(input, out.findings));
   }
+  if (gives_times(input.system)) unchanged_job.recorded = sim::copy_of(input);
   CHAKRA_TRY(whatif::bring_to_devices(input, out.findings));
-  return input;
+  return unchanged_job;
 }
 
 // `whatif.network.unchecked` (finding): the unchanged job has recorded transfers and the changed one those of a network
@@ -83,9 +90,39 @@ Result<void> check_places(const WhatIfOptions& o, const sim::SimInput& input) {
               {network});
 }
 
+void add_applied(std::vector<whatif::Applied> applied, WhatIf& out) {
+  for (whatif::Applied& one : applied) {
+    out.findings.insert(out.findings.end(), one.reached.findings.begin(), one.reached.findings.end());
+    out.applied.push_back(std::move(one));
+  }
+}
+
+/// Generates the job again, then on the devices of the system file, with the changes that this is possible for.
+Result<void> generate_again(const WhatIfOptions& o, Unchanged& job, WhatIf& out) {
+  sim::SimInput& generated = job.recorded ? *job.recorded : job.input;
+  CHAKRA_ASSIGN(std::vector<whatif::Applied> applied, whatif::generate_again(o.changes, generated));
+  if (applied.empty()) return {};
+  add_applied(std::move(applied), out);
+  if (!job.recorded) return {};
+  Findings known;  // of the unchanged job, too
+  CHAKRA_TRY(whatif::bring_to_devices(*job.recorded, known));
+  job.input.job = std::move(job.recorded->job);
+  job.input.groups = {};
+  job.input.matching.reset();
+  return {};
+}
+
+bool is_applied(const WhatIf& now, const whatif::ChangeRow& row, std::string_view value) {
+  return std::any_of(now.applied.begin(), now.applied.end(), [&](const whatif::Applied& one) {
+    return one.reached.again && one.row == &row && one.value == value;
+  });
+}
+
 /// Returns how times came to another device.
-Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, sim::SimInput& input, WhatIf& out) {
+Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, Unchanged& job, WhatIf& out) {
+  sim::SimInput& input = job.input;
   CHAKRA_TRY(change_network(o, input, out));
+  CHAKRA_TRY(generate_again(o, job, out));
   CHAKRA_TRY(use_devices(o.devices, input.system));
   CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, whatif::bring_to_devices(input, out.findings));
   if (!o.devices.device.empty() && devices.empty())
@@ -94,9 +131,9 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, sim::SimInput
   for (size_t r = 0; r < o.changes.size(); ++r)
     for (const std::string& value : o.changes[r]) {
       const whatif::ChangeRow& row = whatif::kChanges[r];
+      if (is_applied(out, row, value)) continue;
       CHAKRA_ASSIGN(whatif::Reached reached, row.apply(value, input));
-      out.findings.insert(out.findings.end(), reached.findings.begin(), reached.findings.end());
-      out.applied.push_back({&row, value, std::move(reached)});
+      add_applied({{&row, value, std::move(reached)}}, out);
     }
   return devices;
 }
@@ -128,7 +165,8 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   CHAKRA_TRY(check_once(o));
   WhatIf out;
   out.path = o.path;
-  CHAKRA_ASSIGN(sim::SimInput input, read_unchanged(o, out));
+  CHAKRA_ASSIGN(Unchanged job, read_unchanged(o, out));
+  sim::SimInput& input = job.input;
   input.stop = stop;
   input.decisive_path = true;
   out.transfers = !communicates(input.job) ? "none" : input.transfers ? "recorded" : "simulated";
@@ -138,7 +176,7 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   const bool changes = std::any_of(o.changes.begin(), o.changes.end(), [](const auto& all) { return !all.empty(); });
   out.changed = changes || !o.network.empty() || !o.devices.device.empty();
   if (out.changed) {
-    CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, apply(o, input, out));
+    CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, apply(o, job, out));
     CHAKRA_TRY(check_places(o, input));
     if (input.job.ranks.size() != out.change.ranks.size()) out.change.ranks.clear(), out.change.steps.clear();
     CHAKRA_ASSIGN(out.report, sim::simulate(sim::copy_of(input)));

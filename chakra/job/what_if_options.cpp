@@ -28,7 +28,7 @@ Options change_rows(WhatIfOptions& o) {
                     .target = &o.changes[r],
                     .help = std::string(change.description),
                     .value = change.value,
-                    .more = std::string(change.assumes),
+                    .more = change.assumptions(),
                     .one_each = true});
   }
   return rows;

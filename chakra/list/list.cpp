@@ -62,7 +62,7 @@ Table changes() {
   Table table = columns({"change", "value", "what it does", "what it assumes"});
   for (const whatif::ChangeRow& row : whatif::kChanges)
     table.rows.push_back(
-        {std::string(row.name), std::string(row.value), std::string(row.description), std::string(row.assumes)});
+        {std::string(row.name), std::string(row.value), std::string(row.description), row.assumptions()});
   return table;
 }
 Table distributions() { return list_rows("distribution", whatif::kDistributions); }

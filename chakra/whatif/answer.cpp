@@ -16,7 +16,8 @@ constexpr std::array kApplied{
     column<Applied>("nodes", Unit::count, "affected nodes, or dependencies with a lag",
                     [](const auto& a) { return a.reached.nodes; }),
     column<Applied>("time_ps", Unit::ps, "their time before", [](const auto& a) { return a.reached.time_ps; }),
-    column<Applied>("assumes", Unit::none, "assumptions of the change", [](const auto& a) { return a.row->assumes; })};
+    column<Applied>("assumes", Unit::none, "assumptions of the change",
+                    [](const auto& a) { return a.reached.again ? a.row->again : a.row->assumes; })};
 using Row = Sensitivity::Row;
 /// Of the first row, where that saves something.
 template <class T>

@@ -9,6 +9,7 @@
 #include "chakra/recorded/recorded.h"
 #include "chakra/trace/metadata.h"
 #include "chakra/trace/roles.h"
+#include "chakra/whatif/generated.h"
 #include "chakra/whatif/nodes.h"
 #include "chakra/whatif/rules.h"
 
@@ -55,16 +56,32 @@ class Roofline {
   /// The node's time with another batch, over its time before.
   double growth(NodeId n, double factor) const {
     if (!known() || t_.num_ops.empty() || t_.tensor_bytes.empty()) return factor;
-    const auto flops = static_cast<double>(t_.num_ops[n]), bytes = static_cast<double>(t_.tensor_bytes[n]);
-    const double fixed = std::min(bytes, static_cast<double>(weights_[n]));
-    const double peak = t_.dtype_of(n) == trace::DType::f8 ? fp8_flop_per_s_ : flop_per_s_;
-    const auto time = [&](double x) {
-      return std::max(x * flops / peak, (fixed + x * (bytes - fixed)) / bytes_per_s_);
-    };
-    return time(1) > 0 ? time(factor) / time(1) : factor;
+    const double before = seconds(n, 1);
+    return before > 0 ? seconds(n, factor) / before : factor;
+  }
+
+  /// Whether the time of a node with work is not of these rates: of a device's kernels, or edited.
+  bool is_other_time(NodeId n) const {
+    constexpr double kRounding = 0.01;
+    constexpr Picoseconds kLeast = 10 * kPsPerNs;
+    if (!known() || t_.num_ops.empty() || t_.tensor_bytes.empty()) return false;
+    const double before = seconds(n, 1) * kPsPerSecond, is = static_cast<double>(t_.dur_ps[n]);
+    return before > 0 && std::abs(is - before) > kRounding * before + static_cast<double>(kLeast);
+  }
+  /// Whether a node reads matrices of experts: those of the experts that tokens choose.
+  bool is_experts(NodeId n) const {
+    return known() && weights_[n] > 0 && t_.name_of(n).find("expert") != std::string_view::npos;
   }
 
  private:
+  /// With `x` times the batch.
+  double seconds(NodeId n, double x) const {
+    const auto flops = static_cast<double>(t_.num_ops[n]), bytes = static_cast<double>(t_.tensor_bytes[n]);
+    const double fixed = std::min(bytes, static_cast<double>(weights_[n]));
+    const double peak = t_.dtype_of(n) == trace::DType::f8 ? fp8_flop_per_s_ : flop_per_s_;
+    return std::max(x * flops / peak, (fixed + x * (bytes - fixed)) / bytes_per_s_);
+  }
+
   double rate(std::string_view name) const {
     const auto attr = trace::metadata(t_, name);
     const auto* const number = attr ? std::get_if<double>(&attr->value) : nullptr;
@@ -125,7 +142,8 @@ class Batch {
       scale_io(t, "dataloader", factor_);
     }
     in_.matching.reset();  // of the sizes before
-    return reached_;
+    warn();
+    return std::move(reached_);
   }
 
  private:
@@ -162,7 +180,29 @@ class Batch {
     ++reached_.nodes;
     reached_.time_ps = add_saturated(reached_.time_ps, t.dur_ps[n]);
     if (factor_ == 1) return;
+    if (roofline.is_experts(n)) ++experts_;
+    else if (roofline.is_other_time(n)) ++other_times_;
     t.dur_ps.edit(n) = times(t.dur_ps[n], roofline.growth(n, factor_));
+  }
+
+  void warn() {
+    const auto warn = [&](std::string text) {
+      reached_.findings.push_back({"whatif.batch.scaled", Severity::warning, -1, -1, std::move(text)});
+    };
+    if (other_times_ > 0)
+      warn(
+          fmt::format("{} nodes of this generated job have times of a device, or edited ones: --batch scales them by "
+                      "their work at the rates of the generator, so the predicted time may be far off. A batch that "
+                      "generates the job again is exact: X times --micro-batch-size (gen step) or --batch (gen "
+                      "serve) is a whole number, no PATTERN, and an unedited job",
+                      show_count(other_times_)));
+    if (experts_ > 0)
+      warn(
+          fmt::format("{} nodes read matrices of experts: --batch keeps these bytes, but more tokens choose more "
+                      "experts, so the predicted time may be far off. A batch that generates the job again is exact: "
+                      "X times --micro-batch-size (gen step) or --batch (gen serve) is a whole number, no PATTERN, "
+                      "and an unedited job",
+                      show_count(experts_)));
   }
 
   bool moves_parameters(size_t r, NodeId n) const {
@@ -191,24 +231,32 @@ class Batch {
   double factor_;
   std::string_view pattern_;
   trace::GroupRoles roles_;
-  std::vector<char> parameters_;  ///< by group of the matching
+  std::vector<char> parameters_;           ///< by group of the matching
+  int64_t experts_ = 0, other_times_ = 0;  ///< nodes that do not follow the batch as assumed
   Reached reached_;
 };
 
 }  // namespace
 
-// `whatif.batch.groups` (1): a group with an unknown role, or a pattern that no group matches
-Result<Reached> change_batch(std::string_view value, sim::SimInput& input) {
+Result<BatchFactor> parse_batch(std::string_view value) {
   const size_t colon = value.find(':');
   double factor = 0;
   if (!parse_decimal(value.substr(0, colon), factor) || !(factor > 0 && factor <= kMostFactor))
     return fail(Code::usage, "whatif.rule.form",
                 fmt::format("{} does not have the form X or X:PATTERN, with a batch factor X above 0 and up to {:g}",
                             quote(value), kMostFactor));
+  return BatchFactor{factor, colon == std::string_view::npos ? std::string_view() : value.substr(colon + 1)};
+}
+
+// `whatif.batch.scaled` (warning): the times of a generated job that is not generated again with the batch are those of
+// a device, or of experts, so that they do not follow the batch as assumed
+// `whatif.batch.groups` (1): a group with an unknown role, or a pattern that no group matches
+Result<Reached> change_batch(std::string_view value, sim::SimInput& input) {
+  CHAKRA_ASSIGN(const BatchFactor batch, parse_batch(value));
+  if (auto made = generate_with("batch", value, input)) return *std::move(made);
   if (!input.matching) input.matching = match::match(input.job, input.groups);
-  const std::string_view pattern = colon == std::string_view::npos ? std::string_view() : value.substr(colon + 1);
-  CHAKRA_ASSIGN(const Reached reached, Batch(input, factor, pattern).run());
-  return reached_something(reached, "batch", value, "the job has no computation");
+  CHAKRA_ASSIGN(Reached reached, Batch(input, batch.factor, batch.pattern).run());
+  return reached_something(std::move(reached), "batch", value, "the job has no computation");
 }
 
 }  // namespace chakra::whatif

@@ -13,51 +13,59 @@ constexpr ChangeRow kChangeRows[] = {
     {"tp", "N", "N tensor-parallel ranks; generated jobs only",
      "Regenerates the job with N and otherwise the same options; the number of ranks changes. Expert-tensor "
      "parallelism follows --tp unless the job was generated with --etp.",
-     change_tp, true},
+     "", change_tp, true, generate_tp},
     {"pp", "N", "N pipeline stages; generated jobs only",
      "Regenerates the job with N and otherwise the same options; the number of ranks and the layers per stage change.",
-     change_pp, true},
+     "", change_pp, true, generate_pp},
     {"dp", "N[:PATTERN]", "N data-parallel replicas; PATTERN names the groups (default: role dp)",
-     "Each replica keeps its batch. A generated job is regenerated with N: placement and optimizer shards change. In "
-     "other jobs, each rank keeps its work, even with a sharded optimizer; the total size of gathered data stays; "
-     "recorded transfers of these groups scale with (n-1)/n for n members.",
-     change_dp, true},
+     "Regenerates the job with N: each replica keeps its batch; placement and optimizer shards change.",
+     "Each replica keeps its batch, and each rank its work, even with a sharded optimizer; the total size of gathered "
+     "data stays; recorded transfers of these groups scale with (n-1)/n for n members.",
+     change_dp, true, generate_dp},
     {"micro-batches", "N", "N micro-batches of unchanged size per step; generated jobs only",
+     "Regenerates the job with N. The number of samples grows with N; to split the samples of M micro-batches into N, "
+     "add --batch M/N as a number.",
      "Passes follow the job's schedule. An additional micro-batch takes as long as one in the middle. Work done once "
-     "per step (gradient reductions, optimizer) stays. The number of samples grows with N; to split the samples of M "
-     "micro-batches into N, add --batch M/N as a number.",
-     change_micro_batches, true},
+     "per step (gradient reductions, optimizer) stays. The number of samples grows with N.",
+     change_micro_batches, true, generate_micro_batches},
     {"batch", "X[:PATTERN]", "Multiply the batch by X; PATTERN names groups that move parameters",
+     "Regenerates the job with X times its micro-batch size (gen step) or batch (gen serve), where that is a whole "
+     "number and no PATTERN is given.",
      "Without PATTERN, the roles of groups decide. Computation, copies, messages, and collectives of groups that "
      "exchange activations scale with X. The optimizer (recognized by its name or its callers), collectives of other "
      "roles and host time stay. In generated jobs, the bytes of weight matrices stay.",
-     change_batch},
-    {"slow-link", "A-B=X", "Multiply the rate of the link between A and B by X, in both directions",
+     change_batch, false, generate_batch},
+    {"slow-link", "A-B=X", "Multiply the rate of the link between A and B by X, in both directions", "",
      "Collective algorithms are selected for the network with the slow link.", change_slow_link},
-    {"fail-link", "A-B", "Remove the link between A and B, in both directions",
+    {"fail-link", "A-B", "Remove the link between A and B, in both directions", "",
      "Messages take the shortest remaining routes, without a delay for rerouting.", change_fail_link},
     {"overlap", "on|off", "Allow or forbid communication during computation of a rank",
-     "A generated job is regenerated with that value of gen step --overlap, which is for collectives. In other jobs, "
+     "Regenerates the job with that value of --overlap, which is for collectives.",
      "off: computation that starts before all members arrive finishes before the transfer; other computation starts "
      "after the transfer. on: nodes that follow communication only by the order of a stream or thread do not wait for "
      "its result; the predicted time is a lower bound.",
-     change_overlap, true},
-    {"scale", "KIND=X", "Multiply the time of nodes of a kind by X",
+     change_overlap, true, generate_overlap},
+    {"scale", "KIND=X", "Multiply the time of nodes of a kind by X", "",
      "Only durations of this kind change: host time and launches stay, and waiting times follow.", change_scale},
-    {"scale-node", "PATTERN=X", "Multiply the time of nodes whose name matches PATTERN by X",
+    {"scale-node", "PATTERN=X", "Multiply the time of nodes whose name matches PATTERN by X", "",
      "In PATTERN, * stands for any text and ? for any character. Otherwise as --scale. For an operation of the CPU, "
      "only self time scales, without the operations that it calls.",
      change_scale_node},
-    {"remove", "KIND", "Remove nodes of a kind, and the waits between ranks there",
+    {"remove", "KIND", "Remove nodes of a kind, and the waits between ranks there", "",
      "Dependents of a removed node wait for its dependencies instead. The calls that launched the node stay.",
      change_remove},
-    {"speed", "RANK=X", "Compute X times as fast on this rank (0.5: half as fast)",
+    {"speed", "RANK=X", "Compute X times as fast on this rank (0.5: half as fast)", "",
      "Applies to computation only. Lags, communication and, on a rank with a device, host time stay.", change_speed},
 };
 
 }  // namespace
 
 constinit const std::span<const ChangeRow> kChanges = kChangeRows;
+
+std::string ChangeRow::assumptions() const {
+  if (again.empty() || assumes.empty()) return std::string(again.empty() ? assumes : again);
+  return fmt::format("Unedited generated jobs: {} Other jobs: {}", again, assumes);
+}
 
 // `whatif.rule.form` (2): the value of a change does not have the form that `--help` shows
 Result<Scaled> parse_scaled(std::string_view text, std::string_view form, double least, double most) {

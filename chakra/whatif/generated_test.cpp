@@ -159,6 +159,8 @@ void compare_all(const StepOptions& o, Tally& tally) {
   twice.micro_batch_size *= 2, half.micro_batch_size /= 2;
   compare("batch", "2", o, twice, 0.01, tally);
   compare("batch", "0.5", o, half, 0.01, tally);
+  compare("batch", "2", o, twice, kAgain, tally);
+  compare("batch", "0.5", o, half, kAgain, tally);
   for (const int64_t dp : {2 * o.dp, 3 * o.dp, o.dp / 2, int64_t{1}}) {
     StepOptions other = o;
     other.dp = dp;
@@ -180,6 +182,7 @@ void compare_all(const StepOptions& o, Tally& tally) {
     StepOptions other = o;
     other.micro_batches = number;
     compare("micro-batches", std::to_string(number), o, other, 0.01, tally);
+    compare("micro-batches", std::to_string(number), o, other, kAgain, tally);
   }
 }
 
@@ -202,7 +205,7 @@ TEST(Generated, ChangedJobsAreTheOnesThatAreGenerated) {
     EXPECT_TRUE(tally.roles.contains(static_cast<trace::Role>(role))) << trace::kRoles[role].name;
   }
   EXPECT_FALSE(tally.roles.contains(trace::Role::unknown));
-  EXPECT_EQ(tally.equal["batch"], 2 * meshes());
+  EXPECT_EQ(tally.equal["batch"], 4 * meshes());
   EXPECT_GT(tally.equal["dp"], meshes());
   EXPECT_GT(tally.equal["tp"], meshes());
   EXPECT_GT(tally.equal["pp"], meshes() / 2);

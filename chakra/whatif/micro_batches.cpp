@@ -134,13 +134,17 @@ class MicroBatches {
 
 }  // namespace
 
+Result<int64_t> parse_micro_batches(std::string_view value) {
+  int64_t wanted = 0;
+  if (parse_decimal(value, wanted) && wanted >= 1 && wanted <= kMostMicroBatches) return wanted;
+  return fail(
+      Code::usage, "whatif.rule.form",
+      fmt::format("{} is not a number of micro-batches, a whole number from 1 to {}", quote(value), kMostMicroBatches));
+}
+
 // `whatif.micro_batches.schedule` (2): the schedule of a job cannot run with that many micro-batches
 Result<Reached> change_micro_batches(std::string_view value, sim::SimInput& input) {
-  int64_t wanted = 0;
-  if (!parse_decimal(value, wanted) || wanted < 1 || wanted > kMostMicroBatches)
-    return fail(Code::usage, "whatif.rule.form",
-                fmt::format("{} is not a number of micro-batches, a whole number from 1 to {}", quote(value),
-                            kMostMicroBatches));
+  CHAKRA_ASSIGN(const int64_t wanted, parse_micro_batches(value));
   CHAKRA_ASSIGN(const Reached reached, MicroBatches(input, wanted).run());
   return reached_something(
       reached, "micro-batches", value,

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "chakra/whatif/generated.h"
 #include "chakra/whatif/nodes.h"
 #include "chakra/whatif/rules.h"
 
@@ -190,26 +191,28 @@ Reached release(Trace& t, const sim::NodeTimes& times) {
 
 }  // namespace
 
+Result<bool> parse_overlap(std::string_view value) {
+  if (value == "on" || value == "off") return value == "on";
+  return fail(Code::usage, "whatif.rule.form", fmt::format("--overlap is on or off, not {}", quote(value)));
+}
+
 Result<Reached> change_overlap(std::string_view value, sim::SimInput& input) {
-  if (value != "on" && value != "off")
-    return fail(Code::usage, "whatif.rule.form", fmt::format("--overlap is on or off, not {}", quote(value)));
-  const bool on = value == "on";
-  if (const auto options = input.job.ranks.empty() ? std::nullopt : gen::recipe_of(input.job.ranks.front());
-      options && !input.transfers) {
-    if (options->overlap == on)
-      return reached_something({}, "overlap", value, fmt::format("the job was generated with --overlap {}", on));
-    const auto change = [on](gen::StepOptions& of) { of.overlap = on; };
-    if (std::optional<Result<Reached>> made = change_generated("overlap", change, input)) return std::move(*made);
-  }
-  CHAKRA_ASSIGN(const Ran ran, Ran::of(input));
-  if (!on) return reached_something(separate(input, ran), "overlap", value, "no rank both computes and communicates");
+  CHAKRA_ASSIGN(const bool on, parse_overlap(value));
+  if (auto made = generate_with("overlap", value, input)) return *std::move(made);
   Reached all;
+  if (auto finding = not_generated("overlap", value, input)) all.findings.push_back(*std::move(finding));
+  CHAKRA_ASSIGN(const Ran ran, Ran::of(input));
+  if (!on) {
+    const Reached separated = separate(input, ran);
+    all.nodes = separated.nodes, all.time_ps = separated.time_ps;
+    return reached_something(std::move(all), "overlap", value, "no rank both computes and communicates");
+  }
   for (size_t r = 0; r < input.job.ranks.size(); ++r) {
     const Reached reached = release(input.job.ranks[r], ran.of(r));
     all.nodes += reached.nodes;
     all.time_ps = add_saturated(all.time_ps, reached.time_ps);
   }
-  return reached_something(all, "overlap", value,
+  return reached_something(std::move(all), "overlap", value,
                            "no computation waits for communication by the order of a stream or a thread alone");
 }
 

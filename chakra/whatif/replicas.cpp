@@ -7,6 +7,7 @@
 #include "chakra/base/times.h"
 #include "chakra/recorded/recorded.h"
 #include "chakra/trace/roles.h"
+#include "chakra/whatif/generated.h"
 #include "chakra/whatif/layouts.h"
 #include "chakra/whatif/rules.h"
 
@@ -272,32 +273,33 @@ class Replicas {
 
 }  // namespace
 
-// `whatif.dp.groups` (1): groups that do not divide the ranks of the job into data-parallel replicas
-// `whatif.dp.span` (1): a group or message that joins several replicas beside the data-parallel groups
-// `whatif.dp.place` (1): data-parallel groups with an unknown placement of more or fewer replicas on a network
-// `whatif.dp.alone` (1): several replicas of a job with one replica, so their communication is unknown
-Result<Reached> change_dp(std::string_view value, sim::SimInput& input) {
+Result<WantedReplicas> parse_replicas(std::string_view value) {
   const size_t colon = value.find(':');
   int64_t wanted = 0;
   if (!parse_decimal(value.substr(0, colon), wanted) || wanted < 1 || wanted > kMostReplicas)
     return fail(Code::usage, "whatif.rule.form",
                 fmt::format("{} does not have the form N or N:PATTERN, with a whole number N from 1 to {}",
                             quote(value), kMostReplicas));
+  return WantedReplicas{wanted, colon == std::string_view::npos ? std::string_view() : value.substr(colon + 1)};
+}
+
+// `whatif.dp.groups` (1): groups that do not divide the ranks of the job into data-parallel replicas
+// `whatif.dp.span` (1): a group or message that joins several replicas beside the data-parallel groups
+// `whatif.dp.place` (1): data-parallel groups with an unknown placement of more or fewer replicas on a network
+// `whatif.dp.alone` (1): several replicas of a job with one replica, so their communication is unknown
+Result<Reached> change_dp(std::string_view value, sim::SimInput& input) {
+  CHAKRA_ASSIGN(const WantedReplicas wanted, parse_replicas(value));
+  if (auto made = generate_with("dp", value, input)) return *std::move(made);
   if (!input.matching) input.matching = match::match(input.job, input.groups);
-  const std::string_view pattern = colon == std::string_view::npos ? std::string_view() : value.substr(colon + 1);
   CHAKRA_ASSIGN(const std::optional<gen::Layout> layout, common_layout(input.job));
   if (layout && !input.transfers) {
-    if (pattern.empty()) {
-      auto made = change_generated(
-          "dp", [wanted](gen::StepOptions& options) { options.dp = wanted; }, input);
-      return made ? *std::move(made) : change_layout(*layout, wanted, input);
-    }
+    if (wanted.pattern.empty()) return change_layout(*layout, wanted.number, input);
     return fail(Code::bad_input, "whatif.dp.groups",
                 fmt::format("the metadata of the generated job already name the data-parallel groups; leave {} out",
-                            quote(pattern)));
+                            quote(wanted.pattern)));
   }
-  Replicas replicas(input, wanted);
-  CHAKRA_TRY(replicas.find(pattern));
+  Replicas replicas(input, wanted.number);
+  CHAKRA_TRY(replicas.find(wanted.pattern));
   return replicas.run();
 }
 

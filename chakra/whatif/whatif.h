@@ -112,6 +112,7 @@ struct Reached {
   int64_t nodes = 0;        ///< or dependencies with a lag
   Picoseconds time_ps = 0;  ///< time before the change, as far as known from the trace or the recording
   Findings findings = {};   ///< about the changed job
+  bool again = false;       ///< the job was generated again
 };
 
 /// Multiply the selected time by `factor`: durations, lags, recorded transfers, and communication that the
@@ -128,14 +129,20 @@ Reached remove(sim::SimInput& input, const Selector& selector);
 
 // ---- changes ---------------------------------------------------------------------------------------
 
+struct Recipe;
+
 struct ChangeRow {
   std::string_view name;         ///< the option is --name
   std::string_view value;        ///< as in --help
   std::string_view description;  ///< the effect
-  std::string_view assumes;
+  std::string_view again;        ///< the effect on a generated job that is generated again; "": such jobs are as others
+  std::string_view assumes;      ///< of all other jobs; "": they are rejected
   /// Errors: those of the value, and whatif.rule.nothing if the rule reaches no part of the job.
   Result<Reached> (*apply)(std::string_view value, sim::SimInput& input);
   bool once = false;  ///< a second use would contradict the first
+  /// Set the option in what generates a job. False: the generator has no such option or value. Errors as for `apply`.
+  Result<bool> (*generate)(std::string_view value, Recipe& recipe) = nullptr;
+  std::string assumptions() const;  ///< of all jobs
 };
 /// In the order of application.
 extern const std::span<const ChangeRow> kChanges;
@@ -188,6 +195,11 @@ Result<void> give_transfers(sim::SimInput& input, Findings& findings);
 Result<std::vector<sim::ScaledTime>> bring_to_devices(sim::SimInput& input, Findings& findings);
 /// Report collectives that another algorithm does after a change of links. Findings: whatif.algorithm.changed.
 void compare_algorithms(const sim::SimReport& before, const sim::SimReport& now, Findings& findings);
+
+/// Apply the changes that the generator of the job has options for, all at once: the job is generated again with them.
+/// `changes` has values by row of kChanges. Returns what was applied: nothing if the job is not as it was generated.
+/// Call it before anything else changes the job. Errors: those of the values and of the generator.
+Result<std::vector<Applied>> generate_again(const std::vector<std::vector<std::string>>& changes, sim::SimInput& input);
 
 // Parts of answers; null: the part is absent.
 void add_changes(const std::vector<Applied>& changes, answer::Builder& to);

@@ -1,0 +1,301 @@
+// A generated job with other options: it is made again from its recipe.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+
+#include "chakra/device/device.h"
+#include "chakra/trace/metadata.h"
+#include "chakra/whatif/generated.h"
+#include "chakra/whatif/rules.h"
+
+namespace chakra::whatif {
+namespace {
+
+using trace::NodeId;
+using trace::Trace;
+
+template <class Column>
+auto at(const Column& column, NodeId n) {
+  return n < column.size() ? column[n] : 0;
+}
+
+bool same_node(const Trace& a, const Trace& b, NodeId n) {
+  constexpr Picoseconds kRounding = kPsPerNs;  // of files
+  if (a.type[n] != b.type[n] || a.name_of(n) != b.name_of(n) || at(a.num_ops, n) != at(b.num_ops, n) ||
+      at(a.tensor_bytes, n) != at(b.tensor_bytes, n) || std::abs(a.dur_ps[n] - b.dur_ps[n]) > kRounding)
+    return false;
+  std::vector<NodeId> before(a.deps.of(n).begin(), a.deps.of(n).end()), now(b.deps.of(n).begin(), b.deps.of(n).end());
+  std::sort(before.begin(), before.end()), std::sort(now.begin(), now.end());
+  return before == now;
+}
+
+std::string_view recipe_text(const Trace& t) {
+  const auto attr = trace::metadata(t, "recipe");
+  return attr ? attr->text().value_or("") : "";
+}
+
+bool same_nodes(const Trace& a, const Trace& b) {
+  if (recipe_text(a) != recipe_text(b)) return false;
+  if (a.size() != b.size() || a.comms.size() != b.comms.size()) return false;
+  for (const NodeId n : a.nodes())
+    if (!same_node(a, b, n)) return false;
+  for (size_t row = 0; row < a.comms.size(); ++row) {
+    const trace::Comm &x = a.comms[row], &y = b.comms[row];
+    if (x.type != y.type || x.bytes != y.bytes || a.strings[x.group] != b.strings[y.group] || x.src != y.src ||
+        x.dst != y.dst || x.in_split != y.in_split || x.out_split != y.out_split)
+      return false;
+  }
+  return true;
+}
+
+bool same_rank(const Trace& a, const Trace& b) {
+  if (a.rank != b.rank || !same_nodes(a, b)) return false;
+  return std::equal(a.groups.begin(), a.groups.end(), b.groups.begin(), b.groups.end(),
+                    [](const auto& x, const auto& y) { return x.name == y.name && x.ranks == y.ranks; });
+}
+
+Result<trace::ClassJob> make(const gen::StepOptions& options) {
+  CHAKRA_ASSIGN(trace::ClassJob classes, gen::step(options));
+  CHAKRA_ASSIGN(const gen::StepStats stats, gen::stats(options, classes));
+  for (size_t cls = 0; cls < classes.classes.size(); ++cls)
+    trace::describe_memory(stats.classes[cls].memory.sum(), classes.classes[cls]);
+  return classes;
+}
+Result<trace::ClassJob> make(const gen::ServeOptions& options) {
+  CHAKRA_ASSIGN(trace::ClassJob classes, gen::serve(options));
+  CHAKRA_ASSIGN(const gen::ServeStats stats, gen::serve_stats(options, classes));
+  for (size_t cls = 0; cls < classes.classes.size(); ++cls)
+    trace::describe_memory(stats.classes[cls].memory.sum(), classes.classes[cls]);
+  return classes;
+}
+
+Result<trace::ClassJob> generate(const Recipe& recipe, Findings& findings) {
+  CHAKRA_ASSIGN(trace::ClassJob classes, std::visit([](const auto& options) { return make(options); }, recipe.options));
+  if (recipe.of.device.empty()) return classes;
+  device::System system;
+  CHAKRA_ASSIGN(system.target, device::find_or_load(recipe.of.device));
+  CHAKRA_TRY(device::use_stack(recipe.of.stack, *system.target));
+  CHAKRA_TRY(sim::retarget(classes, system, findings));
+  for (Trace& t : classes.classes) gen::describe_recipe_device(recipe.of, t);
+  return classes;
+}
+
+bool same(const trace::ClassJob& a, const trace::ClassJob& b) {
+  const auto same_rank = [](const trace::ClassJob::Rank& x, const trace::ClassJob::Rank& y) {
+    return x.rank == y.rank && x.cls == y.cls && x.first_group == y.first_group && x.first_peer == y.first_peer;
+  };
+  const auto same_group = [](const trace::ProcessGroup& x, const trace::ProcessGroup& y) {
+    return x.name == y.name && x.ranks == y.ranks;
+  };
+  return std::equal(a.classes.begin(), a.classes.end(), b.classes.begin(), b.classes.end(),
+                    [](const Trace& x, const Trace& y) { return same_nodes(x, y); }) &&
+         std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), same_rank) &&
+         std::equal(a.groups.begin(), a.groups.end(), b.groups.begin(), b.groups.end(), same_group) &&
+         a.group_slots == b.group_slots && a.group_of == b.group_of && a.peer_of == b.peer_of;
+}
+
+bool same(const trace::TraceSet& a, const trace::TraceSet& b) {
+  return std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), same_rank);
+}
+
+/// Why the job cannot be generated again from its recipe; empty: it can.
+Result<std::string> obstacle(const Recipe& recipe, const sim::SimInput& input) {
+  if (!input.system.unlike.empty()) return std::string("the system file has rows for single ranks of this job");
+  Findings known;  // the generator told them
+  CHAKRA_ASSIGN(const trace::ClassJob made, generate(recipe, known));
+  const bool equal = input.classes ? same(made, *input.classes) : same(trace::expand(made), input.job);
+  return std::string(equal ? "" : "this job differs from the generated job; it was edited, or moved to another device");
+}
+
+Result<Reached> replace(const Recipe& recipe, sim::SimInput& input) {
+  Reached reached;
+  reached.again = true;
+  for (const Trace& t : input.job.ranks) {
+    reached.nodes += static_cast<int64_t>(t.size());
+    for (const NodeId n : t.nodes()) reached.time_ps = add_saturated(reached.time_ps, t.dur_ps[n]);
+  }
+  CHAKRA_ASSIGN(trace::ClassJob made, generate(recipe, reached.findings));
+  if (input.classes) input.classes = std::move(made);
+  else input.job = trace::expand(made);
+  input.groups = {};
+  input.matching.reset();
+  input.transfers.reset();
+  return reached;
+}
+
+const ChangeRow& row_of(std::string_view change) {
+  return *std::find_if(kChanges.begin(), kChanges.end(), [&](const ChangeRow& row) { return row.name == change; });
+}
+
+// `whatif.mesh.recipe` (1): the metadata of the job has no recipe, or the job differs from the generated one
+Failure refuse(std::string_view option, const std::string& why) {
+  return fail(Code::bad_input, "whatif.mesh.recipe", fmt::format("--{} requires a generated job: {}", option, why));
+}
+
+/// A change that other jobs cannot have.
+Result<Reached> only_generated(std::string_view change, std::string_view value, sim::SimInput& input) {
+  if (input.job.ranks.empty()) return refuse(change, "this job has no ranks");
+  std::optional<Recipe> recipe = recipe_of(input.job);
+  if (!recipe) return refuse(change, "the metadata of this job has no recipe");
+  const Recipe before = *recipe;
+  CHAKRA_TRY(row_of(change).generate(value, *recipe));
+  CHAKRA_ASSIGN(const std::string why, obstacle(before, input));
+  if (!why.empty()) return refuse(change, why);
+  return replace(*recipe, input);
+}
+
+Result<int64_t> whole_number(std::string_view change, std::string_view value) {
+  int64_t wanted = 0;
+  if (parse_decimal(value, wanted) && wanted >= 1) return wanted;
+  return fail(Code::usage, "whatif.rule.form",
+              fmt::format("{} is not a value of --{}, a whole number from 1 on", quote(value), change));
+}
+
+/// Set the size of an axis, and refuse the size that it has.
+Result<bool> set_axis(std::string_view change, std::string_view value, int64_t& axis) {
+  CHAKRA_ASSIGN(const int64_t wanted, whole_number(change, value));
+  if (axis == wanted)
+    CHAKRA_TRY(reached_something({}, change, value, fmt::format("the job already has {} {}", change, wanted)));
+  axis = wanted;
+  return true;
+}
+
+int64_t& axis(Recipe& recipe, int64_t gen::StepOptions::*step, int64_t gen::ServeMesh::*serve) {
+  if (auto* const options = std::get_if<gen::StepOptions>(&recipe.options)) return options->*step;
+  return std::get<gen::ServeOptions>(recipe.options).mesh.*serve;
+}
+
+/// `n` times a factor, if that is a whole number but for the digits of the factor.
+std::optional<int64_t> times_whole(int64_t n, double factor) {
+  constexpr double kDigits = 1e-6, kMost = 1e15;
+  const double product = static_cast<double>(n) * factor;
+  if (!(product >= 0.5 && product < kMost) || std::abs(product / std::round(product) - 1) > kDigits)
+    return std::nullopt;
+  return static_cast<int64_t>(product + 0.5);
+}
+
+/// Each sequence of a replica as often as the factor says.
+bool multiply_sequences(double factor, gen::ServeOptions& o) {
+  const bool alike =
+      std::adjacent_find(o.contexts.begin(), o.contexts.end(), std::not_equal_to<>()) == o.contexts.end();
+  const int64_t sequences = o.batch > 0 ? o.batch : std::ssize(o.contexts);
+  const std::optional<int64_t> wanted = times_whole(sequences, factor);
+  if (!wanted) return false;
+  if (alike) {
+    o.contexts.resize(1);
+  } else {
+    constexpr int64_t kMostSequences = 1 << 20;
+    const std::optional<int64_t> copies = times_whole(1, factor);
+    if (!copies || *copies * std::ssize(o.contexts) > kMostSequences) return false;
+    const std::vector<int64_t> once = o.contexts;
+    for (int64_t copy = 1; copy < *copies; ++copy) o.contexts.insert(o.contexts.end(), once.begin(), once.end());
+  }
+  o.batch = *wanted;
+  return true;
+}
+
+}  // namespace
+
+std::optional<Recipe> recipe_of(const Trace& t) {
+  if (auto step = gen::recipe_of(t)) return Recipe{*std::move(step), gen::recipe_device_of(t)};
+  if (auto serve = gen::serve_recipe_of(t)) return Recipe{*std::move(serve), gen::recipe_device_of(t)};
+  return std::nullopt;
+}
+std::optional<Recipe> recipe_of(const trace::TraceSet& job) {
+  return job.ranks.empty() ? std::nullopt : recipe_of(job.ranks.front());
+}
+
+Result<std::vector<Applied>> generate_again(const std::vector<std::vector<std::string>>& changes,
+                                            sim::SimInput& input) {
+  std::optional<Recipe> recipe = recipe_of(input.job);
+  std::vector<Applied> applied;
+  if (!recipe || input.transfers) return applied;
+  const Recipe before = *recipe;
+  for (size_t r = 0; r < changes.size(); ++r)
+    for (const std::string& value : changes[r]) {
+      if (!kChanges[r].generate) continue;
+      CHAKRA_ASSIGN(const bool set, kChanges[r].generate(value, *recipe));
+      if (set) applied.push_back({&kChanges[r], value, {}});
+    }
+  if (applied.empty()) return applied;
+  CHAKRA_ASSIGN(const std::string why, obstacle(before, input));
+  if (!why.empty()) return std::vector<Applied>();
+  CHAKRA_ASSIGN(const Reached reached, replace(*recipe, input));
+  for (Applied& one : applied) one.reached = reached;
+  for (size_t later = 1; later < applied.size(); ++later) applied[later].reached.findings.clear();
+  return applied;
+}
+
+std::optional<Result<Reached>> generate_with(std::string_view change, std::string_view value, sim::SimInput& input) {
+  std::vector<std::vector<std::string>> changes(kChanges.size());
+  changes[static_cast<size_t>(&row_of(change) - kChanges.data())].emplace_back(value);
+  auto applied = generate_again(changes, input);
+  if (!applied) return Result<Reached>(Failure(applied.error()));
+  if (applied->empty()) return std::nullopt;
+  return Result<Reached>(std::move(applied->front().reached));
+}
+
+// `whatif.generated.edited` (warning): a change cannot generate a generated job again, so that the rule for other jobs
+// is used
+std::optional<Finding> not_generated(std::string_view change, std::string_view value, const sim::SimInput& input) {
+  std::optional<Recipe> recipe = recipe_of(input.job);
+  if (!recipe) return std::nullopt;
+  const Recipe before = *recipe;
+  std::string why = "the generator has no such value";
+  if (const auto set = row_of(change).generate(value, *recipe); set && *set) {
+    const auto found = obstacle(before, input);
+    why = found ? *found : std::string(found.error().message());
+  }
+  return Finding{
+      "whatif.generated.edited", Severity::warning, -1, -1,
+      fmt::format("--{} {} cannot generate this job again: {}. The rule for recorded jobs changes it instead", change,
+                  value, why)};
+}
+
+// ---- changes --------------------------------------------------------------------------------------------------------
+
+Result<Reached> change_tp(std::string_view value, sim::SimInput& input) { return only_generated("tp", value, input); }
+Result<Reached> change_pp(std::string_view value, sim::SimInput& input) { return only_generated("pp", value, input); }
+
+Result<bool> generate_tp(std::string_view value, Recipe& recipe) {
+  return set_axis("tp", value, axis(recipe, &gen::StepOptions::tp, &gen::ServeMesh::tp));
+}
+Result<bool> generate_pp(std::string_view value, Recipe& recipe) {
+  return set_axis("pp", value, axis(recipe, &gen::StepOptions::pp, &gen::ServeMesh::pp));
+}
+Result<bool> generate_dp(std::string_view value, Recipe& recipe) {
+  CHAKRA_ASSIGN(const WantedReplicas wanted, parse_replicas(value));
+  if (!wanted.pattern.empty()) return false;
+  axis(recipe, &gen::StepOptions::dp, &gen::ServeMesh::dp) = wanted.number;
+  return true;
+}
+Result<bool> generate_micro_batches(std::string_view value, Recipe& recipe) {
+  CHAKRA_ASSIGN(const int64_t wanted, parse_micro_batches(value));
+  auto* const options = std::get_if<gen::StepOptions>(&recipe.options);
+  if (!options) return false;
+  options->micro_batches = wanted;
+  return true;
+}
+Result<bool> generate_batch(std::string_view value, Recipe& recipe) {
+  CHAKRA_ASSIGN(const BatchFactor batch, parse_batch(value));
+  if (!batch.pattern.empty()) return false;
+  if (auto* const serve = std::get_if<gen::ServeOptions>(&recipe.options))
+    return multiply_sequences(batch.factor, *serve);
+  int64_t& size = std::get<gen::StepOptions>(recipe.options).micro_batch_size;
+  const std::optional<int64_t> wanted = times_whole(size, batch.factor);
+  size = wanted.value_or(size);
+  return wanted.has_value();
+}
+Result<bool> generate_overlap(std::string_view value, Recipe& recipe) {
+  CHAKRA_ASSIGN(const bool on, parse_overlap(value));
+  bool& overlap = std::visit([](auto& options) -> bool& { return options.overlap; }, recipe.options);
+  if (overlap == on)
+    CHAKRA_TRY(reached_something({}, "overlap", value, fmt::format("the job was generated with --overlap {}", on)));
+  overlap = on;
+  return true;
+}
+
+}  // namespace chakra::whatif

@@ -1,0 +1,31 @@
+// Generated jobs that are generated again: what made a job, from its metadata, and whether the job is still as it was
+// made. Inside whatif.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "chakra/gen/gen.h"
+#include "chakra/whatif/whatif.h"
+
+namespace chakra::whatif {
+
+/// The options of a generator, and the device and the stack that gave the nodes their times.
+struct Recipe {
+  std::variant<gen::StepOptions, gen::ServeOptions> options;
+  gen::RecipeDevice of;
+};
+/// Return the recipe in the metadata of the first rank; nullopt if absent.
+std::optional<Recipe> recipe_of(const trace::TraceSet& job);
+
+/// Generate the job again with one change, a name of kChanges; nullopt if the generator has no such option or value,
+/// or if the job is not as it was generated. Errors: those of the value and of the generator.
+std::optional<Result<Reached>> generate_with(std::string_view change, std::string_view value, sim::SimInput& input);
+
+/// Return a warning that a job with a recipe is changed by the rule for other jobs, and why; nullopt for jobs without
+/// a recipe.
+std::optional<Finding> not_generated(std::string_view change, std::string_view value, const sim::SimInput& input);
+
+}  // namespace chakra::whatif
