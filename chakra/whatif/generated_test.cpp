@@ -292,6 +292,25 @@ TEST(OtherJobs, AGroupWithoutARoleIsRefusedUntilAPatternNamesIt) {
   EXPECT_GT(with(unnamed(small_step()), "2:pg_*"), 0);
 }
 
+TEST(OtherJobs, AGroupOfAllRanksWithAnotherRoleIsNotDataParallel) {
+  const auto tag = [](const char* name) {
+    StepOptions o = small_step();
+    o.dp = o.pp = 1;
+    sim::SimInput input;
+    input.job = plain(o);
+    for (trace::Trace& t : input.job.ranks) {
+      for (trace::Comm& comm : t.comms.edit()) comm.group = t.strings.intern(name);
+      for (trace::ProcessGroup& group : t.groups) group.name = name, group.description = "";
+    }
+    const auto reached = change_dp("4", input);
+    return reached ? "" : reached.error().tag;
+  };
+  EXPECT_EQ(tag("tp0"), "whatif.dp.groups");
+  EXPECT_EQ(tag("ep0"), "whatif.dp.groups");
+  EXPECT_EQ(tag("pg_1"), "");
+  EXPECT_EQ(tag("default_pg"), "");
+}
+
 TEST(OtherJobs, OnlyAnUnchangedGeneratedJobIsMadeAgain) {
   const auto tag = [](const char* value, const auto& damage) {
     sim::SimInput input;

@@ -35,6 +35,12 @@ class Replicas {
     }
   }
 
+  /// A group of all ranks, with a role that data parallelism without a name may have.
+  bool may_be_data(const trace::GroupRoles& roles, const match::Group& group) const {
+    const trace::Role role = roles.of(group.name);
+    return (role == trace::Role::unknown || role == trace::Role::world) && group.ranks.size() == in_.job.ranks.size();
+  }
+
   /// The data-parallel groups by their roles, else the one group of all ranks.
   Result<void> find(std::string_view pattern) {
     const match::Matching& matching = *in_.matching;
@@ -45,7 +51,7 @@ class Replicas {
         groups_.push_back(g);
     }
     if (groups_.empty() && pattern.empty() && matching.groups.size() == 1 &&
-        matching.groups.front().ranks.size() == in_.job.ranks.size())
+        may_be_data(roles, matching.groups.front()))
       groups_.push_back(0);
     if (groups_.empty())
       return fail(
