@@ -52,9 +52,10 @@ struct Stack {
 /// The effect of a stack on a device.
 struct StackUse {
   std::string name{};
-  double attention_ops_per_s = 0;  ///< 0: by the tables
-  double elementwise_time = 1;     ///< of operations without multiplications
-  double error = 0;                ///< of whole steps; 0: unknown
+  double attention_ops_per_s = 0;     ///< 0: by the tables
+  double elementwise_time = 1;        ///< of operations without multiplications
+  double error = 0;                   ///< of whole steps; 0: unknown
+  double pass_s = 0, sequence_s = 0;  ///< of the host between passes of serving
 };
 
 /// A row of the table, in the units of stack files: TFLOP/s, microseconds.

@@ -124,6 +124,7 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, Unchanged& jo
   CHAKRA_TRY(change_network(o, input, out));
   CHAKRA_TRY(generate_again(o, job, out));
   CHAKRA_TRY(use_devices(o.devices, input.system));
+  if (!o.devices.device.empty()) CHAKRA_TRY(whatif::use_stack_of_job(!o.devices.stack.empty(), input, out.findings));
   CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, whatif::bring_to_devices(input, out.findings));
   if (!o.devices.device.empty() && devices.empty())
     return fail(Code::bad_input, "whatif.rule.nothing",

@@ -44,7 +44,8 @@ class Carrier {
     std::vector<Scaling> how;
     how.resize(t_.size(), Scaling::given);  // in its constructor GCC 12 sees a free() of what is not on the heap
     for (const NodeId n : t_.nodes()) {
-      has_host |= t_.on_cpu(n);
+      has.host |= t_.on_cpu(n);
+      has.passes |= t_.name_of(n).starts_with("prefill.") || t_.name_of(n).starts_with("decode.");
       if (t_.type[n] != NodeType::comp || t_.on_cpu(n)) continue;
       const Picoseconds before = t_.dur_ps[n];
       double error = 0;
@@ -79,7 +80,9 @@ class Carrier {
   double ops = 0;                                                                   ///< of all nodes
   Picoseconds too_fast_ps = 0;  ///< in nodes that took less time than the operations can on the recording's device
   std::string too_fast_on;
-  bool has_host = false;
+  struct Has {
+    bool host = false, passes = false;
+  } has;  ///< a host; passes of serving
 
  private:
   static double roofline(const Device& device, const work::NodeWork& work) {
@@ -270,7 +273,11 @@ class Summary {
     ops_ += weight * carrier.ops;
     too_fast_ = add_saturated(too_fast_, multiply_saturated(carrier.too_fast_ps, ranks));
     if (!carrier.too_fast_on.empty()) too_fast_on_ = carrier.too_fast_on;
-    if (device.host_s > 0 && !carrier.has_host) without_host_ = to;
+    if (device.host_s > 0 && !carrier.has.host) without_host_ = to;
+    if (device.stack.pass_s > 0 || device.stack.sequence_s > 0) {
+      pass_stack_ = device.stack.name;
+      serves_ |= carrier.has.passes, has_host_ |= carrier.has.host;
+    }
     const auto held = trace::metadata_number(carrier.trace(), trace::kMemoryPerRank);
     if (held && *held > 0 && device.memory_bytes > 0) {  // 0: unknown
       Held& most = held_[to];
@@ -312,6 +319,12 @@ class Summary {
       find("sim.device.host", Severity::warning,
            fmt::format("host-us of {} has no effect: the traces have no host; 'chakra gen step --device' adds one",
                        without_host_));
+    if (serves_ && !has_host_)
+      find(
+          "sim.device.host", Severity::warning,
+          fmt::format("pass-us and sequence-us of the stack {} have no effect: the traces have no host between passes; "
+                      "'chakra gen serve --device --stack' adds one",
+                      pass_stack_));
     if (static_cast<double>(too_fast_) > kTooFastShare * static_cast<double>(all))
       find("sim.device.too_fast", Severity::warning,
            fmt::format("{} of the device time is in kernels that were faster than the peak rate of {}; check the "
@@ -362,9 +375,11 @@ class Summary {
     int64_t rank = 0, bytes = 0;
     double device_bytes = 0;
   };
-  std::map<std::string, Held> held_;  ///< by device
-  std::set<std::string> measured_;    ///< devices by name, whose kernels a file of the examples has
-  std::string without_host_;          ///< a device with host-us whose ranks have no host
+  std::map<std::string, Held> held_;        ///< by device
+  std::set<std::string> measured_;          ///< devices by name, whose kernels a file of the examples has
+  std::string pass_stack_;                  ///< a stack with host time between passes of serving
+  bool serves_ = false, has_host_ = false;  ///< ranks with that stack
+  std::string without_host_;                ///< a device with host-us whose ranks have no host
 };
 
 }  // namespace

@@ -255,6 +255,64 @@ std::optional<Finding> not_generated(std::string_view change, std::string_view v
                   value, why)};
 }
 
+// ---- the host of a stack --------------------------------------------------------------------------------------------
+
+namespace {
+
+int64_t nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9 + 0.5); }
+
+bool has_host(const gen::ServeOptions& o) { return o.pass_ns > 0 || o.sequence_ns > 0; }
+bool has_host(const gen::StepOptions& o) { return o.host_ns > 0; }
+/// Set the host times of a device and its stack. False: they are the same.
+bool set_host(const device::Device& device, gen::ServeOptions& o) {
+  const auto before = std::pair(o.pass_ns, o.sequence_ns);
+  o.pass_ns = nanoseconds(device.stack.pass_s), o.sequence_ns = nanoseconds(device.stack.sequence_s);
+  return before != std::pair(o.pass_ns, o.sequence_ns);
+}
+bool set_host(const device::Device& device, gen::StepOptions& o) {
+  const int64_t before = o.host_ns;
+  if (before > 0) o.host_ns = nanoseconds(device.host_s);  // a step without a host does not get one
+  return before != o.host_ns;
+}
+
+}  // namespace
+
+// `sim.device.stack` (note): a generated job keeps its stack on another device, or gets the host times of a stack
+Result<void> use_stack_of_job(bool asked, sim::SimInput& input, Findings& findings) {
+  const bool classes = input.classes.has_value();
+  if (!input.system.target || (classes ? input.classes->classes.empty() : input.job.ranks.empty())) return {};
+  const Trace& first = classes ? input.classes->classes.front() : input.job.ranks.front();
+  const auto note = [&](Severity severity, const char* tag, std::string text) {
+    findings.push_back({tag, severity, -1, -1, std::move(text)});
+  };
+  const std::string of = gen::recipe_device_of(first).stack;
+  if (!asked && of.empty()) return {};
+  if (!asked) {
+    if (auto used = device::use_stack(of, *input.system.target); !used)
+      return fail(used.error().code, used.error().tag,
+                  fmt::format("the job was generated with the stack {}: {}; --stack gives another", quote(of),
+                              used.error().text));
+    note(Severity::note, "sim.device.stack",
+         fmt::format("the job was generated with the stack {}, which it keeps on {}; --stack gives another", of,
+                     input.system.target->name));
+  }
+  const std::optional<Recipe> before = recipe_of(first);
+  if (!before) return {};
+  Recipe recipe = *before;
+  if (!std::visit([&](auto& options) { return set_host(*input.system.target, options); }, recipe.options)) return {};
+  CHAKRA_ASSIGN(const std::string why, obstacle(*before, input));
+  if (!why.empty()) {  // without a host, sim::retarget says so
+    if (std::visit([](const auto& options) { return has_host(options); }, before->options))
+      note(Severity::warning, "sim.device.host",
+           fmt::format("the job keeps the host times that it was generated with, not those of the stack on {}: {}",
+                       input.system.target->name, why));
+    return {};
+  }
+  CHAKRA_TRY(replace(recipe, input));
+  note(Severity::note, "sim.device.stack", "the job was generated again with the host times of the stack");
+  return {};
+}
+
 // ---- changes --------------------------------------------------------------------------------------------------------
 
 Result<Reached> change_tp(std::string_view value, sim::SimInput& input) { return only_generated("tp", value, input); }

@@ -190,6 +190,10 @@ struct Applied {
 /// Give all communication the recorded time, for a run without a network; groups are left with the ranks of the job.
 /// Findings: whatif.rank.missing, whatif.transfer.own. Errors: whatif.network.
 Result<void> give_transfers(sim::SimInput& input, Findings& findings);
+/// Give the target device of the system the stack that the job was generated with, unless a stack was `asked` for.
+/// A generated job gets the host times of the stack: between passes of serving, and of a step that has a host.
+/// Findings: sim.device.stack, sim.device.host. Errors: those of device::use_stack.
+Result<void> use_stack_of_job(bool asked, sim::SimInput& input, Findings& findings);
 /// Give nodes their times on the devices of the system now: rules change these times, not the measured ones. Returns
 /// how times came to the devices. Errors: as for sim::retarget.
 Result<std::vector<sim::ScaledTime>> bring_to_devices(sim::SimInput& input, Findings& findings);
