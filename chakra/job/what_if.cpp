@@ -149,6 +149,13 @@ Result<void> check_once(const WhatIfOptions& o) {
   return {};
 }
 
+/// A finding about one of the two jobs.
+Finding about(const char* job, Finding finding) {
+  finding.text = fmt::format("{} job: {}", job, finding.text);
+  return finding;
+}
+bool ignores_contention(const Finding& finding) { return finding.tag == "sim.closed.shared"; }
+
 bool changes_links(const WhatIf& now) {
   return std::any_of(now.applied.begin(), now.applied.end(),
                      [](const whatif::Applied& a) { return a.row->name == "fail-link" || a.row->name == "slow-link"; });
@@ -177,6 +184,8 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   const bool changes = std::any_of(o.changes.begin(), o.changes.end(), [](const auto& all) { return !all.empty(); });
   out.changed = changes || !o.network.empty() || !o.devices.device.empty();
   if (out.changed) {
+    for (const Finding& finding : before.findings)
+      if (ignores_contention(finding)) out.findings.push_back(about("unchanged", finding));
     CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, apply(o, job, out));
     CHAKRA_TRY(check_places(o, input));
     if (input.job.ranks.size() != out.change.ranks.size()) out.change.ranks.clear(), out.change.steps.clear();
@@ -200,7 +209,8 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   }
   const bool network = !o.from_network.empty() || !o.network.empty();
   for (const Finding& finding : out.report.findings)  // without a network its size is ours
-    if (network || finding.tag != "sim.rank.missing") out.findings.push_back(finding);
+    if (network || finding.tag != "sim.rank.missing")
+      out.findings.push_back(out.changed && ignores_contention(finding) ? about("changed", finding) : finding);
   return out;
 }
 

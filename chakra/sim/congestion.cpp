@@ -14,6 +14,9 @@ namespace {
 constexpr double kWorthFluid = 0.02;
 constexpr size_t kLinksNamed = 3;
 constexpr const char* kRunFluid = "run it with --congestion fluid";
+constexpr const char* kRunItself =
+    "this prediction holds in closed form only; 'chakra sim --congestion fluid' simulates the contention of a job, so "
+    "compare a job with the change, such as one from 'chakra gen', to a job without it";
 
 /// Why `fluid` cannot answer; empty: it can.
 std::string only_closed(const SimInput& in) {
@@ -53,10 +56,11 @@ Finding shared_finding(const SimReport& closed, const std::string& remedy) {
 
 Result<SimReport> simulate_as_asked(SimInput input) {
   const Congestion asked = input.congestion;
+  const char* const remedy = input.decisive_path ? kRunItself : kRunFluid;
   CHAKRA_ASSIGN(SimReport report, run_engine(std::move(input)));
   report.congestion = asked;
   report.congestion_reason = "as asked for";
-  if (matters(report)) report.findings.push_back(shared_finding(report, kRunFluid));
+  if (matters(report)) report.findings.push_back(shared_finding(report, remedy));
   return report;
 }
 
