@@ -108,5 +108,24 @@ TEST(BrokenTimes, SeveralProcessesAreRefused) {
             "kineto.two_ranks");
 }
 
+TEST(Repeats, CountOnce) {
+  const auto read = [](const std::string& events) { return *parse_kineto(without_comma(events)); };
+  const std::string once = host_record("cpu_op", 100, 5) + host_record("cuda_runtime", 101, 2) + kernel(110, 5, 1) +
+                           kernel(115, 5, 2) + kernel(110, 5, 1, 8);
+  const Profile single = read(once), twice = read(once + once + kernel(110, 5, 1));
+  EXPECT_EQ(single.repeats.host + single.repeats.device, 0);
+  EXPECT_EQ(twice.repeats.host, 2);
+  EXPECT_EQ(twice.repeats.device, 4);
+  EXPECT_EQ(twice.ops.size(), single.ops.size());
+  EXPECT_EQ(twice.calls.size(), single.calls.size());
+  ASSERT_EQ(twice.device_ops.size(), single.device_ops.size());
+  for (size_t i = 0; i < single.device_ops.size(); ++i) EXPECT_EQ(twice.device_ops[i].byte, single.device_ops[i].byte);
+  // Events without length and ids may repeat; other times, streams or calls are other records.
+  const Profile events = read(host_record("cpu_op", 100, 0) + host_record("cpu_op", 100, 0) + kernel(110, 5, 1) +
+                              kernel(110, 5, 2) + kernel(110, 6, 1, 9));
+  EXPECT_EQ(events.repeats.host + events.repeats.device, 0);
+  EXPECT_EQ(events.ops.size(), 2);
+}
+
 }  // namespace
 }  // namespace chakra::recording

@@ -10,6 +10,7 @@
 #include "chakra/recording/broken_times.h"
 #include "chakra/recording/json_value.h"
 #include "chakra/recording/kineto_args.h"
+#include "chakra/recording/repeats.h"
 #include "chakra/recording/vendors.h"
 
 namespace chakra::recording {
@@ -183,6 +184,7 @@ class KinetoReader {
         salvage_));
     out_.file = stream_.file();
     remove_without_time(out_);
+    remove_repeats(out_);
     clip_overruns(out_);
     if (!any_event && !stream_.found_array())
       return fail(Code::bad_input, "pytorch.kineto.not_a_kineto_trace",

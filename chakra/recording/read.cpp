@@ -82,7 +82,7 @@ Result<void> read_host(Recording& r, ByteSource source, StringPool& strings, Are
               {r.host.file});
 }
 
-/// Times that cannot be.
+/// Times that cannot be, and duplicate records.
 void report_times(Recording& r, const StringPool& strings) {
   const Profile& p = r.profile;
   if (const int64_t count = p.no_time.host + p.no_time.device; count > 0) {
@@ -92,6 +92,14 @@ void report_times(Recording& r, const StringPool& strings) {
                      show_count(count), show_count(p.no_time.device), show_count(p.no_time.host),
                      quote(strings[p.no_time.name]), p.no_time.byte));
     r.findings.back().facts = {{"device_ops", p.no_time.device}, {"host_records", p.no_time.host}};
+  }
+  if (const int64_t count = p.repeats.host + p.repeats.device; count > 0) {
+    find(r, "kineto.repeated", Severity::warning,
+         fmt::format("{} records were left out, because they repeat others: equal in name, place, times and ids ({} "
+                     "device operations, {} operators and calls; first {} at byte {})",
+                     show_count(count), show_count(p.repeats.device), show_count(p.repeats.host),
+                     quote(strings[p.repeats.name]), p.repeats.byte));
+    r.findings.back().facts = {{"device_ops", p.repeats.device}, {"host_records", p.repeats.host}};
   }
   if (const Profile::Overrun& o = p.overruns; o.count > 0) {
     const trace::Lane& stream = p.streams[o.lane];
