@@ -48,7 +48,7 @@ class RankSteps {
       if (loads) {
         waits[step].emplace_back(s_.start[n], inclusive_[n]);
         named[step] = 1;
-      } else if (is_long_gap(n, step) && s_.start[n] < first_[step]) {
+      } else if (!names_loader_ && is_long_gap(n, step) && s_.start[n] < first_[step]) {
         waits[step].emplace_back(s_.start[n], std::min(s_.end[n], first_[step]));
       }
     }
@@ -82,8 +82,10 @@ class RankSteps {
   void find_loaders() {
     loaders_.resize(t_.lanes.size());
     for (const NodeId n : t_.nodes())
-      if (t_.has_start(n) && is_loader(n) && t_.lane[n] != trace::kNoLane)
-        loaders_[t_.lane[n]].emplace_back(s_.start[n], inclusive_[n]);
+      if (t_.has_start(n) && is_loader(n)) {
+        names_loader_ = true;
+        if (t_.lane[n] != trace::kNoLane) loaders_[t_.lane[n]].emplace_back(s_.start[n], inclusive_[n]);
+      }
     for (std::vector<Span>& lane : loaders_) lane = merged(std::move(lane));
   }
   bool in_loader(NodeId n) const {
@@ -120,7 +122,7 @@ class RankSteps {
   Steps steps_;
   std::vector<Picoseconds> inclusive_;
   std::vector<StepSpan> spans_;
-  bool device_ = false;
+  bool device_ = false, names_loader_ = false;  ///< of a recorded loader the time is known: gaps are something else
   std::vector<std::vector<Span>> loaders_;      ///< by lane
   std::vector<Picoseconds> first_, usual_gap_;  ///< by step
 };
@@ -133,7 +135,7 @@ Result<std::vector<NamedTable>> step_times(const Job& job, Findings&) {
                {"step", Kind::text, "step", "name of the step"},
                {"length", Kind::time_ps, "length_ps", "from its first start to its last end"},
                {"before the first", Kind::time_ps, "before_first_ps",
-                "idle time in data loaders, and in long gaps of the host before the first computation"},
+                "idle time in recorded data loaders, or without any in long host gaps before the first computation"},
                {"loader", Kind::text, "names_loader", "yes if operators of a data loader are recorded"}},
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r)
