@@ -8,6 +8,7 @@
 #include "chakra/base/progress.h"
 #include "chakra/check/proof.h"
 #include "chakra/check/rows.h"
+#include "chakra/trace/misread.h"
 
 namespace chakra::check {
 namespace {
@@ -95,7 +96,8 @@ void durations_sane(const Trace& t, LimitedFindings& findings) {
                         show_time(t.start_ps[on] - t.start_ps[n]), t.id[on]));
 }
 
-// `check.duration.two` (warning): `duration_micros` differs from `dur_ns`, which takes precedence.
+// `check.duration.two` (warning): `duration_micros` differs from `dur_ns`, which takes precedence, or two `dur_ns`
+// differ.
 /// Reading keeps the former as an attribute where they differ by more than rounding.
 void one_duration(const Trace& t, LimitedFindings& findings) {
   const StringId name = t.strings.find("duration_micros");
@@ -108,6 +110,14 @@ void one_duration(const Trace& t, LimitedFindings& findings) {
             fmt::format("has a duration_micros of {} and a dur_ns of {:.0f}; dur_ns takes precedence", *micros,
                         1e3 * counts_us));
     }
+}
+
+// `check.attr.type` (warning): a time, a size or another integer of a wrong type, which is not read.
+/// A second `dur_ns` or `ts_ns` of the node is `check.duration.two`.
+void integers_read(const Trace& t, LimitedFindings& findings) {
+  for (const trace::Misread& m : trace::misread(t))
+    add(findings, t, m.second ? "check.duration.two" : "check.attr.type", Severity::warning, m.node,
+        fmt::format("{} {}{}", m.name, m.why, m.second ? "" : "; it counts as absent"));
 }
 
 void collectives_agree(const trace::TraceSet&, const match::Matching& matching, Findings& findings) {
@@ -123,6 +133,7 @@ constexpr RuleRow kRuleRows[] = {
     {"sizes", "communication moves a plausible number of bytes", sizes_sane, nullptr},
     {"durations", "times are present and in order", durations_sane, nullptr},
     {"one duration", "a node has one duration, even if the file repeats it", one_duration, nullptr},
+    {"integers", "times, sizes and types of communication are integers", integers_read, nullptr},
     {"communication",
      "groups are known; per group all ranks run the same collectives in the same order; messages have two ends",
      nullptr, collectives_agree},

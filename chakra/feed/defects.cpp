@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "chakra/feed/feed.h"
+#include "chakra/trace/misread.h"
 
 namespace chakra::feed {
 
@@ -22,6 +23,12 @@ Result<void> check_defects(const trace::Trace& t) {
                 fmt::format("node {} of rank {} {}; run 'chakra check' for the list", t.id[d.node], t.rank, what),
                 {t.file});
   }
+  for (const trace::Misread& m : trace::misread(t))
+    if (!m.second)
+      return fail(Code::bad_input, "sim.trace.defect",
+                  fmt::format("node {} of rank {}: {} {}; run 'chakra check' for the list", t.id[m.node], t.rank,
+                              m.name, m.why),
+                  {t.file});
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "chakra/base/text_map.h"
 
@@ -31,10 +32,26 @@ void keep(const AttrRecord& attr, NodeDraft& node) {
 
 Comm& comm(NodeDraft& node) { return node.builder.comm(node.row); }
 
-/// A size that is a number, but no size.
+/// Keep a value that its column can't take: trace/misread.h finds it.
+void keep_misread(const AttrRecord& attr, NodeDraft& node) {
+  if (const auto value = kept(attr, node.builder.trace)) node.builder.attr(*value);
+}
+
+/// A size that is a number, but no size; or a value of a wrong type.
 void note_negative(const AttrRecord& attr, NodeDraft& node) {
   if (int64_t number = 0; attr.as_integer(number))
     node.builder.trace.defects.push_back({trace::Defect::Kind::negative_size, node.row, 0});
+  else keep_misread(attr, node);
+}
+
+/// Whether a float or a double is a whole number, exactly.
+bool as_whole(const AttrRecord& attr, int64_t& number) {
+  const double most = attr.field == schema::kDouble       ? 0x1p53
+                      : attr.field == schema::kDouble + 2 ? 0x1p24  // a float
+                                                          : -1;
+  if (!(std::abs(attr.real) <= most) || std::trunc(attr.real) != attr.real) return false;
+  number = static_cast<int64_t>(attr.real);
+  return true;
 }
 
 Result<AttrList> list_of(const AttrRecord& attr, NodeDraft& node) {
@@ -49,6 +66,15 @@ template <auto Member>
 void draft_integer(const AttrRecord& attr, NodeDraft& node) {
   if (int64_t number = 0; attr.as_integer(number)) node.*Member = number;
 }
+/// The first value counts, so that a copy of the file says the same.
+template <auto Member>
+void draft_time(const AttrRecord& attr, NodeDraft& node) {
+  std::optional<int64_t>& time = node.*Member;
+  int64_t number = 0;
+  if ((!attr.as_integer(number) && !as_whole(attr, number)) || (time && *time != number))
+    return keep_misread(attr, node);
+  time = number;
+}
 template <auto Member>
 void draft_list(const AttrRecord& attr, NodeDraft& node) {
   if (auto read = decode_list(attr, node.*Member); !read && node.lists) node.lists = std::move(read);
@@ -57,10 +83,13 @@ void draft_list(const AttrRecord& attr, NodeDraft& node) {
 template <auto Member>
 void comm_integer(const AttrRecord& attr, NodeDraft& node) {
   if (int64_t number = 0; attr.as_integer(number)) comm(node).*Member = number;
+  else keep_misread(attr, node);
 }
 template <auto Member>
 void comm_natural(const AttrRecord& attr, NodeDraft& node) {
+  int64_t negative = 0;
   if (uint64_t number = 0; attr.as_natural(number)) comm(node).*Member = number;
+  else if (!attr.as_integer(negative)) keep_misread(attr, node);
 }
 template <auto Member>
 void comm_text(const AttrRecord& attr, NodeDraft& node) {
@@ -73,6 +102,7 @@ void comm_size(const AttrRecord& attr, NodeDraft& node) {
 void comm_type(const AttrRecord& attr, NodeDraft& node) {
   if (uint64_t type = 0; attr.as_natural(type))
     comm(node).type = type < trace::kCommTypeNames.size() ? static_cast<CommType>(type) : CommType::unknown;
+  else if (int64_t negative = 0; !attr.as_integer(negative)) keep_misread(attr, node);
 }
 void comm_dtype(const AttrRecord& attr, NodeDraft& node) {
   if (is_text(attr)) comm(node).dtype = node.builder.trace.strings.intern(attr.bytes);
@@ -134,8 +164,8 @@ constexpr std::array<AttrRow, 25> kAttrs{{
     {"comm_dtype", comm_dtype},
     {"involved_dim", involved_dim},
     {"pg_name", pg_name},
-    {"ts_ns", draft_integer<&NodeDraft::start_ns>},
-    {"dur_ns", draft_integer<&NodeDraft::duration_ns>},
+    {"ts_ns", draft_time<&NodeDraft::start_ns>},
+    {"dur_ns", draft_time<&NodeDraft::duration_ns>},
     {"dep_kinds", draft_list<&NodeDraft::dep_kinds>},
     {"dep_lag_ns", draft_list<&NodeDraft::dep_lags>},
     {"part_of", part_of},
