@@ -443,19 +443,21 @@ struct WhatIfOptions {
   /// N pipeline stages; generated jobs only. Regenerates the job with N and otherwise the same options; the number of
   /// ranks and the layers per stage change.
   std::vector<std::string> pp = {};
-  /// N data-parallel replicas; PATTERN names the groups (default: role dp). Each replica keeps its batch. A generated
-  /// job is regenerated with N: placement and optimizer shards change. In other jobs, each rank keeps its work, even
-  /// with a sharded optimizer; the total size of gathered data stays; recorded transfers of these groups scale with
-  /// (n-1)/n for n members.
+  /// N data-parallel replicas; PATTERN names the groups (default: role dp). Unedited generated jobs: Regenerates the
+  /// job with N: each replica keeps its batch; placement and optimizer shards change. Other jobs: Each replica keeps
+  /// its batch, and each rank its work, even with a sharded optimizer; the total size of gathered data stays; recorded
+  /// transfers of these groups scale with (n-1)/n for n members.
   std::vector<std::string> dp = {};
-  /// N micro-batches of unchanged size per step; generated jobs only. Passes follow the job's schedule. An additional
-  /// micro-batch takes as long as one in the middle. Work done once per step (gradient reductions, optimizer) stays.
-  /// The number of samples grows with N; to split the samples of M micro-batches into N, add --batch M/N as a number.
+  /// N micro-batches of unchanged size per step; generated jobs only. Unedited generated jobs: Regenerates the job with
+  /// N. The number of samples grows with N; to split the samples of M micro-batches into N, add --batch M/N as a
+  /// number. Other jobs: Passes follow the job's schedule. An additional micro-batch takes as long as one in the
+  /// middle. Work done once per step (gradient reductions, optimizer) stays. The number of samples grows with N.
   std::vector<std::string> micro_batches = {};
-  /// Multiply the batch by X; PATTERN names groups that move parameters. Without PATTERN, the roles of groups decide.
-  /// Computation, copies, messages, and collectives of groups that exchange activations scale with X. The optimizer
-  /// (recognized by its name or its callers), collectives of other roles and host time stay. In generated jobs, the
-  /// bytes of weight matrices stay.
+  /// Multiply the batch by X; PATTERN names groups that move parameters. Unedited generated jobs: Regenerates the job
+  /// with X times its micro-batch size (gen step) or batch (gen serve), where that is a whole number and no PATTERN is
+  /// given. Other jobs: Without PATTERN, the roles of groups decide. Computation, copies, messages, and collectives of
+  /// groups that exchange activations scale with X. The optimizer (recognized by its name or its callers), collectives
+  /// of other roles and host time stay. In generated jobs, the bytes of weight matrices stay.
   std::vector<std::string> batch = {};
   /// Multiply the rate of the link between A and B by X, in both directions. Collective algorithms are selected for the
   /// network with the slow link.
@@ -463,8 +465,8 @@ struct WhatIfOptions {
   /// Remove the link between A and B, in both directions. Messages take the shortest remaining routes, without a delay
   /// for rerouting.
   std::vector<std::string> fail_link = {};
-  /// Allow or forbid communication during computation of a rank. A generated job is regenerated with that value of gen
-  /// step --overlap, which is for collectives. In other jobs, off: computation that starts before all members arrive
+  /// Allow or forbid communication during computation of a rank. Unedited generated jobs: Regenerates the job with that
+  /// value of --overlap, which is for collectives. Other jobs: off: computation that starts before all members arrive
   /// finishes before the transfer; other computation starts after the transfer. on: nodes that follow communication
   /// only by the order of a stream or thread do not wait for its result; the predicted time is a lower bound.
   std::vector<std::string> overlap = {};

@@ -96,8 +96,8 @@ void durations_sane(const Trace& t, LimitedFindings& findings) {
                         show_time(t.start_ps[on] - t.start_ps[n]), t.id[on]));
 }
 
-// `check.duration.two` (warning): `duration_micros` differs from `dur_ns`, which takes precedence, or two `dur_ns`
-// differ.
+// `check.duration.two` (warning): `duration_micros` differs from `dur_ns`, which takes precedence, or two `dur_ns` of a
+// node differ: the first counts
 /// Reading keeps the former as an attribute where they differ by more than rounding.
 void one_duration(const Trace& t, LimitedFindings& findings) {
   const StringId name = t.strings.find("duration_micros");
@@ -112,7 +112,8 @@ void one_duration(const Trace& t, LimitedFindings& findings) {
     }
 }
 
-// `check.attr.type` (warning): a time, a size or another integer of a wrong type, which is not read.
+// `check.attr.type` (warning): a time, a size or another integer of a wrong type, which counts as absent; `chakra sim`
+// refuses the trace
 /// A second `dur_ns` or `ts_ns` of the node is `check.duration.two`.
 void integers_read(const Trace& t, LimitedFindings& findings) {
   for (const trace::Misread& m : trace::misread(t))
