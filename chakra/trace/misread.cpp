@@ -16,7 +16,9 @@ constexpr std::array<std::string_view, 10> kIntegers{"ts_ns",    "dur_ns",     "
 struct Why {
   std::string operator()(int64_t) const { return {}; }
   std::string operator()(uint64_t value) const { return fmt::format("is {}, which is too large", value); }
-  std::string operator()(double value) const { return fmt::format("is {}, a number that is not an integer", value); }
+  std::string operator()(double value) const {
+    return fmt::format("is the floating-point number {}, not an integer", value);
+  }
   std::string operator()(bool) const { return "is a truth value, not an integer"; }
   std::string operator()(std::string_view value) const {
     return fmt::format("is the text {}, not an integer", quote(value, 40));
