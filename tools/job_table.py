@@ -72,7 +72,7 @@ def page(binary, data):
     rows, not_replayed = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name, folders in inputs(data, folder):
-            report, error = link(binary, folders, folder)
+            report, error = link(binary, folders, tempfile.mkdtemp(dir=folder))
             if error:
                 not_replayed.append(f"- {name}: refused ({error}).")
                 continue
