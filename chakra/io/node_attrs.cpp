@@ -210,7 +210,7 @@ bool same_text(const char* a, const char* b, size_t size) {
   };
   if (size - 8 <= 8) return ends_equal(uint64_t{});
   if (size - 4 <= 4) return ends_equal(uint32_t{});
-  return __builtin_memcmp(a, b, size) == 0;
+  return size == 0 || __builtin_memcmp(a, b, size) == 0;  // an empty text may be null
 }
 
 }  // namespace
