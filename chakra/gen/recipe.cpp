@@ -15,9 +15,8 @@ namespace chakra::gen {
 namespace {
 
 constexpr std::string_view kKey = "recipe", kDeviceKey = "recipe_device", kStackKey = "recipe_stack";
-constexpr std::string_view kServing = "serve";  // the first option of a recipe of serving
-constexpr size_t kMostValues = 1 << 20;         // of a list
-constexpr int64_t kMostBlocks = 255;            // a layer's kind is a byte
+constexpr size_t kMostValues = 1 << 20;  // of a list
+constexpr int64_t kMostBlocks = 255;     // a layer's kind is a byte
 
 /// The text of an option with what separates options written as numbers.
 std::string escaped(std::string_view text) {
@@ -187,9 +186,9 @@ void walk(V& v, O& o) {
 }
 
 template <class V>
-void walk_serving(V& v, ServeOptions& o) {
+void walk(V& v, ServeOptions& o) {
   int64_t serving = 1;
-  v.field(std::string(kServing), serving);
+  v.field("serve", serving);  // tells it from a step
   for (const ServeNumberRow& row : kServeNumbers) v.field(std::string(row.name), row.value(o));
   for (const ServeSwitchRow& row : kServeSwitches) v.field(std::string(row.name), o.*row.value);
   v.list("contexts", o.contexts);
@@ -211,49 +210,39 @@ bool possible(const StepOptions& o) {
          static_cast<size_t>(o.host_waits) < kHostWaitNames.size() && o.optimizer < kOptimizers.size() &&
          possible(o.model);
 }
+bool possible(const ServeOptions& o) { return possible(o.model); }
 
-}  // namespace
-
-std::string recipe(const StepOptions& options) {
+template <class O>
+std::string text_of(O options) {
   Writer writer;
   walk(writer, options);
   return writer.text;
 }
 
-std::optional<StepOptions> read_recipe(std::string_view text) {
+template <class O>
+std::optional<O> read(std::string_view text) {
   Reader reader(text);
-  StepOptions o;
+  O o;
   walk(reader, o);
   if (!reader.good || !possible(o)) return std::nullopt;
   return o;
 }
 
-std::string recipe(const ServeOptions& options) {
-  Writer writer;
-  ServeOptions all = options;
-  walk_serving(writer, all);
-  return writer.text;
-}
-
-std::optional<ServeOptions> read_serve_recipe(std::string_view text) {
-  Reader reader(text);
-  ServeOptions o;
-  walk_serving(reader, o);
-  if (!reader.good || !possible(o.model)) return std::nullopt;
-  return o;
-}
-
-namespace {
-
 void describe(const std::string& recipe, trace::Trace& t) {
   t.metadata.push_back({t.strings.intern(kKey), t.texts.add(recipe)});
 }
+
+}  // namespace
+
+std::string recipe(const StepOptions& options) { return text_of(options); }
+std::string recipe(const ServeOptions& options) { return text_of(options); }
+std::optional<StepOptions> read_recipe(std::string_view text) { return read<StepOptions>(text); }
+std::optional<ServeOptions> read_serve_recipe(std::string_view text) { return read<ServeOptions>(text); }
+
 std::string_view recipe_text(const trace::Trace& t) {
   const auto attr = trace::metadata(t, kKey);
   return attr ? attr->text().value_or("") : "";
 }
-
-}  // namespace
 
 void describe_recipe(const StepOptions& options, trace::Trace& t) { describe(recipe(options), t); }
 void describe_recipe(const ServeOptions& options, trace::Trace& t) { describe(recipe(options), t); }

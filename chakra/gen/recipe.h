@@ -31,6 +31,8 @@ struct RecipeDevice {
 void describe_recipe_device(const RecipeDevice& of, trace::Trace& t);
 RecipeDevice recipe_device_of(const trace::Trace& t);
 
+/// Return the recipe in the metadata; "" if absent.
+std::string_view recipe_text(const trace::Trace& t);
 /// Return the options in the metadata of a stage, or nullopt if absent.
 std::optional<StepOptions> recipe_of(const trace::Trace& t);
 std::optional<ServeOptions> serve_recipe_of(const trace::Trace& t);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "chakra/io/io.h"
+#include "chakra/job/parts.h"
 
 namespace chakra::generate {
 namespace {
@@ -23,19 +24,11 @@ Result<void> check_folder(const GenerateOptions& o, const trace::ClassJob& job) 
   if (!o.report.empty() && (report == "ranks.json" || report.ends_with(".et")) &&
       place(o.report).parent_path() == place(fs::path(o.output) / "").parent_path())
     return fail(Code::usage, "cli.usage", fmt::format("two results would be written to {}", quote(o.report, 200)));
-  if (!is_directory(o.output)) return {};
-  if (io::is_class_job(o.output)) {
-    if (!o.all_ranks) return {};  // it is replaced
-    return fail(Code::usage, "cli.usage", "the folder holds a job by classes (ranks.json); choose another folder",
-                {o.output});
-  }
-  const auto found = io::find_ranks(o.output);
-  if (!found) return {};  // the folder has no trace of a rank
-  for (const io::RankFile& file : *found)
-    if (!o.all_ranks || file.rank >= static_cast<int64_t>(job.ranks.size()) || file.path != rank_file(o, file.rank))
-      return fail(Code::usage, "cli.usage", "the folder holds traces of another job; choose another folder",
-                  {file.path});
-  return {};
+  if (!o.all_ranks && io::is_class_job(o.output)) return {};  // it is replaced
+  std::vector<std::string> files;
+  if (o.all_ranks)
+    for (const trace::ClassJob::Rank& rank : job.ranks) files.push_back(rank_file(o, rank.rank));
+  return job::keep_other_ranks_out(o.output, files);
 }
 
 Result<void> write_all_ranks(const GenerateOptions& o, const trace::ClassJob& job) {

@@ -92,7 +92,7 @@ Result<void> keep_other_ranks_out(const std::string& folder, const std::vector<s
   for (const auto* paths : {&outputs, &inputs})
     for (const std::string& path : *paths) known.insert(resolve_links(path));
   for (const io::RankFile& file : *found)
-    if (!file.container && !known.contains(resolve_links(file.path)))
+    if (!known.contains(resolve_links(file.path)))
       return fail(
           Code::usage, "cli.usage",
           "the folder holds a trace of another job, which would become a rank of this one; choose another folder "

@@ -17,7 +17,7 @@ Result<void> keep_apart(const std::vector<std::string>& inputs, std::vector<std:
                         const std::string& json = {});
 
 /// Reject a folder with traces of other ranks than `outputs`, or with a job by classes: with the outputs, they would be
-/// taken for one job. `inputs` and containers may be there. Cost: that of io::find_ranks. Errors: cli.usage.
+/// taken for one job. `inputs` may be there. Cost: that of io::find_ranks. Errors: cli.usage.
 Result<void> keep_other_ranks_out(const std::string& folder, const std::vector<std::string>& outputs,
                                   const std::vector<std::string>& inputs = {});
 

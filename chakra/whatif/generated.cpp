@@ -32,13 +32,8 @@ bool same_node(const Trace& a, const Trace& b, NodeId n) {
   return before == now;
 }
 
-std::string_view recipe_text(const Trace& t) {
-  const auto attr = trace::metadata(t, "recipe");
-  return attr ? attr->text().value_or("") : "";
-}
-
 bool same_nodes(const Trace& a, const Trace& b) {
-  if (recipe_text(a) != recipe_text(b)) return false;
+  if (gen::recipe_text(a) != gen::recipe_text(b)) return false;
   if (a.size() != b.size() || a.comms.size() != b.comms.size()) return false;
   for (const NodeId n : a.nodes())
     if (!same_node(a, b, n)) return false;

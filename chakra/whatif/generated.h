@@ -1,5 +1,5 @@
-// Generated jobs that are generated again: what made a job, from its metadata, and whether the job is still as it was
-// made. Inside whatif.
+// Jobs that are generated again from the recipe in their metadata, as long as nobody has edited them. Inside
+// whatif.
 #pragma once
 
 #include <optional>

@@ -201,7 +201,7 @@ Result<std::vector<sim::ScaledTime>> bring_to_devices(sim::SimInput& input, Find
 void compare_algorithms(const sim::SimReport& before, const sim::SimReport& now, Findings& findings);
 
 /// Apply the changes that the generator of the job has options for, all at once: the job is generated again with them.
-/// `changes` has values by row of kChanges. Returns what was applied: nothing if the job is not as it was generated.
+/// `changes` has values by row of kChanges. Returns the applied changes; none if the job was edited.
 /// Call it before anything else changes the job. Errors: those of the values and of the generator.
 Result<std::vector<Applied>> generate_again(const std::vector<std::vector<std::string>>& changes, sim::SimInput& input);
 
