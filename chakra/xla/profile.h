@@ -28,9 +28,9 @@ struct Profile {
     int64_t correlation = kNotStated;   ///< of a GPU: the number of the call that started the event
     int64_t step = kNotStated;          ///< of a TPU: in `steps`
     uint32_t call = kNoCall;            ///< of a GPU: in `calls`
+    uint32_t line = 0;                  ///< in `lines`
     Picoseconds longest = 0;            ///< of a CPU: its time at most, if other threads go on after the event
     Picoseconds start = 0, length = 0;  ///< start: since base_ns
-    uint32_t line = 0;                  ///< in `lines`
   };
   static constexpr uint32_t kNoCall = UINT32_MAX;
   /// A call of the host that started an event of a GPU.

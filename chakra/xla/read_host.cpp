@@ -65,11 +65,24 @@ class HostReader {
     out_.lines.push_back(line);
   }
 
+  static constexpr int64_t kGeneral = 0;
+  struct Arrow {
+    int64_t number = Profile::kNotStated, kind = kGeneral;
+  };
+  /// What an event of any kind states. Events are copied into their lists once their kind is known.
+  struct Fields {
+    std::string_view op, module;
+    int64_t program = 0, run = 0, device = 0;
+    int64_t correlation = Profile::kNotStated, step = Profile::kNotStated;
+    Picoseconds start = 0, length = 0;
+    Arrow leads, comes;
+    bool has_run = false;
+  };
+
   void read_event(pbf_reader reader) {
-    Profile::Event& event = out_.events.emplace_back();  // stays there if an instruction was executed
+    Fields event;
     int64_t metadata = 0;
     bool aggregated = false;
-    Others others;
     while (reader.next()) {
       switch (reader.tag()) {
         case 1: metadata = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
@@ -77,7 +90,7 @@ class HostReader {
         case 3: event.length = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
         case 4:
           if (!is_text(reader)) reader.skip();
-          else use(plane_.read_stat(reader.get_message()), event, others);
+          else use(plane_.read_stat(reader.get_message()), event);
           break;
         case 5:
           aggregated = true;
@@ -87,28 +100,36 @@ class HostReader {
       }
     }
     const bool is_call = event.correlation != Profile::kNotStated;
-    if (!is_call && !event.op.empty() && !aggregated) {
-      if (others.leads.kind == kGeneral && others.leads.number != Profile::kNotStated)
-        begins_.push_back({others.leads.number, out_.events.size() - 1});
-      return;
-    }
-    const Profile::Event other = event;
-    out_.events.pop_back();
-    if (aggregated) {
-      out_.aggregated += !is_call && !other.op.empty();
-      return;
-    }
-    const Picoseconds start = std::max<Picoseconds>(0, other.start);
+    if (aggregated) out_.aggregated += !is_call && !event.op.empty();
+    else if (!is_call && !event.op.empty()) add_executed(event);
+    else add_other(event, is_call, metadata);
+  }
+
+  void add_executed(const Fields& event) {
+    if (event.leads.kind == kGeneral && event.leads.number != Profile::kNotStated)
+      begins_.push_back({event.leads.number, out_.events.size()});
+    Profile::Event& executed = out_.events.emplace_back();
+    executed.op = event.op;
+    executed.module = event.module;
+    executed.program = event.program;
+    executed.run = event.run;
+    executed.device = event.device;
+    executed.start = event.start;
+    executed.length = event.length;
+  }
+
+  void add_other(const Fields& event, bool is_call, int64_t metadata) {
+    const Picoseconds start = std::max<Picoseconds>(0, event.start);
     if (is_call) {
       // A call that starts an event of a GPU, and may have the event's instruction.
-      out_.calls.push_back({{}, other.correlation, 0, 0, start, std::max<Picoseconds>(0, other.length)});
+      out_.calls.push_back({{}, event.correlation, 0, 0, start, std::max<Picoseconds>(0, event.length)});
       names_of_calls_.push_back(metadata);
-    } else if (other.op.empty() && others.step != Profile::kNotStated) {
-      out_.annotations.push_back({{}, others.step, thread_, 0, start, std::max<Picoseconds>(0, other.length)});
+    } else if (event.step != Profile::kNotStated) {
+      out_.annotations.push_back({{}, event.step, thread_, 0, start, std::max<Picoseconds>(0, event.length)});
       names_of_annotations_.push_back(metadata);
-    } else if (other.op.empty() && others.has_run) {
-      out_.starts.push_back({other.run, thread_, 0, start});
-    } else if (const Arrow comes = others.comes; comes.kind == kGeneral && comes.number != Profile::kNotStated) {
+    } else if (event.has_run) {
+      out_.starts.push_back({event.run, thread_, 0, start});
+    } else if (const Arrow comes = event.comes; comes.kind == kGeneral && comes.number != Profile::kNotStated) {
       // Most ends follow their event on the same line.
       if (begins_.empty() || begins_.back().arrow != comes.number || begins_.back().event < line_) {
         ends_.push_back({comes.number, 0, start});
@@ -119,30 +140,20 @@ class HostReader {
     }
   }
 
-  static constexpr int64_t kGeneral = 0;
-  struct Arrow {
-    int64_t number = Profile::kNotStated, kind = kGeneral;
-  };
-  /// Statistics that an executed instruction does not need.
-  struct Others {
-    Arrow leads, comes;
-    int64_t step = Profile::kNotStated;
-    bool has_run = false;
-  };
-  static void use(const Plane::Value& value, Profile::Event& event, Others& others) {
+  static void use(const Plane::Value& value, Fields& event) {
     switch (value.stat) {
       case Stat::op: event.op = value.text; break;
       case Stat::module: event.module = value.text; break;
       case Stat::program: event.program = value.number; break;
-      case Stat::run: event.run = value.number, others.has_run = true; break;
-      case Stat::step: others.step = value.number; break;
+      case Stat::run: event.run = value.number, event.has_run = true; break;
+      case Stat::step: event.step = value.number; break;
       // TensorFlow's CPU has no number.
       case Stat::device: event.device = value.number == Profile::kNotStated ? 0 : value.number; break;
       case Stat::correlation: event.correlation = value.number; break;
-      case Stat::leads_to: others.leads.number = value.number; break;
-      case Stat::leads_to_kind: others.leads.kind = value.number; break;
-      case Stat::comes_from: others.comes.number = value.number; break;
-      case Stat::comes_from_kind: others.comes.kind = value.number; break;
+      case Stat::leads_to: event.leads.number = value.number; break;
+      case Stat::leads_to_kind: event.leads.kind = value.number; break;
+      case Stat::comes_from: event.comes.number = value.number; break;
+      case Stat::comes_from_kind: event.comes.kind = value.number; break;
       default: break;
     }
   }
