@@ -55,7 +55,7 @@ def let_import(wheel, environment):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--torch", default="2.6.0", metavar="VERSION", help="PyTorch from PyPI (2.6.0)")
+    parser.add_argument("--torch", default="2.10.0", metavar="VERSION", help="PyTorch from PyPI (2.10.0)")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"), help="folder of the command")
     parser.add_argument("--shared", default=os.path.dirname(os.environ.get("CHAKRA_TEST_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data"))),
                         help="folder with record/stubs.py")

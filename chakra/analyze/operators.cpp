@@ -148,7 +148,8 @@ Result<std::vector<NamedTable>> operators(const Job& job, Findings&) {
     const DeviceWork& work = device_work(job, r);
     Operators operators(t, job.schedules[r], work);
     auto named = operators.run();
-    if (named.empty() || work.operations.empty()) continue;  // a rank without a device has no such time
+    // A recorded rank without a device has host time alone.
+    if (named.empty() || (work.operations.empty() && !job.schedules[r].measured)) continue;
     if (operators.none.operations > 0) named["(no operator)"] = operators.none;
     const Picoseconds total = device_time(work);
     std::vector<std::pair<std::string_view, OperatorSums>> order(named.begin(), named.end());

@@ -11,6 +11,7 @@
 namespace chakra::analyze {
 namespace {
 
+using answer::Missing;
 using result::Table;
 using trace::NodeId;
 using trace::Trace;
@@ -19,7 +20,7 @@ using Kind = Table::Kind;
 struct Sums {
   work::WorkSum work;
   int64_t nodes = 0;
-  Picoseconds computing = 0, covered = 0;  ///< time of computation on devices, and of what of it says its work
+  Picoseconds computing = 0, covered = 0;  ///< time of computation, and of what of it says its work
   Picoseconds first = 0, last = 0;
 };
 
@@ -34,6 +35,18 @@ void find_steps(const Trace& t, const Schedule& s, Sums& sums) {
     sums.first = any ? std::min(sums.first, s.start[n]) : s.start[n];
     sums.last = any ? std::max(sums.last, ends[n]) : ends[n];
     any = true;
+  }
+}
+
+/// Without a device, operators on the host compute.
+void add_host_time(const Trace& t, const Schedule& s, const DeviceWork& work, Sums& sums) {
+  for (const NodeId n : t.nodes()) {
+    const NodeId whole = work.whole[n];
+    if (!work.is_operator[whole] || trace::is_comm(t.type[whole]) || s.start[n] < sums.first || s.start[n] > sums.last)
+      continue;
+    const Picoseconds time = s.end[n] - s.start[n];
+    sums.computing = add_saturated(sums.computing, time);
+    if (says_work(t, whole)) sums.covered = add_saturated(sums.covered, time);
   }
 }
 
@@ -60,6 +73,7 @@ Sums add_up(const Trace& t, const Schedule& s, const DeviceWork& work) {
     sums.computing = add_saturated(sums.computing, operation.time());
     if (covered) sums.covered = add_saturated(sums.covered, operation.time());
   }
+  if (work.operations.empty()) add_host_time(t, s, work, sums);
   return sums;
 }
 
@@ -71,13 +85,14 @@ Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
               {{"rank", Kind::id, "rank", "the rank"},
                {"time", Kind::time_ps, "time_ps", "from the first step to the end of the last one"},
                {"nodes with work", Kind::count, "nodes_with_work", "nodes with known work"},
-               {"covered", Kind::share, "covered", "share of computation time in nodes with known work"},
+               {"covered", Kind::share, "covered",
+                "share of computation time (without a device: of operators) in nodes with known work"},
                {"operations", Kind::count, "operations", "operations of these nodes"},
                {"bytes", Kind::bytes, "bytes", "bytes of these nodes"},
                {"operations per s", Kind::rate_ops_per_s, "operations_per_s", "FLOPs / time"},
                {"rate", Kind::rate_bytes_per_s, "rate", "bytes / time"},
                {"device", Kind::text, "device", "the recorded device"},
-               {"MFU", Kind::text, "mfu", "share of the peak of the rank's devices"}},
+               {"MFU", Kind::share, "mfu", "share of the peak of the rank's devices", Missing::unknown}},
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
@@ -94,7 +109,7 @@ Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
     table.rows.push_back({t.rank, sums.last - sums.first, sums.nodes, share(sums.covered, sums.computing),
                           cell(sums.work.all_ops()), cell(sums.work.bytes), rates.ops_per_s, rates.bytes_per_s,
                           on ? on->name : std::string("not known"),
-                          rates.mfu ? show_percent(*rates.mfu) : std::string("not known")});
+                          rates.mfu ? Table::Cell(*rates.mfu) : Table::Cell(std::string("unknown"))});
   }
   return std::vector<NamedTable>{{"work", std::move(table)}};
 }

@@ -164,6 +164,31 @@ Result<sim::SimReport> simulate_as_astra(const SimulateOptions& o, sim::SimInput
   return report;
 }
 
+// `sim.unrecorded` (warning or, below 1 %, note): device work that the recording lacks counts as computation.
+void note_unrecorded(const sim::SimInput& input, Findings& findings) {
+  int64_t nodes = 0, ranks = 0;
+  double time = 0, all = 0;  // ps, of device nodes of these ranks
+  const auto& traces = input.classes ? input.classes->classes : input.job.ranks;
+  for (const trace::Trace& t : traces) {
+    if (t.strings.find(trace::kUnrecorded) == 0) continue;
+    ++ranks;
+    for (const trace::NodeId n : t.nodes()) {
+      if (t.on_cpu(n) || trace::is_comm(t.type[n])) continue;
+      all += static_cast<double>(t.dur_ps[n]);
+      if (t.name_of(n) != trace::kUnrecorded) continue;
+      ++nodes;
+      time += static_cast<double>(t.dur_ps[n]);
+    }
+  }
+  if (nodes == 0 || time <= 0) return;
+  const double part = time / all;
+  findings.push_back(
+      {"sim.unrecorded", part < 0.01 ? Severity::note : Severity::warning, -1, -1,
+       fmt::format("the recording lacks device work: {} nodes {} on {} of {} ranks, {} of their computation "
+                   "on devices, are assumed computation, though they may be communication",
+                   show_count(nodes), trace::kUnrecorded, ranks, traces.size(), show_percent(part))});
+}
+
 }  // namespace
 
 Result<void> use_devices(const DeviceOptions& options, device::System& system) {
@@ -184,6 +209,7 @@ Result<match::GroupTable> read_input(const SimulateOptions& o, sim::SimInput& in
   CHAKRA_TRY(read_traces(o, input, findings));
   if (!o.devices.device.empty()) CHAKRA_TRY(whatif::use_stack_of_job(!o.devices.stack.empty(), input, findings));
   CHAKRA_TRY(set_options(o, input));
+  note_unrecorded(input, findings);
   return groups;
 }
 
