@@ -44,9 +44,10 @@ class Plane {
     int64_t number = 0;
     std::string_view text;
   };
-  Value read_stat(protozero::pbf_reader reader) const;
+  Value read_stat(protozero::data_view bytes) const;
 
  private:
+  Value read_any_stat(protozero::pbf_reader reader) const;
   struct Name {
     std::string_view text;
     Stat stat = Stat::other;

@@ -70,7 +70,7 @@ class DeviceReader {
           if (fields.tag() == 2 && is_text(fields)) d.name = view(fields.get_view());
           else if (fields.tag() == 4 && is_text(fields)) d.display = view(fields.get_view());
           else if (fields.tag() == 5 && is_text(fields)) {
-            const Plane::Value value = plane_.read_stat(fields.get_message());
+            const Plane::Value value = plane_.read_stat(fields.get_view());
             if (value.stat == Stat::op) d.op = value.text;
             else if (value.stat == Stat::module) d.module = value.text;
             else if (value.stat == Stat::program) d.program = value.number;
@@ -125,7 +125,7 @@ class DeviceReader {
         case 3: event.length = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
         case 4:
           if (!is_text(reader)) reader.skip();
-          else values.push_back(plane_.read_stat(reader.get_message()));
+          else values.push_back(plane_.read_stat(reader.get_view()));
           break;
         case 5:
           aggregated = true;

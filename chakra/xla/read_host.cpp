@@ -66,16 +66,14 @@ class HostReader {
   }
 
   static constexpr int64_t kGeneral = 0;
-  struct Arrow {
-    int64_t number = Profile::kNotStated, kind = kGeneral;
-  };
   /// What an event of any kind states. Events are copied into their lists once their kind is known.
   struct Fields {
     std::string_view op, module;
     int64_t program = 0, run = 0, device = 0;
     int64_t correlation = Profile::kNotStated, step = Profile::kNotStated;
     Picoseconds start = 0, length = 0;
-    Arrow leads, comes;
+    int64_t leads_to = Profile::kNotStated, comes_from = Profile::kNotStated;  ///< numbers of arrows
+    bool leads = true, comes = true;                                           ///< by general arrows
     bool has_run = false;
   };
 
@@ -90,7 +88,7 @@ class HostReader {
         case 3: event.length = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
         case 4:
           if (!is_text(reader)) reader.skip();
-          else use(plane_.read_stat(reader.get_message()), event);
+          else use(plane_.read_stat(reader.get_view()), event);
           break;
         case 5:
           aggregated = true;
@@ -106,8 +104,7 @@ class HostReader {
   }
 
   void add_executed(const Fields& event) {
-    if (event.leads.kind == kGeneral && event.leads.number != Profile::kNotStated)
-      begins_.push_back({event.leads.number, out_.events.size()});
+    if (event.leads && event.leads_to != Profile::kNotStated) begins_.push_back({event.leads_to, out_.events.size()});
     Profile::Event& executed = out_.events.emplace_back();
     executed.op = event.op;
     executed.module = event.module;
@@ -129,10 +126,10 @@ class HostReader {
       names_of_annotations_.push_back(metadata);
     } else if (event.has_run) {
       out_.starts.push_back({event.run, thread_, 0, start});
-    } else if (const Arrow comes = event.comes; comes.kind == kGeneral && comes.number != Profile::kNotStated) {
+    } else if (event.comes && event.comes_from != Profile::kNotStated) {
       // Most ends follow their event on the same line.
-      if (begins_.empty() || begins_.back().arrow != comes.number || begins_.back().event < line_) {
-        ends_.push_back({comes.number, 0, start});
+      if (begins_.empty() || begins_.back().arrow != event.comes_from || begins_.back().event < line_) {
+        ends_.push_back({event.comes_from, 0, start});
       } else {
         settle_end(out_.events[begins_.back().event], start);
         begins_.pop_back();
@@ -150,10 +147,10 @@ class HostReader {
       // TensorFlow's CPU has no number.
       case Stat::device: event.device = value.number == Profile::kNotStated ? 0 : value.number; break;
       case Stat::correlation: event.correlation = value.number; break;
-      case Stat::leads_to: event.leads.number = value.number; break;
-      case Stat::leads_to_kind: event.leads.kind = value.number; break;
-      case Stat::comes_from: event.comes.number = value.number; break;
-      case Stat::comes_from_kind: event.comes.kind = value.number; break;
+      case Stat::leads_to: event.leads_to = value.number; break;
+      case Stat::leads_to_kind: event.leads = value.number == kGeneral; break;
+      case Stat::comes_from: event.comes_from = value.number; break;
+      case Stat::comes_from_kind: event.comes = value.number == kGeneral; break;
       default: break;
     }
   }

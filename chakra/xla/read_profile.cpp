@@ -42,7 +42,7 @@ class ProfileReader {
   Result<void> plane(const Plane& plane) {
     plane_ = &plane;
     for (const protozero::data_view stat : plane.stats) {
-      const Plane::Value value = plane.read_stat(pbf_reader(stat));
+      const Plane::Value value = plane.read_stat(stat);
       if (value.stat == Stat::start) start_ns_ = value.number;
       else if (value.stat == Stat::jax) out_.jax_version = value.text;
       else if (value.stat == Stat::process) out_.process = value.number;
@@ -96,7 +96,7 @@ class ProfileReader {
       for (pbf_reader fields = entry.get_message(); fields.next();) {
         if (fields.tag() == 2 && is_text(fields)) program.name = view(fields.get_view());
         else if (fields.tag() == 5 && is_text(fields)) {
-          if (const Plane::Value value = plane_->read_stat(fields.get_message()); value.stat == Stat::proto)
+          if (const Plane::Value value = plane_->read_stat(fields.get_view()); value.stat == Stat::proto)
             program.bytes = value.text;
         } else fields.skip();
       }
