@@ -36,10 +36,11 @@ void match_host_comm(Linking& l, uint64_t first, uint64_t last) {
   };
   for (const uint32_t h : ops_by_id(l.host())) {
     const HostOp& op = l.host().ops[h];
-    if (op.id >= first && op.id <= last && is_host_comm(l, op)) records(op.name).host.push_back(h);
+    if (op.id >= first && op.id <= last && is_host_comm(l, op) && l.match.op_of_host[h] == kNone)
+      records(op.name).host.push_back(h);
   }
   for (uint32_t i = 0; i < l.profile().ops.size(); ++i)
-    if (l.profile().ops[i].host_comm && l.profile().ops[i].start_ns >= begin)
+    if (l.profile().ops[i].host_comm && l.profile().ops[i].start_ns >= begin && l.match.host_of_op[i] == kNone)
       records(l.profile().ops[i].name).kineto.push_back(i);
   for (const StringId name : names) {
     Records& of = by_name[name];

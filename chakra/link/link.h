@@ -57,6 +57,7 @@ struct WorkReport {
 struct Iteration {
   int64_t duration_ns = 0;
   int64_t other_shapes = 0;  ///< operators with inputs of other sizes than in the host trace
+  bool whole = true;         ///< operators on threads of a pool match, too; else it cannot be linked
 };
 
 /// Results of linking beside the graph.
@@ -66,7 +67,7 @@ struct LinkingReport {
   bool by_names = false;         ///< by the order of names instead: the Kineto trace has no ids
   bool has_host_trace = false;
   int64_t iteration = -1;             ///< the linked iteration, of several; -1: all of the recording
-  std::vector<Iteration> iterations;  ///< those that can be linked, of several
+  std::vector<Iteration> iterations;  ///< of several, those in which the calling threads match
   int64_t cut = -1;                   ///< records that LinkOptions::steps left out; -1: no steps given
   int64_t left_out = 0;               ///< damaged records, with LinkOptions::salvage
   int64_t device_ops = 0;
@@ -110,8 +111,8 @@ struct LinkOptions {
   std::optional<std::pair<int64_t, int64_t>> fit_steps;
 };
 
-/// Return the iteration of median duration among those with the fewest other shapes; of two in the middle, the shorter
-/// one. Requires an iteration. Cost: O(n log n).
+/// Return the iteration of median duration among those that are whole and have the fewest other shapes; of two in the
+/// middle, the shorter one. Requires an iteration. Cost: O(n log n).
 size_t choose_iteration(const std::vector<Iteration>& iterations);
 
 /// Read and link the recordings of one rank. Cost: O(records log records).

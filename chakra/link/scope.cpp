@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "chakra/link/matching.h"
+#include "chakra/link/pool.h"
 
 namespace chakra::link {
 namespace {
@@ -61,6 +62,7 @@ std::vector<uint32_t> cut(Linking& l, int64_t begin, int64_t last) {
 struct HostThread {
   int64_t number = 0;
   std::vector<uint32_t> rows;
+  bool calls = false;     ///< records of Gloo are on this thread, as that of their caller
   uint32_t lane = kNone;  ///< the Kineto thread that runs them
   /// Where they stand in the Kineto thread's operators, once per iteration.
   std::vector<size_t> found;
@@ -70,12 +72,17 @@ std::vector<HostThread> host_threads(const Linking& l) {
   const HostTrace& host = l.host();
   std::vector<HostThread> threads;  // by their first operator
   absl::flat_hash_map<uint32_t, size_t> index;
+  absl::flat_hash_set<uint32_t> callers;
   for (const uint32_t h : ops_by_id(host)) {
-    if (is_host_comm(l, host.ops[h])) continue;  // Kineto has it on another thread
+    if (is_host_comm(l, host.ops[h])) {  // Kineto has it on another thread
+      callers.insert(host.ops[h].thread);
+      continue;
+    }
     const auto [at, added] = index.try_emplace(host.ops[h].thread, threads.size());
     if (added) threads.emplace_back().number = host.threads[host.ops[h].thread];
     threads[at->second].rows.push_back(h);
   }
+  for (const auto& [thread, at] : index) threads[at].calls = at == 0 || callers.contains(thread);
   return threads;
 }
 
@@ -90,6 +97,7 @@ class NameMatcher {
                   {l_.host().file});
     CHAKRA_TRY(find_threads());
     find_iterations();
+    CHAKRA_TRY(find_pool());
     if (places_.empty())
       return fail(Code::bad_input, "pytorch.match.low",
                   fmt::format("the operators of each thread of the host trace are in the Kineto trace, but no "
@@ -106,9 +114,14 @@ class NameMatcher {
  private:
   struct Place {
     std::vector<size_t> at;  ///< per host thread: position in the Kineto thread's operators
+    std::optional<PoolPart> pool = PoolPart();
     int64_t begin = 0, end = std::numeric_limits<int64_t>::min();
     int64_t last = std::numeric_limits<int64_t>::min();  ///< all have begun by then, also those that take no time
-    int64_t length_ns() const {                          // nobody has looked at the times yet
+    void add(const CpuOp& op) {
+      if (!op.host_comm) end = std::max(end, op.end_ns());
+      last = std::max({last, op.start_ns, op.host_comm ? op.start_ns : op.end_ns() - 1});
+    }
+    int64_t length_ns() const {  // nobody has looked at the times yet
       const uint64_t length = static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
       return static_cast<int64_t>(std::min<uint64_t>(length, kLongestPs / kPsPerNs));
     }
@@ -130,32 +143,58 @@ class NameMatcher {
         }
   }
 
+  /// Threads that call Gloo are looked for everywhere, the others not where Gloo's pool runs: what is found nowhere
+  /// else runs there.
   Result<void> find_threads() {
     l_.report.by_names = true;
     list_operators();
     std::vector<char> taken(ops_.size(), 0);
+    for (HostThread& thread : threads_)
+      if (thread.calls) CHAKRA_TRY(find_thread(thread, taken));
+    std::vector<uint32_t> lanes = pool_lanes(taken);
+    for (const uint32_t lane : lanes) taken[lane] = 1;
+    std::vector<std::vector<uint32_t>> of_pool;
     for (HostThread& thread : threads_) {
-      std::vector<StringId> wanted;
-      for (const uint32_t h : thread.rows) wanted.push_back(l_.host().ops[h].name);
-      size_t longest = 0;
-      for (uint32_t lane = 0; lane < ops_.size(); ++lane) {
-        if (taken[lane]) continue;
-        std::vector<size_t> found = occurrences(wanted, names_[lane], longest);
-        if (found.size() > thread.found.size()) thread.found = std::move(found), thread.lane = lane;
-      }
-      if (thread.lane == kNone) {
-        const HostOp& stop = l_.host().ops[thread.rows[std::min(longest, thread.rows.size() - 1)]];
-        return fail(Code::bad_input, "pytorch.match.low",
-                    fmt::format("the Kineto trace names no record functions, and no thread contains the {} operators "
-                                "of thread {} of the host trace in order; the longest match has {} operators, up to {} "
-                                "(node {}); the two traces are not of the same run",
-                                show_count(static_cast<int64_t>(thread.rows.size())), thread.number, longest,
-                                quote(l_.text(stop.name)), stop.id),
-                    {l_.host().file, stop.byte});
-      }
-      taken[thread.lane] = 1;
+      if (thread.calls) continue;
+      Result<void> found = find_thread(thread, taken);
+      if (!found && lanes.empty()) return found;
+      if (!found) of_pool.push_back(std::move(thread.rows)), thread.rows.clear();
     }
+    std::erase_if(threads_, [](const HostThread& thread) { return thread.rows.empty(); });
+    if (!of_pool.empty()) pool_.emplace(l_, std::move(of_pool), lanes, ops_);
     return {};
+  }
+
+  Result<void> find_thread(HostThread& thread, std::vector<char>& taken) const {
+    std::vector<StringId> wanted;
+    for (const uint32_t h : thread.rows) wanted.push_back(l_.host().ops[h].name);
+    size_t longest = 0;
+    for (uint32_t lane = 0; lane < ops_.size(); ++lane) {
+      if (taken[lane]) continue;
+      std::vector<size_t> found = occurrences(wanted, names_[lane], longest);
+      if (found.size() > thread.found.size()) thread.found = std::move(found), thread.lane = lane;
+    }
+    if (thread.lane == kNone) {
+      const HostOp& stop = l_.host().ops[thread.rows[std::min(longest, thread.rows.size() - 1)]];
+      return fail(Code::bad_input, "pytorch.match.low",
+                  fmt::format("the Kineto trace names no record functions, and no thread contains the {} operators "
+                              "of thread {} of the host trace in order; the longest match has {} operators, up to {} "
+                              "(node {}); the two traces are not of the same run",
+                              show_count(static_cast<int64_t>(thread.rows.size())), thread.number, longest,
+                              quote(l_.text(stop.name)), stop.id),
+                  {l_.host().file, stop.byte});
+    }
+    taken[thread.lane] = 1;
+    return {};
+  }
+
+  std::vector<uint32_t> pool_lanes(const std::vector<char>& taken) const {
+    std::vector<uint32_t> lanes;
+    for (uint32_t lane = 0; lane < ops_.size(); ++lane)
+      if (!taken[lane] && std::any_of(l_.threads.ops[lane].begin(), l_.threads.ops[lane].end(),
+                                      [&](uint32_t op) { return runs_on_pool(l_, p_.ops[op]); }))
+        lanes.push_back(lane);
+    return lanes;
   }
 
   const CpuOp& op(const HostThread& thread, size_t at) const { return p_.ops[ops_[thread.lane][at]]; }
@@ -168,9 +207,7 @@ class NameMatcher {
       Place iteration;
       iteration.at = {at};
       iteration.begin = op(main, at).start_ns;
-      const size_t after = at + main.rows.size();
-      const int64_t next =
-          after < ops_[main.lane].size() ? op(main, after).start_ns : std::numeric_limits<int64_t>::max();
+      const int64_t next = begin_after(at);
       bool whole = true;
       for (size_t t = 1; t < threads_.size() && whole; ++t) {
         const HostThread& thread = threads_[t];
@@ -187,23 +224,50 @@ class NameMatcher {
       }
       if (!whole) continue;
       for (size_t t = 0; t < threads_.size(); ++t)
-        for (size_t i = 0; i < threads_[t].rows.size(); ++i) {
-          const CpuOp& o = op(threads_[t], iteration.at[t] + i);
-          iteration.end = std::max(iteration.end, o.end_ns());
-          iteration.last = std::max({iteration.last, o.start_ns, o.end_ns() - 1});
-        }
+        for (size_t i = 0; i < threads_[t].rows.size(); ++i) iteration.add(op(threads_[t], iteration.at[t] + i));
       places_.push_back(std::move(iteration));
     }
+  }
+
+  /// When the first thread goes on after an iteration that begins at its operator `at`.
+  int64_t begin_after(size_t at) const {
+    const size_t after = at + threads_[0].rows.size();
+    return after < ops_[threads_[0].lane].size() ? op(threads_[0], after).start_ns
+                                                 : std::numeric_limits<int64_t>::max();
+  }
+
+  /// Iterations in which the operators of the pool do not match keep their number, but cannot be linked.
+  Result<void> find_pool() {
+    if (!pool_ || places_.empty()) return {};
+    for (Place& place : places_) {
+      place.pool = pool_->find(place.begin, begin_after(place.at[0]));
+      if (!place.pool) continue;
+      for (const auto& [row, h] : place.pool->pairs) place.add(p_.ops[row]);
+    }
+    if (std::any_of(places_.begin(), places_.end(), [](const Place& place) { return place.pool.has_value(); }))
+      return {};
+    return refuse_pool();
+  }
+
+  Failure refuse_pool() const {
+    return fail(
+        Code::bad_input, "pytorch.match.low",
+        fmt::format("the operators of {} threads of the host trace run on threads that carry out communication, "
+                    "and do not match those of the Kineto trace: {}",
+                    pool_->threads(), pool_->why()),
+        {l_.host().file});
   }
 
   std::vector<Iteration> iterations() const {
     ShapeComparer shapes(l_);
     std::vector<Iteration> all;
     for (const Place& place : places_) {
-      Iteration& iteration = all.emplace_back(Iteration{place.length_ns(), 0});
+      Iteration& iteration = all.emplace_back(Iteration{place.length_ns(), 0, place.pool.has_value()});
       for (size_t t = 0; t < threads_.size(); ++t)
         for (size_t i = 0; i < threads_[t].rows.size(); ++i)
           iteration.other_shapes += shapes.differ(ops_[threads_[t].lane][place.at[t] + i], threads_[t].rows[i]);
+      if (place.pool)
+        for (const auto& [row, h] : place.pool->pairs) iteration.other_shapes += shapes.differ(row, h);
     }
     return all;
   }
@@ -216,6 +280,7 @@ class NameMatcher {
                   fmt::format("unknown iteration {}; there are {}, from 0", *l_.options.iteration, count), {p_.file});
     const size_t chosen = l_.options.iteration ? static_cast<size_t>(*l_.options.iteration) : choose_iteration(all);
     const Place& it = places_[chosen];
+    if (!it.pool) return refuse_pool();
     std::string which;
     if (threads_[0].found.size() > 1) {
       which = fmt::format("; iteration {} of {} that can be linked ({} times the first thread does this){}", chosen,
@@ -225,28 +290,33 @@ class NameMatcher {
     }
     l_.find("pytorch.match.by_names", Severity::note,
             fmt::format("the Kineto trace names no record functions; operators are matched by the order of their names "
-                        "on each thread{}; it takes {}",
-                        which, show_time(it.length_ns() * kPsPerNs)));
+                        "on each thread{}{}; it takes {}",
+                        pool_ ? ", and those of a pool of threads by the communication that they run for" : "", which,
+                        show_time(it.length_ns() * kPsPerNs)));
+    if (it.pool->undecided > 0)
+      l_.find("pytorch.match.pool", Severity::warning,
+              fmt::format("{} communications of a pool of threads began at the same time in the host trace, with equal "
+                          "operators; their operators are matched in the order in which they began, so tensors of two "
+                          "of them may be exchanged",
+                          show_count(it.pool->undecided)));
     return chosen;
   }
 
   void take(const Place& iteration) {
     std::vector<uint32_t> row_of;
-    std::vector<std::vector<uint32_t>> ops = ops_;
-    if (threads_[0].found.size() > 1) {
-      row_of = cut(l_, iteration.begin, iteration.last);
-      for (auto& lane : ops)
-        for (uint32_t& row : lane) row = row_of[row];
-    }
+    if (threads_[0].found.size() > 1) row_of = cut(l_, iteration.begin, iteration.last);
     l_.match.host_of_op.assign(p_.ops.size(), kNone);
     l_.match.op_of_host.assign(l_.host().ops.size(), kNone);
+    const auto match = [&](uint32_t row, uint32_t h) {
+      if (!row_of.empty()) row = row_of[row];
+      l_.match.host_of_op[row] = h;
+      l_.match.op_of_host[h] = row;
+      ++l_.report.matched_host_ops;
+    };
     for (size_t t = 0; t < threads_.size(); ++t)
-      for (size_t i = 0; i < threads_[t].rows.size(); ++i) {
-        const uint32_t row = ops[threads_[t].lane][iteration.at[t] + i], h = threads_[t].rows[i];
-        l_.match.host_of_op[row] = h;
-        l_.match.op_of_host[h] = row;
-        ++l_.report.matched_host_ops;
-      }
+      for (size_t i = 0; i < threads_[t].rows.size(); ++i)
+        match(ops_[threads_[t].lane][iteration.at[t] + i], threads_[t].rows[i]);
+    for (const auto& [row, h] : iteration.pool->pairs) match(row, h);
   }
 
   Linking& l_;
@@ -254,7 +324,8 @@ class NameMatcher {
   std::vector<HostThread> threads_;
   std::vector<std::vector<uint32_t>> ops_;    ///< per Kineto thread, as far as the host trace knows their names
   std::vector<std::vector<StringId>> names_;  ///< parallel to ops_
-  std::vector<Place> places_;                 ///< one for each iteration
+  std::optional<Pool> pool_;
+  std::vector<Place> places_;  ///< one for each iteration
 };
 
 }  // namespace
@@ -348,11 +419,12 @@ Result<void> keep_steps(Linking& l) {
 }
 
 size_t choose_iteration(const std::vector<Iteration>& iterations) {
-  int64_t fewest = std::numeric_limits<int64_t>::max();
-  for (const Iteration& iteration : iterations) fewest = std::min(fewest, iteration.other_shapes);
+  const auto rank = [](const Iteration& iteration) { return std::pair(!iteration.whole, iteration.other_shapes); };
+  auto best = rank(iterations.front());
+  for (const Iteration& iteration : iterations) best = std::min(best, rank(iteration));
   std::vector<size_t> ascending;
   for (size_t i = 0; i < iterations.size(); ++i)
-    if (iterations[i].other_shapes == fewest) ascending.push_back(i);
+    if (rank(iterations[i]) == best) ascending.push_back(i);
   std::stable_sort(ascending.begin(), ascending.end(),
                    [&](size_t a, size_t b) { return iterations[a].duration_ns < iterations[b].duration_ns; });
   return ascending[(ascending.size() - 1) / 2];

@@ -214,6 +214,7 @@ class LinkJob {
       for (size_t k = 0; k < own.size(); ++k) {
         total[k].duration_ns = add_saturated(total[k].duration_ns, own[k].duration_ns);
         total[k].other_shapes += own[k].other_shapes;
+        total[k].whole &= own[k].whole;
       }
     }
     link::LinkOptions options = o_.link;
