@@ -13,9 +13,11 @@
 namespace chakra::link {
 namespace {
 
-/// Records of one name begin in the order in which their calls were made, except for those that run at the same time.
+/// Records of one name begin in the order of their calls, except for those that run at the same time.
 /// A record of other sizes than its place in the order has is looked for among this many.
 constexpr size_t kMostAtATime = 64;
+/// Gloo's pool of a group, which has one queue.
+constexpr size_t kThreadsOfGroup = 2;
 
 std::vector<int64_t> sizes_of(const ArgumentTexts& texts) {
   std::vector<int64_t> sizes;
@@ -45,8 +47,17 @@ Pool::Pool(const Linking& l, std::vector<std::vector<uint32_t>> threads, const s
     const HostOp& op = l_.host().ops[h];
     if (!is_host_comm(l_, op) || !names.contains(op.name)) continue;
     const trace::Tensors inputs = l_.host().io(op).inputs;
+    by_call_.push_back(records_.size());
     records_.push_back({h, sizes_of({inputs.values, l_.text(inputs.shapes), l_.text(inputs.types)}), 0});
   }
+  // A record gets its record-function id when the call is made, and its place in the file when it begins.
+  const auto rf_id = [&](size_t r) { return l_.host().ops[records_[r].row].rf_id; };
+  if (std::all_of(by_call_.begin(), by_call_.end(), [&](size_t r) { return rf_id(r) != 0; }))
+    std::stable_sort(by_call_.begin(), by_call_.end(), [&](size_t a, size_t b) { return rf_id(a) < rf_id(b); });
+  for (const CpuOp& op : l_.profile().ops)
+    if (const CommCallRow* row = find_comm_call(l_.text(op.name)); row && !row->by_messages)
+      calls_.push_back(op.start_ns);
+  std::sort(calls_.begin(), calls_.end());
 }
 
 void Pool::list_items(uint32_t lane) {
@@ -77,9 +88,41 @@ std::optional<PoolPart> Pool::find(int64_t begin, int64_t next) {
   const auto last =
       std::partition_point(first, items_.end(), [&](const Item& item) { return start(item.record) < next; });
   if (runs_on_from_before(begin, next, static_cast<size_t>(first - items_.begin()))) return std::nullopt;
-  if (!pair_records(static_cast<size_t>(first - items_.begin()), static_cast<size_t>(last - items_.begin())))
-    return std::nullopt;
-  return attribute();
+  const auto from = static_cast<size_t>(first - items_.begin()), to = static_cast<size_t>(last - items_.begin());
+  if (!pair_records(from, to)) return std::nullopt;
+  std::optional<PoolPart> part = attribute();
+  if (part) part->undecided += count_undecided(begin, from, to);
+  return part;
+}
+
+/// Communications that another thread may have taken from the queue before an equal one of a later call, but begun
+/// after it. `begin`: of the iteration, whose communications are the items [from, to).
+int64_t Pool::count_undecided(int64_t begin, size_t from, size_t to) const {
+  int64_t count = 0;
+  const auto first_call = std::lower_bound(calls_.begin(), calls_.end(), begin);
+  for (size_t i = from; i < to; ++i) {
+    const auto called =
+        static_cast<size_t>(std::upper_bound(first_call, calls_.end(), start(items_[i].record)) - first_call);
+    const size_t end = std::min(to, from + called);
+    for (size_t k = i + 1; k < end; ++k)
+      if (may_be_exchanged(i, k)) {
+        ++count;
+        break;
+      }
+  }
+  return count;
+}
+
+bool Pool::may_be_exchanged(size_t i, size_t later) const {
+  const Item &a = items_[i], &b = items_[later];
+  if (a.lane == b.lane || name(a) != name(b) || a.sizes != b.sizes) return false;
+  if (lanes_.size() > kThreadsOfGroup) return true;  // queues of several groups
+  size_t before = later;
+  while (before-- > 0)
+    if (items_[before].lane == b.lane) break;
+  if (before == SIZE_MAX) return true;
+  const Record& last = l_.profile().ops[items_[before].record];
+  return before < i && last.end_ns() <= start(a.record);  // else its thread was busy
 }
 
 /// Whether an operator in the iteration belongs to a communication that began before the iteration: the host trace has
@@ -107,7 +150,7 @@ bool Pool::runs_on_from_before(int64_t begin, int64_t next, size_t first) {
 /// Give each record of the host trace one of the items [first, last): of the same name, in order.
 bool Pool::pair_records(size_t first, size_t last) {
   absl::flat_hash_map<StringId, std::pair<std::vector<size_t>, std::vector<size_t>>> by_name;  // of the host, items
-  for (size_t r = 0; r < records_.size(); ++r) by_name[l_.host().ops[records_[r].row].name].first.push_back(r);
+  for (const size_t r : by_call_) by_name[l_.host().ops[records_[r].row].name].first.push_back(r);
   for (size_t i = first; i < last; ++i) by_name[name(items_[i])].second.push_back(i);
   for (const auto& [name, both] : by_name) {
     const auto& [records, items] = both;

@@ -18,7 +18,7 @@ bool runs_on_pool(const Linking& l, const CpuOp& op);
 /// What the pool does in an iteration.
 struct PoolPart {
   std::vector<std::pair<uint32_t, uint32_t>> pairs;  ///< rows of the Kineto trace and of the host trace, with records
-  int64_t undecided = 0;  ///< communications whose operators may be those of another one with equal operators
+  int64_t undecided = 0;  ///< communications that may be another one of the same name and sizes
 };
 
 class Pool {
@@ -59,6 +59,8 @@ class Pool {
   bool same_tensor(const HostRecord& record, size_t thread) const;
   std::optional<size_t> thread_of(size_t r, int64_t& undecided);
   std::optional<PoolPart> attribute();
+  int64_t count_undecided(int64_t begin, size_t from, size_t to) const;
+  bool may_be_exchanged(size_t i, size_t later) const;
 
   const Linking& l_;
   ShapeComparer shapes_;
@@ -67,6 +69,8 @@ class Pool {
   const std::vector<std::vector<uint32_t>>& ops_;
   std::vector<Item> items_;             ///< by start
   std::vector<uint32_t> items_before_;  ///< operators before the first record of their thread
+  std::vector<size_t> by_call_;         ///< positions in records_, in the order of their calls
+  std::vector<int64_t> calls_;          ///< starts of calls of collectives
   std::vector<HostRecord> records_;     ///< by id
   std::vector<size_t> done_;            ///< per thread: operators that are matched
   std::string why_;

@@ -295,9 +295,8 @@ class NameMatcher {
                         show_time(it.length_ns() * kPsPerNs)));
     if (it.pool->undecided > 0)
       l_.find("pytorch.match.pool", Severity::warning,
-              fmt::format("{} communications of a pool of threads began at the same time in the host trace, with equal "
-                          "operators; their operators are matched in the order in which they began, so tensors of two "
-                          "of them may be exchanged",
+              fmt::format("{} communications began beside others of the same name and sizes, which leaves open which "
+                          "is which; they match in the order in which they began, so two may be exchanged",
                           show_count(it.pool->undecided)));
     return chosen;
   }
