@@ -16,11 +16,11 @@
 #include <set>
 
 #include "chakra/link/linking.h"
+#include "chakra/link/pool.h"
 
 namespace chakra::link {
 namespace {
 
-constexpr int64_t kThreadsOfGroup = 2;
 constexpr int64_t kMissingCost = 3;    ///< a thread of a group in use that appears nowhere
 constexpr int64_t kFarthestCost = 64;  ///< how far apart threads of one group are, at most
 constexpr int64_t kAdjacentCost = 16;  ///< of threads with adjacent numbers in different groups

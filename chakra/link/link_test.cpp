@@ -40,6 +40,13 @@ TEST(Link, MatchesByNamesWhatTakesNoTime) {
   EXPECT_EQ(linked->report.matched_host_ops, 2);
 }
 
+TEST(Link, ChoosesAWholeIterationWithTheShapes) {
+  EXPECT_EQ(choose_iteration({{30, 0}, {10, 0}, {20, 0}}), 2u);
+  EXPECT_EQ(choose_iteration({{30, 0}, {10, 1}, {20, 0}}), 2u);
+  EXPECT_EQ(choose_iteration({{10, 0, false}, {20, 5}, {30, 0, false}}), 1u);
+  EXPECT_EQ(choose_iteration({{30, 0, false}, {20, 0, false}}), 1u);  // which link() then refuses
+}
+
 /// Records whose times make no sense: they overlap, lie before their launch, end nowhere.
 std::string random_recording(Prng& random) {
   static const char* const kCalls[] = {

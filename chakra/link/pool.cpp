@@ -1,8 +1,7 @@
 // Operators that a backend's pool of threads runs, where only the order of names matches. Which thread of the pool
-// takes a communication differs from step to step, so threads say nothing. In the Kineto trace, the record of a
-// communication
-// ("gloo:all_gather") is on the thread that runs it, before its operators. The host trace has the record on the thread
-// of the caller; its operators follow in one piece, on a thread of the pool.
+// takes a communication differs from step to step, so threads do not match. In the Kineto trace, the record of a
+// communication ("gloo:all_gather") is on the thread that runs it, before its operators. The host trace has the record
+// on the thread of the caller; its operators follow in one piece, on a thread of the pool.
 #include "chakra/link/pool.h"
 
 #include <absl/container/flat_hash_map.h>
@@ -16,8 +15,6 @@ namespace {
 /// Records of one name begin in the order of their calls, except for those that run at the same time.
 /// A record of other sizes than its place in the order has is looked for among this many.
 constexpr size_t kMostAtATime = 64;
-/// Gloo's pool of a group, which has one queue.
-constexpr size_t kThreadsOfGroup = 2;
 
 std::vector<int64_t> sizes_of(const ArgumentTexts& texts) {
   std::vector<int64_t> sizes;
@@ -39,6 +36,8 @@ Pool::Pool(const Linking& l, std::vector<std::vector<uint32_t>> threads, const s
            const std::vector<std::vector<uint32_t>>& ops)
     : l_(l), shapes_(l), threads_(std::move(threads)), lanes_(lanes), ops_(ops) {
   for (const uint32_t lane : lanes_) list_items(lane);
+  has_operators_ = !items_before_.empty() ||
+                   std::any_of(items_.begin(), items_.end(), [](const Item& item) { return item.last > item.first; });
   std::stable_sort(items_.begin(), items_.end(),
                    [&](const Item& a, const Item& b) { return start(a.record) < start(b.record); });
   absl::flat_hash_set<StringId> names;
@@ -76,6 +75,12 @@ void Pool::list_items(uint32_t lane) {
       else items_before_.push_back(row);
     }
   }
+}
+
+int64_t Pool::host_ops() const {
+  size_t count = 0;
+  for (const std::vector<uint32_t>& thread : threads_) count += thread.size();
+  return static_cast<int64_t>(count);
 }
 
 int64_t Pool::start(uint32_t row) const { return l_.profile().ops[row].start_ns; }
@@ -116,7 +121,7 @@ int64_t Pool::count_undecided(int64_t begin, size_t from, size_t to) const {
 bool Pool::may_be_exchanged(size_t i, size_t later) const {
   const Item &a = items_[i], &b = items_[later];
   if (a.lane == b.lane || name(a) != name(b) || a.sizes != b.sizes) return false;
-  if (lanes_.size() > kThreadsOfGroup) return true;  // queues of several groups
+  if (static_cast<int64_t>(lanes_.size()) > kThreadsOfGroup) return true;  // queues of several groups
   size_t before = later;
   while (before-- > 0)
     if (items_[before].lane == b.lane) break;
@@ -255,7 +260,7 @@ std::optional<PoolPart> Pool::attribute() {
     for (size_t i = item.first; i < item.last; ++i)
       part.pairs.emplace_back(ops_[item.lane][i], threads_[*thread][done_[*thread]++]);
   }
-  for (size_t t = 0; t < threads_.size(); ++t)
+  for (size_t t = 0; has_operators_ && t < threads_.size(); ++t)
     if (done_[t] < threads_[t].size()) {
       const HostOp& op = l_.host().ops[threads_[t][done_[t]]];
       why_ = fmt::format("{} (node {}) belongs to no communication", quote(l_.text(op.name)), op.id);

@@ -12,6 +12,9 @@
 
 namespace chakra::link {
 
+/// Gloo's threads for a group, which share a queue.
+inline constexpr int64_t kThreadsOfGroup = 2;
+
 /// Whether the operator of the Kineto trace is communication on a thread of a pool, not on the thread of the caller.
 bool runs_on_pool(const Linking& l, const CpuOp& op);
 
@@ -27,12 +30,16 @@ class Pool {
   /// that the host trace knows, for every thread of the Kineto trace; must outlive the pool.
   Pool(const Linking& l, std::vector<std::vector<uint32_t>> threads, const std::vector<uint32_t>& lanes,
        const std::vector<std::vector<uint32_t>>& ops);
-  /// Match all operators of `threads` with those of communication that begins in [begin, next), or none; why() then
-  /// tells the reason.
+  /// Match the records and all operators of `threads` with those of communication that begins in [begin, next), or
+  /// none; why() then tells the reason.
   std::optional<PoolPart> find(int64_t begin, int64_t next);
   const std::string& why() const { return why_; }
-  bool empty() const { return threads_.empty(); }
   size_t threads() const { return threads_.size(); }
+  /// Whether the Kineto trace has operators of the pool. Before PyTorch 2.6, it has the records alone; find() then
+  /// matches these.
+  bool has_operators() const { return has_operators_; }
+  /// Operators of `threads`.
+  int64_t host_ops() const;
 
  private:
   /// A communication on a thread of the Kineto trace: its record and, in `ops`, the operators up to the next record.
@@ -73,6 +80,7 @@ class Pool {
   std::vector<int64_t> calls_;          ///< starts of calls of collectives
   std::vector<HostRecord> records_;     ///< by id
   std::vector<size_t> done_;            ///< per thread: operators that are matched
+  bool has_operators_ = false;
   std::string why_;
 };
 

@@ -161,8 +161,15 @@ class NameMatcher {
       if (!found) of_pool.push_back(std::move(thread.rows)), thread.rows.clear();
     }
     std::erase_if(threads_, [](const HostThread& thread) { return thread.rows.empty(); });
-    if (!of_pool.empty()) pool_.emplace(l_, std::move(of_pool), lanes, ops_);
-    return {};
+    if (of_pool.empty()) return {};
+    pool_.emplace(l_, std::move(of_pool), lanes, ops_);
+    const int64_t all = l_.report.host_ops;
+    if (pool_->has_operators() || enough(all - pool_->host_ops(), all)) return {};
+    return fail(Code::bad_input, "pytorch.match.low",
+                fmt::format("{} of {} operators of the host trace run on threads that carry out communication, and the "
+                            "Kineto trace lacks the operators of these threads",
+                            show_count(pool_->host_ops()), show_count(all)),
+                {l_.host().file});
   }
 
   Result<void> find_thread(HostThread& thread, std::vector<char>& taken) const {

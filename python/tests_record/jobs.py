@@ -91,9 +91,10 @@ def job_whole(out):
             step(net, optimizer)
 
 
-def job_fsdp(out):
+def sharded(parts=False):
+    """FSDP2 where PyTorch has it for CPUs, else FSDP1. `parts`: FSDP1 with a unit for each layer."""
     net = model()
-    if VERSION >= (2, 10):
+    if VERSION >= (2, 10) and not parts:
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import fully_shard
         mesh = init_device_mesh("cpu", (WORLD,))
@@ -102,9 +103,14 @@ def job_fsdp(out):
         fully_shard(net, mesh=mesh)
     else:
         from torch.distributed.fsdp import FullyShardedDataParallel
-        net = FullyShardedDataParallel(net, device_id=torch.device("cpu"))
-    optimizer = torch.optim.AdamW(net.parameters())
-    with record(out, steps=range(2, 4), warmup=1):
+        from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+        net = FullyShardedDataParallel(net, device_id=torch.device("cpu"), auto_wrap_policy=ModuleWrapPolicy({nn.Linear}) if parts else None)
+    return net, torch.optim.AdamW(net.parameters())
+
+
+def job_fsdp(out, parts=False, **options):
+    net, optimizer = sharded(parts)
+    with record(out, steps=range(2, 4), warmup=1, **options):
         for _ in range(5):
             step(net, optimizer)
 
@@ -157,6 +163,15 @@ def job_before_pipeline(out):
 
 def job_before_compile(out):
     job_compile(out, observe="before")
+
+
+def job_before_fsdp(out):
+    """Threads of Gloo's pool take turns to run the operators of a collective, in another order in each step."""
+    job_fsdp(out, observe="before")
+
+
+def job_before_fsdp1(out):
+    job_fsdp(out, parts=True, observe="before")
 
 
 def job_before_sizes(out):
