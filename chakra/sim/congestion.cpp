@@ -33,7 +33,21 @@ double share(const SimReport& closed) {
              ? 0
              : static_cast<double>(closed.sharing.longer_ps) / static_cast<double>(closed.makespan_ps);
 }
-bool matters(const SimReport& closed) { return share(closed) > kWorthFluid; }
+bool is_shared(const SimReport& closed) { return share(closed) > kWorthFluid; }
+
+/// Which part of the job's time closed form has wrong in one kind of collectives.
+double own_share(const SimReport& closed) {
+  return closed.makespan_ps == 0
+             ? 0
+             : static_cast<double>(closed.sharing.own.misses_ps) / static_cast<double>(closed.makespan_ps);
+}
+bool is_own(const SimReport& closed) { return own_share(closed) > kWorthFluid; }
+bool matters(const SimReport& closed) { return is_shared(closed) || is_own(closed); }
+
+std::string show_own(const Sharing::Own& own) {
+  return fmt::format("{} takes {} over its links and {} in closed form", own.name, show_time(own.shared_ps),
+                     show_time(own.closed_ps));
+}
 
 std::string show_link(const SharedLink& link) {
   return fmt::format("{} has a load of up to {:.1f} times its capacity", link.name, link.most);
@@ -54,19 +68,32 @@ Finding shared_finding(const SimReport& closed, const std::string& remedy) {
                       show_time(closed.sharing.longer_ps), show_percent(share(closed)), remedy)};
 }
 
+// `sim.closed.collective` (warning): a collective whose members do not wait for each other takes another time over its
+// links than in closed form, by more than 2 % of the job
+Finding own_finding(const SimReport& closed, const std::string& remedy) {
+  return {"sim.closed.collective", Severity::warning, -1, -1,
+          fmt::format("{}: {} ({}) of the job; {}", show_own(closed.sharing.own),
+                      show_time(closed.sharing.own.misses_ps), show_percent(own_share(closed)), remedy)};
+}
+
+void add_findings(SimReport& closed, const std::string& remedy) {
+  if (is_shared(closed)) closed.findings.push_back(shared_finding(closed, remedy));
+  if (is_own(closed)) closed.findings.push_back(own_finding(closed, remedy));
+}
+
 Result<SimReport> simulate_as_asked(SimInput input) {
   const Congestion asked = input.congestion;
   const char* const remedy = input.decisive_path ? kRunItself : kRunFluid;
   CHAKRA_ASSIGN(SimReport report, run_engine(std::move(input)));
   report.congestion = asked;
   report.congestion_reason = "as asked for";
-  if (matters(report)) report.findings.push_back(shared_finding(report, remedy));
+  add_findings(report, remedy);
   return report;
 }
 
 SimReport stay_closed(SimReport&& closed, std::string reason, const std::string& remedy) {
   closed.congestion_reason = std::move(reason);
-  if (matters(closed)) closed.findings.push_back(shared_finding(closed, remedy));
+  add_findings(closed, remedy);
   return std::move(closed);
 }
 
@@ -94,10 +121,13 @@ Result<SimReport> simulate_automatically(SimInput input) {
   if (attempt.share > most_share) {
     const double seconds = whole_seconds * attempt.share;
     return stay_closed(std::move(closed),
-                       fmt::format("links are shared, but fluid would take about {:.0f} s of processor time", seconds),
+                       fmt::format("{}, but fluid would take about {:.0f} s of processor time",
+                                   is_shared(closed) ? "links are shared" : show_own(closed.sharing.own), seconds),
                        fmt::format("--congestion fluid would take about {:.0f} s of processor time", seconds));
   }
-  std::string reason = burst && !matters(closed) ? "the network has a burst" : show_link(closed.sharing.links.front());
+  std::string reason = is_shared(closed) ? show_link(closed.sharing.links.front())
+                       : is_own(closed)  ? show_own(closed.sharing.own)
+                                         : std::string("the network has a burst");
   attempt.report.congestion = Congestion::fluid;
   attempt.report.congestion_reason = std::move(reason);
   attempt.report.sharing = std::move(closed.sharing);

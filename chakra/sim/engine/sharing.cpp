@@ -1,8 +1,12 @@
 #include "chakra/sim/engine/sharing.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
+#include "chakra/sim/alone.h"
 #include "chakra/sim/shared_links.h"
 
 namespace chakra::sim {
@@ -68,7 +72,45 @@ void add_early(Run& run, uint32_t group, const CollectiveTotals& totals, Picosec
   }
 }
 
-void add_collectives(Run& run, const Collectives& collectives, SharedLinks& links) {
+/// Members of trees, and lanes, do not wait for each other, so closed form does not know which rounds meet on a link.
+bool can_meet(const coll::Plan& plan) {
+  return plan.lanes > 1 || std::any_of(plan.rounds.begin(), plan.rounds.end(),
+                                       [](const coll::Round& round) { return !round.list.empty(); });
+}
+
+/// Simulates one collective of each kind that takes a part of the run.
+class OwnSharing {
+ public:
+  explicit OwnSharing(Run& run) : run_(run) {}
+
+  void look_at(const Folded::Group& whole, const coll::Operation& op, const coll::Choice& choice, size_t count,
+               Picoseconds closed) {
+    const uint64_t transfers = can_meet(choice.plan) ? transfers_of(choice.plan) : kMostAlone;
+    const double all = static_cast<double>(closed) * static_cast<double>(count);
+    if (!run_.in.fabric.fits.empty() || transfers >= std::min(kMostAlone, left_) ||
+        all < kLeastPart * static_cast<double>(run_.report.makespan_ps))
+      return;
+    left_ -= transfers;
+    const Picoseconds shared =
+        time_alone(run_.in.fabric, Congestion::fluid, choice.plan, choice.order, whole.ranks, whole.flow);
+    const double misses = std::abs(static_cast<double>(shared - closed)) * static_cast<double>(count);
+    if (misses <= static_cast<double>(worst_.misses_ps)) return;
+    worst_ = {fmt::format("{} of {} ({})", trace::name(op.type), show_bytes(static_cast<double>(op.bytes)),
+                          choice.algorithm->name),
+              closed, shared, static_cast<Picoseconds>(std::min(misses, static_cast<double>(kLongestPs)))};
+  }
+  Sharing::Own worst() && { return std::move(worst_); }
+
+ private:
+  static constexpr uint64_t kMostAlone = uint64_t{1} << 14;  ///< transfers of a collective
+  static constexpr double kLeastPart = 0.02;                 ///< of the run
+  Run& run_;
+  uint64_t left_ = uint64_t{1} << 16;  ///< transfers that may still be simulated
+  Sharing::Own worst_;
+};
+
+Sharing::Own add_collectives(Run& run, const Collectives& collectives, SharedLinks& links) {
+  OwnSharing own(run);
   for (const auto& [kind, totals] : collectives.totals()) {
     if (totals.when.empty()) continue;
     const auto& [group, type, bytes] = kind;
@@ -81,7 +123,9 @@ void add_collectives(Run& run, const Collectives& collectives, SharedLinks& link
                                         static_cast<double>(alone) / kPsPerSecond, spans_of(totals, alone));
     links.count(timeline, choice.plan, whole.places.size());
     add_early(run, group, totals, alone, choice, links);
+    own.look_at(whole, op, choice, totals.when.size(), alone);
   }
+  return std::move(own).worst();
 }
 
 void add_messages(Run& run, Messages& messages, SharedLinks& links) {
@@ -110,9 +154,10 @@ void add_messages(Run& run, Messages& messages, SharedLinks& links) {
 void find_sharing(Run& run, const Collectives& collectives, Messages& messages) {
   if (!run.in.transfer_factors.empty()) return;
   SharedLinks links(run.in.fabric, kMostTransfers);
-  add_collectives(run, collectives, links);
+  Sharing::Own own = add_collectives(run, collectives, links);
   add_messages(run, messages, links);
   run.report.sharing = links.find(run.in.link_loads ? &run.report.link_loads : nullptr, run.report.makespan_ps);
+  run.report.sharing.own = std::move(own);
 }
 
 }  // namespace chakra::sim
