@@ -179,8 +179,9 @@ struct Clock {
 /// A rank that delayed other ranks.
 struct Straggler {
   int64_t rank = 0;
-  int64_t last_at = 0;   ///< collectives where the rank arrived last
-  double waited_ns = 0;  ///< time that earlier ranks waited for this rank; simultaneous waits counted once
+  int64_t last_at = 0;   ///< collectives where the rank arrived after the longest gap between arrivals, with at most
+                         ///< half of the members
+  double waited_ns = 0;  ///< time from before these gaps until this rank arrived; simultaneous waits counted once
 };
 
 /// All collectives of one group, type and size, with aligned clocks.

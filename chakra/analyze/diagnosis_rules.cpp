@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "chakra/analyze/diagnosis_rules.h"
+#include "chakra/base/join.h"
 #include "chakra/base/quantile.h"
 
 namespace chakra::analyze {
@@ -73,7 +76,10 @@ std::vector<Picoseconds> own_delays(const Numbers& n) {
   for (const Numbers::Waited& w : n.waited) waited[w.rank] = w.time;
   std::vector<Picoseconds> works;
   for (const Rank& r : n.ranks) works.push_back(r.total - r.exposed);
-  const Picoseconds usual = median_of(works);
+  if (works.empty()) return works;
+  std::vector<Picoseconds> order = works;
+  std::sort(order.begin(), order.end());
+  const Picoseconds usual = order[(order.size() - 1) / 2];  // half of the ranks can be slow
   for (size_t i = 0; i < works.size(); ++i)
     works[i] = std::max<Picoseconds>(0, std::min(works[i] - usual, waited[n.ranks[i].rank]));
   return works;
@@ -94,6 +100,28 @@ LateRank latest_rank(const Numbers& n) {
   }
   late.cost = most - next;
   return late;
+}
+
+/// Ranks, at most half of all, that delay the others about equally, as those of a slow node, and for how much longer
+/// than the next rank.
+struct LateGroup {
+  std::vector<const Rank*> ranks;
+  Picoseconds cost = 0;
+};
+LateGroup late_group(const Numbers& n) {
+  const std::vector<Picoseconds> delays = own_delays(n);
+  std::vector<size_t> order(delays.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return delays[a] > delays[b]; });
+  size_t size = 0;
+  LateGroup group;
+  for (size_t k = 2; k <= order.size() / 2; ++k) {
+    const Picoseconds least = delays[order[k - 1]], cost = least - delays[order[k]];
+    if (cost > group.cost && cost > delays[order[0]] - least) size = k, group.cost = cost;
+  }
+  for (size_t k = 0; k < size; ++k) group.ranks.push_back(&n.ranks[order[k]]);
+  std::sort(group.ranks.begin(), group.ranks.end(), [](auto* a, auto* b) { return a->rank < b->rank; });
+  return group;
 }
 
 /// How much longer the others wait for this rank than for the next one; 0 if they wait longer for another rank.
@@ -262,10 +290,37 @@ Judgement skewed_expert(const Numbers& n, Taken& taken) {
   return j;
 }
 
+/// Several ranks that are late by more than `single`, the cost of one late rank.
+std::optional<Diagnosis> slow_ranks(const Numbers& n, Picoseconds single, Taken& taken) {
+  const LateGroup late = late_group(n);
+  Picoseconds cost = late.cost;
+  std::vector<int64_t> ranks;
+  for (const Rank* r : late.ranks) {
+    const auto explained = taken.by_rank.find(r->rank);
+    if (explained != taken.by_rank.end()) cost = std::min(cost, late.cost - explained->second);
+    ranks.push_back(r->rank);
+  }
+  if (cost <= single) return std::nullopt;
+  constexpr size_t kNamed = 16;
+  std::string place = "ranks " + join(std::span(ranks).first(std::min(kNamed, ranks.size())), ", ");
+  if (ranks.size() > kNamed) place += fmt::format(" and {} more", ranks.size() - kNamed);
+  Diagnosis d = row_of(n, "slow_rank", place, cost, {"stragglers", waited_row(n, ranks.front())});
+  d.sentence = fmt::format(
+      "Other ranks wait {} for {}, each of which is late. Compare what these ranks share: a node, a switch, a stage of "
+      "a pipeline or a part of the data.",
+      amount(n, d), place);
+  for (const Rank* r : late.ranks) taken.by_rank[r->rank] += cost;
+  return d;
+}
+
 Judgement slow_rank(const Numbers& n, Taken& taken) {
   Judgement j;
   if (!compares(n, j)) return j;
   const auto late = late_rank(n, taken);
+  if (std::optional<Diagnosis> several = slow_ranks(n, late ? late->second : 0, taken)) {
+    j.diagnoses.push_back(std::move(*several));
+    return j;
+  }
   if (!late) return j;
   const Rank& r = *find_rank(n, late->first);
   Diagnosis& d = j.diagnoses.emplace_back(

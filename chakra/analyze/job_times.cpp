@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <queue>
+#include <span>
 #include <tuple>
 
 #include "chakra/analyze/analyze.h"
@@ -84,6 +85,17 @@ double union_of(std::vector<std::pair<double, double>>& spans) {
   for (const auto& [begin, end] : spans)
     if (end > until) sum += end - std::max(begin, until), until = end;
   return sum;
+}
+
+using Arrival = std::pair<double, uint32_t>;  ///< time, place of the rank
+/// Late are the members after the longest gap between two arrivals, at most half of the members: with a slow node,
+/// several ranks are late together.
+size_t first_late_of(const std::vector<Arrival>& arrivals) {
+  size_t late = arrivals.size() - 1;
+  const auto gap = [&](size_t i) { return arrivals[i].first - arrivals[i - 1].first; };
+  for (size_t i = late; i >= (arrivals.size() + 1) / 2; --i)
+    if (gap(i) > gap(late)) late = i;
+  return late;
 }
 
 class JobAnalysis {
@@ -329,30 +341,32 @@ class JobAnalysis {
                    out_.clocks[ref.rank].reference == out_.clocks[c.members[0].rank].reference;
           }))
         continue;
-      double last = -INFINITY, before = -INFINITY, end = -INFINITY, sum = 0;
-      uint32_t who = 0;
+      std::vector<Arrival> arrivals;
+      double end = -INFINITY, sum = 0, uncertainty = 0;
       for (const match::NodeRef& ref : c.members) {
         const double start = to_reference(clock_[ref.rank], start_ns(ref));
+        arrivals.push_back({start, ref.rank});
         sum += start;
         end = std::max(end, to_reference(clock_[ref.rank], end_ns(ref)));
-        if (start > last) before = last, last = start, who = ref.rank;
-        else before = std::max(before, start);
+        uncertainty = std::max(uncertainty, out_.clocks[ref.rank].uncertainty_ns);
       }
-      const auto members = static_cast<double>(c.members.size());
+      std::sort(arrivals.begin(), arrivals.end());
+      const double last = arrivals.back().first;
       CollectiveTimes& times = sums[{c.group, c.type, c.bytes}];
       ++times.count;
       times.members = static_cast<uint32_t>(c.members.size());
-      times.wait_ns += last - sum / members;
+      times.wait_ns += last - sum / static_cast<double>(c.members.size());
       times.transfer_ns += std::max(0.0, end - last);
+      const size_t first_late = first_late_of(arrivals);
+      const double before = arrivals[first_late - 1].first;
       // Within what the clocks are uncertain by, nobody is late.
-      double uncertainty = 0;
-      for (const match::NodeRef& ref : c.members)
-        uncertainty = std::max(uncertainty, out_.clocks[ref.rank].uncertainty_ns);
-      if (last - before <= kOutlierSpreads * uncertainty) continue;
-      Straggler& straggler = late[who];
-      straggler.rank = job_.ranks[who].rank;
-      ++straggler.last_at;
-      late_spans[who].emplace_back(before, last);
+      if (arrivals[first_late].first - before <= kOutlierSpreads * uncertainty) continue;
+      for (const auto& [start, who] : std::span(arrivals).subspan(first_late)) {
+        Straggler& straggler = late[who];
+        straggler.rank = job_.ranks[who].rank;
+        ++straggler.last_at;
+        late_spans[who].emplace_back(before, start);
+      }
     }
     for (auto& [rank, spans] : late_spans) late[rank].waited_ns = union_of(spans);
     for (auto& [key, times] : sums) {

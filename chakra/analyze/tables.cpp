@@ -342,8 +342,9 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
   };
   Table late{"Stragglers: ranks that others waited for",
              {{"rank", Kind::id, "rank", "the rank"},
-              {"came last to", Kind::count, "came_last_to", "collectives to which it came last"},
-              {"waited for", Kind::time_ps, "waited_for_ps", "how long others waited for it"}},
+              {"came last to", Kind::count, "came_last_to",
+               "collectives to which it came last, alone or with at most half of the members"},
+              {"waited for", Kind::time_ps, "waited_for_ps", "how long the members that were not late waited for it"}},
              {}};
   for (const Straggler& s : found.stragglers) late.rows.push_back({s.rank, s.last_at, ps(s.waited_ns)});
   Table clocks{

@@ -1,4 +1,6 @@
 // Operations and bytes per second over the steps, where nodes say how much work they are.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -11,7 +13,6 @@
 namespace chakra::analyze {
 namespace {
 
-using answer::Missing;
 using result::Table;
 using trace::NodeId;
 using trace::Trace;
@@ -80,6 +81,7 @@ Sums add_up(const Trace& t, const Schedule& s, const DeviceWork& work) {
 }  // namespace
 
 // `analyze.no_work` (finding): no node has an amount of work: FLOP/s are unknown.
+// `analyze.work.above` (warning): the nodes of a rank have more FLOPs than the devices could compute in the time
 Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
   Table table{"Work over the steps",
               {{"rank", Kind::id, "rank", "the rank"},
@@ -92,7 +94,7 @@ Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
                {"operations per s", Kind::rate_ops_per_s, "operations_per_s", "FLOPs / time"},
                {"rate", Kind::rate_bytes_per_s, "rate", "bytes / time"},
                {"device", Kind::text, "device", "the recorded device"},
-               {"MFU", Kind::share, "mfu", "share of the peak of the rank's devices", Missing::unknown}},
+               {"MFU", Kind::share, "mfu", "share of the peak of the rank's devices; null: unknown"}},
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];
@@ -106,10 +108,15 @@ Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
     const std::optional<device::Device> on = device::recorded_device(t);
     const device::Rates rates =
         device::rates(sums.work, sums.last - sums.first, on ? &*on : nullptr, device::devices_with_work(t));
+    if (rates.mfu && *rates.mfu > 1)
+      findings.push_back({"analyze.work.above", Severity::warning, t.rank, -1,
+                          fmt::format("the FLOPs of the nodes are {} of the peak of {}: the device, its number or the "
+                                      "FLOPs are not those of the run",
+                                      show_percent(*rates.mfu), on ? on->name : "the device")});
     table.rows.push_back({t.rank, sums.last - sums.first, sums.nodes, share(sums.covered, sums.computing),
                           cell(sums.work.all_ops()), cell(sums.work.bytes), rates.ops_per_s, rates.bytes_per_s,
                           on ? on->name : std::string("not known"),
-                          rates.mfu ? Table::Cell(*rates.mfu) : Table::Cell(std::string("unknown"))});
+                          rates.mfu ? Table::Cell(*rates.mfu) : Table::Cell(std::string())});
   }
   return std::vector<NamedTable>{{"work", std::move(table)}};
 }

@@ -233,8 +233,9 @@ constexpr std::array kClocks{
     column<&Clock::messages>("messages", Unit::count, "messages that it was told from")};
 constexpr std::array kStragglers{
     column<&Straggler::rank>("rank", Unit::id, "the rank"),
-    column<&Straggler::last_at>("last_at", Unit::count, "collectives to which it came last"),
-    column<&Straggler::waited_ns>("waited_ns", Unit::ns, "how long others waited for it")};
+    column<&Straggler::last_at>("last_at", Unit::count,
+                                "collectives to which it came last, alone or with at most half of the members"),
+    column<&Straggler::waited_ns>("waited_ns", Unit::ns, "how long the members that were not late waited for it")};
 constexpr std::array kTimedCollectives{
     column<&CollectiveTimes::group>("group", Unit::none, "the process group"),
     column<CollectiveTimes>("type", Unit::none, "the operation", [](const auto& c) { return trace::name(c.type); }),
