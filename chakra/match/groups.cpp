@@ -56,20 +56,36 @@ Group find_group(const trace::TraceSet& job, const GroupTable& table, const std:
   return group;
 }
 
+// `match.group.repeated` (error): a rank records a member twice in a group
+// `match.group.order` (warning): ranks record the members of a group in different orders, which decide the neighbours
 void check_recorded_groups(const trace::TraceSet& job, const GroupTable& table, Agreement& agreement) {
-  std::map<std::string_view, std::pair<uint32_t, std::vector<int64_t>>> known;
+  struct First {
+    uint32_t rank = 0;
+    std::vector<int64_t> members, order;  ///< members: sorted
+  };
+  std::map<std::string_view, First> known;
   for (const trace::RankIndex r : job.indices())
     for (const trace::ProcessGroup& group : job.ranks[r].groups) {
       if (group.ranks.empty() || table.contains(group.name)) continue;
       std::vector<int64_t> members = group.ranks;
       std::sort(members.begin(), members.end());
-      const auto [found, added] = known.try_emplace(group.name, r, members);
-      if (added || found->second.second == members) continue;
-      agreement.find(
-          "match.group.members", Severity::error, {r, trace::kNoNode},
-          fmt::format("rank {} records {} members of group {}, rank {} records {}{}", job.ranks[r].rank, members.size(),
-                      quote(group.name), job.ranks[found->second.first].rank, found->second.second.size(),
-                      members.size() == found->second.second.size() ? ", others" : ""));
+      if (const auto twice = std::adjacent_find(members.begin(), members.end()); twice != members.end())
+        agreement.find("match.group.repeated", Severity::error, {r, trace::kNoNode},
+                       fmt::format("records rank {} twice in group {}", *twice, quote(group.name)));
+      const auto [found, added] = known.try_emplace(group.name, First{r, members, group.ranks});
+      const First& first = found->second;
+      if (first.members == members) {
+        if (!added && first.order != group.ranks)
+          agreement.find("match.group.order", Severity::warning, {r, trace::kNoNode},
+                         fmt::format("records the members of group {} in another order than rank {}; the order "
+                                     "decides which members are neighbours in a ring",
+                                     quote(group.name), job.ranks[first.rank].rank));
+        continue;
+      }
+      agreement.find("match.group.members", Severity::error, {r, trace::kNoNode},
+                     fmt::format("rank {} records {} members of group {}, rank {} records {}{}", job.ranks[r].rank,
+                                 members.size(), quote(group.name), job.ranks[first.rank].rank, first.members.size(),
+                                 members.size() == first.members.size() ? ", others" : ""));
     }
 }
 

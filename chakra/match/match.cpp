@@ -74,6 +74,8 @@ void keep_common(const trace::TraceSet& job, Agreement& agreement, const Group& 
                  {{"group", group.name}, {"common", static_cast<int64_t>(common)}});
 }
 
+// `match.message.own_rank` (warning): a send states another source than the rank of its file, or a receive another
+// destination
 /// Sends and receives, by channel.
 class MessageMatcher {
  public:
@@ -92,6 +94,10 @@ class MessageMatcher {
       agreement_.find("match.message.peer_unknown", Severity::warning, {r, n}, "a send has no destination rank");
       return;
     }
+    if (const int64_t own = send ? c.src : c.dst; own >= 0 && own != t.rank)
+      agreement_.find("match.message.own_rank", Severity::warning, {r, n},
+                      fmt::format("a {} states rank {} as its {}; the rank of the file counts",
+                                  send ? "send" : "receive", own, send ? "source" : "destination"));
     const Channel channel{send ? t.rank : peer, send ? peer : t.rank, c.tag};
     auto& ends = channels_[channel];
     (send ? ends.sends : ends.receives).push_back({r, n});

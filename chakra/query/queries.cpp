@@ -41,7 +41,7 @@ join nodes as n on n.rank = e.rank and n.id = e.node order by 4 desc, 1, 2)",
     {"gaps", "longest idle times between two operations of a stream: ps, and the operation after the gap",
      R"(select rank, device, stream, start_ps - end_ps as gap_ps, id, name
 from (select rank, device, stream, id, name, start_ps,
-    max(start_ps + dur_ps) over (partition by rank, device, stream order by start_ps, id
+    max(start_ps + coalesce(dur_ps, 0)) over (partition by rank, device, stream order by start_ps, id
       rows between unbounded preceding and 1 preceding) as end_ps
   from nodes where stream is not null and start_ps is not null)
 where start_ps > end_ps order by 4 desc, 1, 5 limit :count)",
@@ -67,7 +67,7 @@ limit :count)",
     {"queues", "launched operations that wait on each stream: mean, median and largest queue length",
      R"(select rank, device, stream, mean, p50, max, full_ps from analyze_queue_lengths order by 1, 2, 3)"},
     {"ranks", "nodes and dependencies of each rank, and its time from the first start to the last end in ps",
-     R"(select r.rank, r.nodes, r.edges, max(n.start_ps + n.dur_ps) - min(n.start_ps) as span_ps
+     R"(select r.rank, r.nodes, r.edges, max(n.start_ps + coalesce(n.dur_ps, 0)) - min(n.start_ps) as span_ps
 from ranks as r left join nodes as n on n.rank = r.rank group by r.rank order by r.rank)"},
     {"sequences", "sequences of kernels that an operator launches repeatedly: device and host time in ps",
      R"(select operator, operations, sum(count) as count, sum(device_ps) as device_ps, sum(host_ps) as host_ps, sequence

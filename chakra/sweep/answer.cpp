@@ -153,12 +153,12 @@ struct Varied {
   int64_t values = 0;
   std::optional<double> importance;
 };
-constexpr std::array kVaried{
-    column<&Varied::option>("option", Unit::none, "a varied option"),
-    column<&Varied::values>("values", Unit::count, "values of the option"),
-    column<&Varied::importance>(
-        "importance", Unit::share,
-        "share of the variance of the first objective that the values explain (epsilon squared)")};
+constexpr std::array kVaried{column<&Varied::option>("option", Unit::none, "a varied option"),
+                             column<&Varied::values>("values", Unit::count, "values of the option"),
+                             column<&Varied::importance>("importance", Unit::share,
+                                                         "share of the variance of the first objective that the values "
+                                                         "explain; eta squared, or, if not every combination of "
+                                                         "values has a result, epsilon squared")};
 
 struct FailureGroup {
   std::string_view tag;
@@ -238,6 +238,9 @@ EffectTables effect_tables_of(const Sweep& sweep) {
     results.push_back(loss && larger ? std::optional(-*loss) : loss);
     choices.push_back(choices_of(sweep.plan, sweep.points[p]));
   }
+  const bool complete =
+      sweep.plan.size() == sweep.points.size() &&
+      std::all_of(results.begin(), results.end(), [](const auto& result) { return result.has_value(); });
   for (size_t i = 0; i < sweep.plan.parameters.size(); ++i) {
     const Chosen chosen = chosen_of(sweep.plan, i);
     if (!is_varied(chosen)) continue;
@@ -250,7 +253,7 @@ EffectTables effect_tables_of(const Sweep& sweep) {
       place_of[c] = at->second;
     }
     for (const auto& of_point : choices) choice.push_back(place_of[of_point[chosen.dimension]]);
-    const Effects effects = effects_of(results, choice, texts.size(), !larger);
+    const Effects effects = effects_of(results, choice, texts.size(), !larger, complete);
     tables.varied.push_back({(*sweep.names)[i], std::ssize(texts), effects.importance});
     const auto cell = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
     for (size_t c = 0; c < texts.size(); ++c) {

@@ -36,7 +36,7 @@ std::vector<bool> pareto_front(std::span<const std::vector<double>> points) {
 }
 
 Effects effects_of(std::span<const std::optional<double>> results, std::span<const size_t> choice, size_t choices,
-                   bool smaller_is_better) {
+                   bool smaller_is_better, bool complete) {
   CHAKRA_ASSERT(results.size() == choice.size());
   Effects effects;
   effects.choices.resize(choices);
@@ -79,7 +79,8 @@ Effects effects_of(std::span<const std::optional<double>> results, std::span<con
   size_t used = 0;
   for (const Effect& effect : effects.choices) used += effect.mean.has_value();
   if (total > 0 && count > used) {
-    const double within = std::max(total - between, 0.0) / static_cast<double>(count - used);
+    // In a complete grid, the other options have the same mean in each choice, so nothing is due to chance.
+    const double within = complete ? 0 : std::max(total - between, 0.0) / static_cast<double>(count - used);
     effects.importance = std::max(between - static_cast<double>(used - 1) * within, 0.0) / total;
   }
   return effects;

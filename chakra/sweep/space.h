@@ -139,13 +139,14 @@ struct Effect {
 };
 struct Effects {
   std::vector<Effect> choices;
-  /// Share of the variance of the results that lies between the choices, less the share that chance gives (epsilon
-  /// squared; T. Kelley, "An unbiased correlation ratio measure", 1935). nullopt without variance, and if no choice has
-  /// several results.
+  /// Share of the variance of the results that lies between the choices (eta squared). Of a part of the grid, less the
+  /// share that chance gives (epsilon squared; T. Kelley, "An unbiased correlation ratio measure", 1935). nullopt
+  /// without variance, and if no choice has several results.
   std::optional<double> importance;
 };
-/// `results`: of each point, nullopt if the point failed; `choice`: of each point, below `choices`.
+/// `results`: of each point, nullopt if the point failed; `choice`: of each point, below `choices`; `complete`: each
+/// combination of the choices of all parameters has one result.
 Effects effects_of(std::span<const std::optional<double>> results, std::span<const size_t> choice, size_t choices,
-                   bool smaller_is_better);
+                   bool smaller_is_better, bool complete);
 
 }  // namespace chakra::sweep

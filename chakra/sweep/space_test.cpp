@@ -349,7 +349,7 @@ TEST(Front, IsThatOfEveryPairOfPoints) {
 TEST(Effects, AreMeansBestAndSpreads) {
   const std::vector<std::optional<double>> results{1, 3, std::nullopt, 10, 14, std::nullopt};
   const std::vector<size_t> choice{0, 0, 0, 1, 1, 2};
-  const Effects effects = effects_of(results, choice, 3, true);
+  const Effects effects = effects_of(results, choice, 3, true, false);
   EXPECT_EQ(effects.choices[0].points, 3);
   EXPECT_EQ(effects.choices[0].failed, 1);
   EXPECT_EQ(effects.choices[0].mean, 2);
@@ -361,13 +361,19 @@ TEST(Effects, AreMeansBestAndSpreads) {
   EXPECT_EQ(effects.choices[2].failed, 1);
   // 4 x 25 between the choices, 2 + 8 within with 2 degrees of freedom
   EXPECT_DOUBLE_EQ(*effects.importance, (100.0 - 10.0 / 2) / 110);
-  EXPECT_EQ(effects_of(results, choice, 3, false).choices[1].best, 14);
+  EXPECT_EQ(effects_of(results, choice, 3, false, false).choices[1].best, 14);
   const std::vector<std::optional<double>> equal{5, 5};
-  EXPECT_EQ(effects_of(equal, std::vector<size_t>{0, 0}, 1, true).importance, std::nullopt);
+  EXPECT_EQ(effects_of(equal, std::vector<size_t>{0, 0}, 1, true, false).importance, std::nullopt);
   const std::vector<std::optional<double>> single{5, 6};
-  EXPECT_EQ(effects_of(single, std::vector<size_t>{0, 1}, 2, true).importance, std::nullopt);
+  EXPECT_EQ(effects_of(single, std::vector<size_t>{0, 1}, 2, true, false).importance, std::nullopt);
+  // A complete grid of two options that add up: each explains half of the variance.
+  const std::vector<std::optional<double>> sums{0, 1, 1, 2};
+  for (const std::vector<size_t>& of : {std::vector<size_t>{0, 0, 1, 1}, std::vector<size_t>{0, 1, 0, 1}}) {
+    EXPECT_DOUBLE_EQ(*effects_of(sums, of, 2, true, true).importance, 0.5);
+    EXPECT_DOUBLE_EQ(*effects_of(sums, of, 2, true, false).importance, 0.25);
+  }
   const std::vector<std::optional<double>> noise{1, 2, 3, 1, 2, 3};
-  EXPECT_EQ(effects_of(noise, std::vector<size_t>{0, 0, 0, 1, 1, 1}, 2, true).importance, 0);
+  EXPECT_EQ(effects_of(noise, std::vector<size_t>{0, 0, 0, 1, 1, 1}, 2, true, false).importance, 0);
 }
 
 }  // namespace
