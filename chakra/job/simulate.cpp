@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "chakra/base/progress.h"
@@ -120,6 +121,19 @@ Result<void> read_system(const SimulateOptions& o, sim::SimInput& input, Finding
   return {};
 }
 
+/// Groups of all ranks, of which the traces do not list the members, consist of the selected ranks.
+void shrink_to_selection(const trace::TraceSet& job, match::GroupTable& groups) {
+  std::vector<int64_t> selected;
+  for (const trace::Trace& t : job.ranks) selected.push_back(t.rank);
+  for (const char* const name : {"", "0"}) {
+    const bool listed = std::any_of(job.ranks.begin(), job.ranks.end(), [&](const trace::Trace& t) {
+      return std::any_of(t.groups.begin(), t.groups.end(),
+                         [&](const trace::ProcessGroup& group) { return group.name == name && !group.ranks.empty(); });
+    });
+    if (!listed) groups.try_emplace(name, selected);
+  }
+}
+
 Result<void> read_traces(const SimulateOptions& o, sim::SimInput& input, Findings& findings) {
   if (!o.compat() && o.ranks.empty() && is_class_job(o.path, o.loaded)) {
     if (!o.expand.empty()) return fail(Code::usage, "cli.usage", "--expand does not support jobs with a ranks.json");
@@ -127,6 +141,7 @@ Result<void> read_traces(const SimulateOptions& o, sim::SimInput& input, Finding
     return {};
   }
   CHAKRA_ASSIGN(input.job, read_ranks(o.path, o.loaded, o.ranks, o.compat() ? input.fabric.size() : -1, findings));
+  if (!o.ranks.empty() && !o.compat()) shrink_to_selection(input.job, input.groups);
   CHAKRA_TRY(expand_job(o.expand, input.job, input.groups, findings));
   if (o.compat()) astra::number_groups(input.job, input.groups, findings);
   return check_before(o, input);
