@@ -190,7 +190,8 @@ constexpr std::array kActors{
                         [](const auto& a) { return a.rates.ops_per_s; }),
     column<ActorReport>("bytes_per_s", Unit::bytes_per_s, "bytes by the time of the rank",
                         [](const auto& a) { return a.rates.bytes_per_s; }),
-    column<ActorReport>("mfu", Unit::share, "share of the peak of the rank's devices; null: unknown",
+    column<ActorReport>("mfu", Unit::share,
+                        "share of the peak of the rank's devices, with recomputation; null: unknown",
                         [](const auto& a) { return a.rates.mfu; })};
 constexpr std::array kExposed{
     column<ActorReport::Exposed>("what", Unit::none, "the operation, or messages",
