@@ -121,16 +121,17 @@ Result<void> read_system(const SimulateOptions& o, sim::SimInput& input, Finding
   return {};
 }
 
-/// Groups of all ranks, of which the traces do not list the members, consist of the selected ranks.
+/// Groups of all ranks, of which the traces do not list the members, consist of the ranks of the job: those that were
+/// selected, and their copies.
 void shrink_to_selection(const trace::TraceSet& job, match::GroupTable& groups) {
-  std::vector<int64_t> selected;
-  for (const trace::Trace& t : job.ranks) selected.push_back(t.rank);
+  std::vector<int64_t> ranks;
+  for (const trace::Trace& t : job.ranks) ranks.push_back(t.rank);
   for (const char* const name : {"", "0"}) {
     const bool listed = std::any_of(job.ranks.begin(), job.ranks.end(), [&](const trace::Trace& t) {
       return std::any_of(t.groups.begin(), t.groups.end(),
                          [&](const trace::ProcessGroup& group) { return group.name == name && !group.ranks.empty(); });
     });
-    if (!listed) groups.try_emplace(name, selected);
+    if (!listed) groups.try_emplace(name, ranks);
   }
 }
 
@@ -141,8 +142,8 @@ Result<void> read_traces(const SimulateOptions& o, sim::SimInput& input, Finding
     return {};
   }
   CHAKRA_ASSIGN(input.job, read_ranks(o.path, o.loaded, o.ranks, o.compat() ? input.fabric.size() : -1, findings));
-  if (!o.ranks.empty() && !o.compat()) shrink_to_selection(input.job, input.groups);
   CHAKRA_TRY(expand_job(o.expand, input.job, input.groups, findings));
+  if (!o.ranks.empty() && !o.compat()) shrink_to_selection(input.job, input.groups);
   if (o.compat()) astra::number_groups(input.job, input.groups, findings);
   return check_before(o, input);
 }
