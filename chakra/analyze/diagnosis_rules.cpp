@@ -76,10 +76,7 @@ std::vector<Picoseconds> own_delays(const Numbers& n) {
   for (const Numbers::Waited& w : n.waited) waited[w.rank] = w.time;
   std::vector<Picoseconds> works;
   for (const Rank& r : n.ranks) works.push_back(r.total - r.exposed);
-  if (works.empty()) return works;
-  std::vector<Picoseconds> order = works;
-  std::sort(order.begin(), order.end());
-  const Picoseconds usual = order[(order.size() - 1) / 2];  // half of the ranks can be slow
+  const Picoseconds usual = median_of(works);  // half of the ranks can be slow: of two in the middle, the shorter one
   for (size_t i = 0; i < works.size(); ++i)
     works[i] = std::max<Picoseconds>(0, std::min(works[i] - usual, waited[n.ranks[i].rank]));
   return works;

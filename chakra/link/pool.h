@@ -30,8 +30,8 @@ class Pool {
   /// that the host trace knows, for every thread of the Kineto trace; must outlive the pool.
   Pool(const Linking& l, std::vector<std::vector<uint32_t>> threads, const std::vector<uint32_t>& lanes,
        const std::vector<std::vector<uint32_t>>& ops);
-  /// Match the records and all operators of `threads` with those of communication that begins in [begin, next), or
-  /// none; why() then tells the reason.
+  /// Match the records and all operators of `threads` with communication that begins in [begin, next). nullopt if some
+  /// do not match; why() has the reason.
   std::optional<PoolPart> find(int64_t begin, int64_t next);
   const std::string& why() const { return why_; }
   size_t threads() const { return threads_.size(); }

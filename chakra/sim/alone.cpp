@@ -5,7 +5,6 @@
 namespace chakra::sim {
 namespace {
 
-constexpr uint64_t kMostTransfersAlone = uint64_t{1} << 14;
 /// Candidates whose price is at most this many times the least price are run: prices may be 41 % too low.
 constexpr double kNear = 1.7;
 

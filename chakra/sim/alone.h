@@ -13,6 +13,9 @@ namespace chakra::sim {
 /// On shared links, times within this factor count as equal, so that the plan with fewer flows (cheaper to run) wins.
 inline constexpr double kSharedClose = 1.03;
 
+/// Plans of more transfers are not simulated alone, since a run has many.
+inline constexpr uint64_t kMostTransfersAlone = uint64_t{1} << 14;
+
 /// Return the number of transfers between members. Cost: O(rounds).
 uint64_t transfers_of(const coll::Plan& plan);
 
@@ -22,7 +25,8 @@ Picoseconds time_alone(const net::Fabric& fabric, Congestion congestion, const c
 
 /// Choose among candidates with close predictions by simulating them over shared links (fluid): the fastest wins.
 /// Predictions ignore contention between rounds of members that do not wait for each other. The chosen candidate
-/// stays if it is within kSharedClose of the fastest. Plans of more than 2^14 transfers are not simulated.
+/// stays if it is within kSharedClose of the fastest. Plans of more than kMostTransfersAlone transfers are not
+/// simulated.
 void choose_by_running(coll::Choice& choice, const coll::Operation& op, const coll::Place& place);
 
 }  // namespace chakra::sim

@@ -92,12 +92,12 @@ struct SimInput {
   std::function<void(const Progress&)> progress;  ///< called at intervals
 };
 
-/// Breakdown of a rank's time; the parts add up to the finish. At each moment a rank
-/// - computes, if a compute node runs on its devices (on its CPU threads, if its trace has no devices); else
-/// - communicates, exposed, if a collective runs or waits for members, or a message is under way; else
-/// - waits for storage, exposed, if a node that is charged to a tier runs; else
-/// - is host-bound, if a node runs on its CPU; else
-/// - is in a pipeline bubble, if it waits for a message that was not sent yet; else it is idle.
+/// Breakdown of a rank's time; the parts add up to the finish. Each moment has the first of these kinds that fits:
+/// - compute: a compute node runs on a device of the rank (on a CPU thread, if the trace has no devices).
+/// - exposed communication: a collective runs or waits for members, or a message is under way.
+/// - exposed storage: a node that is charged to a tier runs.
+/// - host-bound: a node runs on the CPU.
+/// - pipeline bubble: the rank waits for a message that was not sent yet. All other time is idle.
 struct RankReport {
   int64_t rank = 0;
   Picoseconds finish_ps = 0;

@@ -1,5 +1,5 @@
-// Jobs that are generated again from the recipe in their metadata, as long as nobody has edited them. Inside
-// whatif.
+// Unedited generated jobs: their metadata has the options of the generator (the recipe), from which a changed
+// job can be generated. Inside whatif.
 #pragma once
 
 #include <optional>

@@ -137,7 +137,7 @@ struct ChangeRow {
   std::string_view description;  ///< the effect
   std::string_view again;        ///< the effect on a generated job that is generated again; "": such jobs are as others
   std::string_view assumes;      ///< of all other jobs; "": they are rejected
-  /// Errors: those of the value, and whatif.rule.nothing if the rule reaches no part of the job.
+  /// Errors: whatif.rule.nothing if the rule changes no part of the job, and the errors of an invalid value.
   Result<Reached> (*apply)(std::string_view value, sim::SimInput& input);
   bool once = false;  ///< a second use would contradict the first
   /// Set the option in what generates a job. False: the generator has no such option or value. Errors as for `apply`.

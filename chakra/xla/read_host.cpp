@@ -100,7 +100,7 @@ class HostReader {
     const bool is_call = event.correlation != Profile::kNotStated;
     if (aggregated) out_.aggregated += !is_call && !event.op.empty();
     else if (!is_call && !event.op.empty()) add_executed(event);
-    else add_other(event, is_call, metadata);
+    else add_other(event, metadata);
   }
 
   void add_executed(const Fields& event) {
@@ -115,9 +115,9 @@ class HostReader {
     executed.length = event.length;
   }
 
-  void add_other(const Fields& event, bool is_call, int64_t metadata) {
+  void add_other(const Fields& event, int64_t metadata) {
     const Picoseconds start = std::max<Picoseconds>(0, event.start);
-    if (is_call) {
+    if (event.correlation != Profile::kNotStated) {
       // A call that starts an event of a GPU, and may have the event's instruction.
       out_.calls.push_back({{}, event.correlation, 0, 0, start, std::max<Picoseconds>(0, event.length)});
       names_of_calls_.push_back(metadata);

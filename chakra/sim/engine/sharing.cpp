@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "chakra/sim/alone.h"
@@ -72,40 +75,45 @@ void add_early(Run& run, uint32_t group, const CollectiveTotals& totals, Picosec
   }
 }
 
-/// Members of trees, and lanes, do not wait for each other, so closed form does not know which rounds meet on a link.
-bool can_meet(const coll::Plan& plan) {
-  return plan.lanes > 1 || std::any_of(plan.rounds.begin(), plan.rounds.end(),
-                                       [](const coll::Round& round) { return !round.list.empty(); });
-}
-
-/// Simulates one collective of each kind that takes a part of the run.
+/// Simulates one collective of each kind that takes a part of the run, if members do not wait for each other, as in
+/// trees and lanes: closed form does not know which of their rounds meet on a link.
 class OwnSharing {
  public:
   explicit OwnSharing(Run& run) : run_(run) {}
 
   void look_at(const Folded::Group& whole, const coll::Operation& op, const coll::Choice& choice, size_t count,
                Picoseconds closed) {
-    const uint64_t transfers = can_meet(choice.plan) ? transfers_of(choice.plan) : kMostAlone;
-    const double all = static_cast<double>(closed) * static_cast<double>(count);
-    if (!run_.in.fabric.fits.empty() || transfers >= std::min(kMostAlone, left_) ||
-        all < kLeastPart * static_cast<double>(run_.report.makespan_ps))
-      return;
-    left_ -= transfers;
-    const Picoseconds shared =
-        time_alone(run_.in.fabric, Congestion::fluid, choice.plan, choice.order, whole.ranks, whole.flow);
-    const double misses = std::abs(static_cast<double>(shared - closed)) * static_cast<double>(count);
+    if (!run_.in.fabric.fits.empty()) return;  // fluid does not use them
+    if (choice.plan.lanes == 1 && coll::rotation_symmetric(choice.plan)) return;
+    const auto runs = static_cast<double>(count);
+    if (static_cast<double>(closed) * runs < kLeastPart * static_cast<double>(run_.report.makespan_ps)) return;
+    const std::optional<Picoseconds> shared = time_of(whole, op, choice);
+    if (!shared) return;
+    const double misses = std::abs(static_cast<double>(*shared - closed)) * runs;
     if (misses <= static_cast<double>(worst_.misses_ps)) return;
     worst_ = {fmt::format("{} of {} ({})", trace::name(op.type), show_bytes(static_cast<double>(op.bytes)),
                           choice.algorithm->name),
-              closed, shared, static_cast<Picoseconds>(std::min(misses, static_cast<double>(kLongestPs)))};
+              closed, *shared, static_cast<Picoseconds>(std::min(misses, static_cast<double>(kLongestPs)))};
   }
   Sharing::Own worst() && { return std::move(worst_); }
 
  private:
-  static constexpr uint64_t kMostAlone = uint64_t{1} << 14;  ///< transfers of a collective
-  static constexpr double kLeastPart = 0.02;                 ///< of the run
+  /// Over shared links, once for all groups in equivalent places; nullopt if that takes too many transfers.
+  std::optional<Picoseconds> time_of(const Folded::Group& whole, const coll::Operation& op,
+                                     const coll::Choice& choice) {
+    const std::tuple key(whole.shape, op.type, op.bytes, op.root);
+    if (const auto known = times_.find(key); known != times_.end()) return known->second;
+    const uint64_t transfers = transfers_of(choice.plan);
+    if (transfers >= std::min(kMostTransfersAlone, left_)) return std::nullopt;
+    left_ -= transfers;
+    return times_[key] =
+               time_alone(run_.in.fabric, Congestion::fluid, choice.plan, choice.order, whole.ranks, whole.flow);
+  }
+
+  static constexpr double kLeastPart = 0.02;  ///< of the run
   Run& run_;
   uint64_t left_ = uint64_t{1} << 16;  ///< transfers that may still be simulated
+  std::map<std::tuple<uint32_t, trace::CommType, uint64_t, uint32_t>, Picoseconds> times_;
   Sharing::Own worst_;
 };
 
