@@ -306,7 +306,7 @@ def xla_seeds():
 
 
 def xla_browser_seed():
-    """A profile for browsers: two devices on two threads, with ends of instructions."""
+    """A profile for browsers, two devices on two threads, with ends of instructions, then the text of its program."""
     events = [{"ph": "M", "pid": 7, "name": "process_name", "args": {"name": "/host:CPU"}}]
     for device in range(2):
         for number, op in enumerate(("dot.1", "all-reduce.2", "end: all-reduce.2", "fusion.3")):
@@ -314,7 +314,30 @@ def xla_browser_seed():
             if not op.startswith("end"):
                 event["args"] = {"hlo_op": op, "hlo_module": "jit_step", "run_id": "3", "device_ordinal": str(device)}
             events.append(event)
-    return json.dumps({"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": events}).encode()
+    profile = json.dumps({"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": events}).encode()
+    return profile + b"\0" + HLO_STEP
+
+
+HLO_STEP = b"""HloModule jit_step, is_scheduled=true, num_partitions=2
+
+%fused (a: f32[4,4]) -> f32[4,4] {
+  %a = f32[4,4]{1,0} parameter(0)
+  ROOT %m = f32[4,4]{1,0} multiply(%a, %a)
+}
+
+%sum (x: f32[], y: f32[]) -> f32[] {
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %z = f32[] add(%x, %y)
+}
+
+ENTRY %main (p: f32[4,4]) -> f32[4,4] {
+  %p = f32[4,4]{1,0} parameter(0)
+  %dot.1 = f32[4,4]{1,0} dot(%p, %p), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  %all-reduce.2 = f32[4,4]{1,0} all-reduce(%dot.1), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=%sum
+  ROOT %fusion.3 = f32[4,4]{1,0} fusion(%all-reduce.2), kind=kLoop, calls=%fused
+}
+"""
 
 
 def infragraph_seed():

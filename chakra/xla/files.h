@@ -29,6 +29,9 @@ struct Inputs {
 /// Read the files. Errors: xla.profile.none if no file is a profile, and the errors of the parsers.
 Result<Inputs> read_inputs(const std::vector<std::string>& files);
 
+/// Link files that are in memory; see link_profiles.
+Result<LinkedProfile> link_inputs(Inputs& inputs);
+
 /// For profiles in the form for browsers: choose the dump of each run, and set Event::program to its place in `dumps`.
 /// Errors: xla.program.missing, .other, .ambiguous. Cost: O(events log events + runs x dumps x instructions).
 Result<void> choose_programs(Inputs& inputs);

@@ -308,9 +308,11 @@ class ProfileLinker {
 
 }  // namespace
 
+Result<LinkedProfile> link_inputs(Inputs& inputs) { return ProfileLinker(inputs).run(); }
+
 Result<LinkedProfile> link_profiles(const std::vector<std::string>& files) {
   CHAKRA_ASSIGN(Inputs inputs, read_inputs(files));
-  return ProfileLinker(inputs).run();
+  return link_inputs(inputs);
 }
 
 Result<LinkedProfile> link_profile(ByteSource source) {
@@ -319,7 +321,7 @@ Result<LinkedProfile> link_profile(ByteSource source) {
   Inputs inputs;
   CHAKRA_ASSIGN(Profile profile, parse_profile(std::move(bytes), file));
   inputs.profiles.push_back(std::move(profile));
-  return ProfileLinker(inputs).run();
+  return link_inputs(inputs);
 }
 
 }  // namespace chakra::xla

@@ -63,30 +63,15 @@ void Plane::add_name(pbf_reader entry) {
   }
 }
 
-inline const Plane::Name& Plane::name_of(int64_t id) const {
+const Plane::Name& Plane::name_of_large(int64_t id) const {
   static constinit const Name kNone;
-  if (id >= 0 && id < static_cast<int64_t>(names_.size())) return names_[static_cast<size_t>(id)];
   const auto found = large_names_.find(id);
   return found == large_names_.end() ? kNone : found->second;
 }
 
-// Nearly all statistics are a name and a number or name, in this order: they are read without a loop over fields.
-Plane::Value Plane::read_stat(protozero::data_view bytes) const {
-  constexpr char kName = 1 << 3, kUint64 = 3 << 3, kInt64 = 4 << 3, kReference = 7 << 3;  // keys of varints
-  const char *at = bytes.data(), *end = at + bytes.size();
-  if (bytes.size() < 4 || *at++ != kName) return read_any_stat(pbf_reader(bytes));
-  const auto name = static_cast<int64_t>(protozero::decode_varint(&at, end));
-  if (end - at < 2) return read_any_stat(pbf_reader(bytes));
-  const char key = *at++;
-  if (key != kUint64 && key != kInt64 && key != kReference) return read_any_stat(pbf_reader(bytes));
-  const auto number = static_cast<int64_t>(protozero::decode_varint(&at, end));
-  if (at != end) return read_any_stat(pbf_reader(bytes));
-  return key == kReference ? Value{name_of(name).stat, 0, name_of(number).text} : Value{name_of(name).stat, number, {}};
-}
-
-Plane::Value Plane::read_any_stat(pbf_reader reader) const {
+Plane::Value Plane::read_any_stat(protozero::data_view bytes) const {
   Value value;
-  while (reader.next()) {
+  for (pbf_reader reader(bytes); reader.next();) {
     switch (reader.tag()) {
       case 1:
         if (!is_varint(reader)) reader.skip();

@@ -30,6 +30,7 @@ enum class Stat : uint8_t {
   comes_from,     ///< the number of an arrow that ends here
   comes_from_kind
 };
+inline constexpr size_t kStatCount = static_cast<size_t>(Stat::comes_from_kind) + 1;
 
 class Plane {
  public:
@@ -47,16 +48,34 @@ class Plane {
   Value read_stat(protozero::data_view bytes) const;
 
  private:
-  Value read_any_stat(protozero::pbf_reader reader) const;
+  [[gnu::noinline]] Value read_any_stat(protozero::data_view bytes) const;
   struct Name {
     std::string_view text;
     Stat stat = Stat::other;
   };
   void add_name(protozero::pbf_reader entry);
-  const Name& name_of(int64_t id) const;
+  const Name& name_of(int64_t id) const {
+    return static_cast<uint64_t>(id) < names_.size() ? names_[static_cast<size_t>(id)] : name_of_large(id);
+  }
+  [[gnu::noinline]] const Name& name_of_large(int64_t id) const;
 
   std::vector<Name> names_;  ///< by id
   absl::flat_hash_map<int64_t, Name> large_names_;
 };
+
+// Nearly all statistics are a name and a number or name, in this order: they are read without a loop over fields, and
+// without a call, since a profile has millions of them.
+inline Plane::Value Plane::read_stat(protozero::data_view bytes) const {
+  constexpr char kName = 1 << 3, kUint64 = 3 << 3, kInt64 = 4 << 3, kReference = 7 << 3;  // keys of varints
+  const char *at = bytes.data(), *end = at + bytes.size();
+  if (bytes.size() < 4 || *at++ != kName) return read_any_stat(bytes);
+  const Name& name = name_of(static_cast<int64_t>(protozero::decode_varint(&at, end)));
+  if (end - at < 2) return read_any_stat(bytes);
+  const char key = *at++;
+  if (key != kUint64 && key != kInt64 && key != kReference) return read_any_stat(bytes);
+  const auto number = static_cast<int64_t>(protozero::decode_varint(&at, end));
+  if (at != end) return read_any_stat(bytes);
+  return key == kReference ? Value{name.stat, 0, name_of(number).text} : Value{name.stat, number, {}};
+}
 
 }  // namespace chakra::xla

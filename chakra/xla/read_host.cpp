@@ -66,29 +66,43 @@ class HostReader {
   }
 
   static constexpr int64_t kGeneral = 0;
-  /// What an event of any kind states. Events are copied into their lists once their kind is known.
-  struct Fields {
-    std::string_view op, module;
-    int64_t program = 0, run = 0, device = 0;
-    int64_t correlation = Profile::kNotStated, step = Profile::kNotStated;
+  /// What an event of any kind states. Its numbers are not cleared: a profile has millions of events.
+  class Fields {
+   public:
     Picoseconds start = 0, length = 0;
-    int64_t leads_to = Profile::kNotStated, comes_from = Profile::kNotStated;  ///< numbers of arrows
-    bool leads = true, comes = true;                                           ///< by general arrows
-    bool has_run = false;
+    int64_t metadata = 0;
+
+    void set(const Plane::Value& value) {
+      const auto stat = static_cast<size_t>(value.stat);
+      stated_ |= 1U << stat;
+      numbers_[stat] = value.number;
+      if (stat < std::size(texts_)) texts_[stat] = value.text;
+    }
+    bool has(Stat stat) const { return (stated_ >> static_cast<size_t>(stat) & 1U) != 0; }
+    int64_t number(Stat stat, int64_t otherwise = Profile::kNotStated) const {
+      return has(stat) ? numbers_[static_cast<size_t>(stat)] : otherwise;
+    }
+    std::string_view op() const { return texts_[static_cast<size_t>(Stat::op)]; }
+    std::string_view module() const { return texts_[static_cast<size_t>(Stat::module)]; }
+
+   private:
+    uint32_t stated_ = 0;          ///< a bit for each Stat
+    std::string_view texts_[3];    ///< by Stat, up to `module`
+    int64_t numbers_[kStatCount];  ///< by Stat
   };
 
   void read_event(pbf_reader reader) {
     Fields event;
-    int64_t metadata = 0;
     bool aggregated = false;
+    const auto number = [&] { return is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); };
     while (reader.next()) {
       switch (reader.tag()) {
-        case 1: metadata = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
-        case 2: event.start = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
-        case 3: event.length = is_varint(reader) ? reader.get_int64() : (reader.skip(), 0); break;
+        case 1: event.metadata = number(); break;
+        case 2: event.start = number(); break;
+        case 3: event.length = number(); break;
         case 4:
           if (!is_text(reader)) reader.skip();
-          else use(plane_.read_stat(reader.get_view()), event);
+          else event.set(plane_.read_stat(reader.get_view()));
           break;
         case 5:
           aggregated = true;
@@ -97,61 +111,49 @@ class HostReader {
         default: skip(reader, "XEvent", out_.unknown);
       }
     }
-    const bool is_call = event.correlation != Profile::kNotStated;
-    if (aggregated) out_.aggregated += !is_call && !event.op.empty();
-    else if (!is_call && !event.op.empty()) add_executed(event);
-    else add_other(event, metadata);
+    const bool is_executed = !event.op().empty() && event.number(Stat::correlation) == Profile::kNotStated;
+    if (aggregated) out_.aggregated += is_executed;
+    else if (is_executed) add_executed(event);
+    else add_other(event);
   }
 
   void add_executed(const Fields& event) {
-    if (event.leads && event.leads_to != Profile::kNotStated) begins_.push_back({event.leads_to, out_.events.size()});
+    const int64_t arrow = event.number(Stat::leads_to);
+    if (arrow != Profile::kNotStated && event.number(Stat::leads_to_kind, kGeneral) == kGeneral)
+      begins_.push_back({arrow, out_.events.size()});
     Profile::Event& executed = out_.events.emplace_back();
-    executed.op = event.op;
-    executed.module = event.module;
-    executed.program = event.program;
-    executed.run = event.run;
-    executed.device = event.device;
+    executed.op = event.op();
+    executed.module = event.module();
+    executed.program = event.number(Stat::program, 0);
+    executed.run = event.number(Stat::run, 0);
+    // TensorFlow's CPU has no number.
+    executed.device = event.number(Stat::device);
+    if (executed.device == Profile::kNotStated) executed.device = 0;
     executed.start = event.start;
     executed.length = event.length;
   }
 
-  void add_other(const Fields& event, int64_t metadata) {
+  void add_other(const Fields& event) {
     const Picoseconds start = std::max<Picoseconds>(0, event.start);
-    if (event.correlation != Profile::kNotStated) {
+    const Picoseconds length = std::max<Picoseconds>(0, event.length);
+    const int64_t arrow = event.number(Stat::comes_from);
+    if (const int64_t call = event.number(Stat::correlation); call != Profile::kNotStated) {
       // A call that starts an event of a GPU, and may have the event's instruction.
-      out_.calls.push_back({{}, event.correlation, 0, 0, start, std::max<Picoseconds>(0, event.length)});
-      names_of_calls_.push_back(metadata);
-    } else if (event.step != Profile::kNotStated) {
-      out_.annotations.push_back({{}, event.step, thread_, 0, start, std::max<Picoseconds>(0, event.length)});
-      names_of_annotations_.push_back(metadata);
-    } else if (event.has_run) {
-      out_.starts.push_back({event.run, thread_, 0, start});
-    } else if (event.comes && event.comes_from != Profile::kNotStated) {
+      out_.calls.push_back({{}, call, 0, 0, start, length});
+      names_of_calls_.push_back(event.metadata);
+    } else if (const int64_t step = event.number(Stat::step); step != Profile::kNotStated) {
+      out_.annotations.push_back({{}, step, thread_, 0, start, length});
+      names_of_annotations_.push_back(event.metadata);
+    } else if (event.has(Stat::run)) {
+      out_.starts.push_back({event.number(Stat::run), thread_, 0, start});
+    } else if (arrow != Profile::kNotStated && event.number(Stat::comes_from_kind, kGeneral) == kGeneral) {
       // Most ends follow their event on the same line.
-      if (begins_.empty() || begins_.back().arrow != event.comes_from || begins_.back().event < line_) {
-        ends_.push_back({event.comes_from, 0, start});
+      if (begins_.empty() || begins_.back().arrow != arrow || begins_.back().event < line_) {
+        ends_.push_back({arrow, 0, start});
       } else {
         settle_end(out_.events[begins_.back().event], start);
         begins_.pop_back();
       }
-    }
-  }
-
-  static void use(const Plane::Value& value, Fields& event) {
-    switch (value.stat) {
-      case Stat::op: event.op = value.text; break;
-      case Stat::module: event.module = value.text; break;
-      case Stat::program: event.program = value.number; break;
-      case Stat::run: event.run = value.number, event.has_run = true; break;
-      case Stat::step: event.step = value.number; break;
-      // TensorFlow's CPU has no number.
-      case Stat::device: event.device = value.number == Profile::kNotStated ? 0 : value.number; break;
-      case Stat::correlation: event.correlation = value.number; break;
-      case Stat::leads_to: event.leads_to = value.number; break;
-      case Stat::leads_to_kind: event.leads = value.number == kGeneral; break;
-      case Stat::comes_from: event.comes_from = value.number; break;
-      case Stat::comes_from_kind: event.comes = value.number == kGeneral; break;
-      default: break;
     }
   }
 
