@@ -121,6 +121,22 @@ void integers_read(const Trace& t, LimitedFindings& findings) {
         fmt::format("{} {}{}", m.name, m.why, m.second ? "" : "; it counts as absent"));
 }
 
+// `check.root.missing` (note): rooted collectives without `comm_root`; the first rank of the group is taken as the root.
+void roots_stated(const Trace& t, LimitedFindings& findings) {
+  NodeId first = trace::kNoNode;
+  size_t count = 0;
+  for (const NodeId n : t.nodes()) {
+    const trace::Comm* const comm = t.type[n] == NodeType::coll ? t.comm(n) : nullptr;
+    if (!comm || !trace::has_root(comm->type) || comm->root >= 0) continue;
+    if (count++ == 0) first = n;
+  }
+  if (count > 0)
+    add(findings, t, "check.root.missing", Severity::note, first,
+        fmt::format("{} broadcasts, reductions, gathers or scatters state no root (comm_root); the first rank of their "
+                    "group is taken",
+                    count));
+}
+
 void collectives_agree(const trace::TraceSet&, const match::Matching& matching, Findings& findings) {
   findings.insert(findings.end(), matching.findings.begin(), matching.findings.end());
 }
@@ -135,6 +151,7 @@ constexpr RuleRow kRuleRows[] = {
     {"durations", "times are present and in order", durations_sane, nullptr},
     {"one duration", "a node has one duration, even if the file repeats it", one_duration, nullptr},
     {"integers", "times, sizes and types of communication are integers", integers_read, nullptr},
+    {"roots", "rooted collectives state their root", roots_stated, nullptr},
     {"communication",
      "groups are known; per group all ranks run the same collectives in the same order; messages have two ends",
      nullptr, collectives_agree},

@@ -1,6 +1,7 @@
 """Measures what record() costs beside torch.profiler alone: interleaved pairs, the median of the ratios.
 
-    [CPU_TIME=1] overhead.py [PAIRS [WIDTH [BATCH]]]       one process, on the CPU
+    [CPU_TIME=1] overhead.py [PAIRS [WIDTH [BATCH]]]                             one process, on the CPU
+    torchrun --nproc-per-node 2 overhead.py [PAIRS [WIDTH [BATCH]]]              fully_shard over Gloo; rank 0 prints
 
 Ways to record the same steps take turns: torch.profiler alone, torch.profiler with an ExecutionTraceObserver written by hand,
 record(), and record() with observe="before". The first table row is the median duration of a recorded step, the second the whole block with its files.
@@ -12,6 +13,7 @@ import tempfile
 import time
 
 import torch
+import torch.distributed as dist
 from chakra_et.record import record
 from torch import nn
 from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile, schedule
@@ -26,6 +28,12 @@ class Timed:
         torch.manual_seed(0)
         layers = [part for _ in range(6) for part in (nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH), nn.LayerNorm(WIDTH))]
         self.net = nn.Sequential(*layers)
+        if dist.is_initialized():
+            from torch.distributed.fsdp import fully_shard
+            for layer in self.net:
+                if isinstance(layer, nn.Linear):
+                    fully_shard(layer)
+            fully_shard(self.net)
         self.optimizer = torch.optim.AdamW(self.net.parameters())
         self.data = torch.randn(BATCH, WIDTH)
 
@@ -73,6 +81,8 @@ def unrecorded(timed, _):
 
 def main():
     torch.set_num_threads(1)
+    if "WORLD_SIZE" in os.environ:
+        dist.init_process_group("gloo")
     timed, ways = Timed(), (unrecorded, profiler_alone, with_observer, with_record, observed_before)
     found = {way: [] for way in ways}
     for number in range(PAIRS + 1):
@@ -82,6 +92,8 @@ def main():
                 step = way(timed, folder)
                 if number:  # the first round is the warm-up
                     found[way].append((step, clock() - begun))
+    if dist.is_initialized() and dist.get_rank():
+        return
     for index, name in enumerate(("a recorded step", "the block and its files")):
         base = [pair[index] for pair in found[profiler_alone]]
         print(f"{name}: torch.profiler alone {1e3 * statistics.median(base):.2f} ms")
@@ -93,3 +105,5 @@ def main():
 
 if __name__ == "__main__":
     main()
+    if dist.is_initialized():
+        dist.destroy_process_group()
