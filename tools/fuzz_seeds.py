@@ -292,6 +292,13 @@ ENTRY %main (p: (s32[], f32[4])) -> (s32[], f32[4]) {
 """
 
 
+MANIFEST = b"""{
+  "ranks": 2, "rank": 1, "format": "chakra recording 1", "steps": [3], "observed": [3],
+  "overhead": {"begin_s": 0.1, "plain_step_s": 0.01, "recorded_step_s": 0.02, "slower": 1.0}
+}
+"""
+
+
 def xla_seeds():
     """The recorded examples, and programs cut out of the profiles."""
     seeds = []
@@ -462,7 +469,7 @@ SEEDS = {
     "event_csv_fuzz": lambda: [EVENTS],
     "et_fuzz": lambda: [et.encode(TRACE), gzip.compress(et.encode(TRACE))],
     "feed_fuzz": lambda: [et.encode(TRACE), et.encode(JOB), et.encode("\n".join(reversed(JOB.strip().splitlines())))],
-    "host_fuzz": lambda: [cut("host", "nodes", 12), cut("host", "nodes", 2)],
+    "host_fuzz": lambda: [cut("host", "nodes", 12), cut("host", "nodes", 2), MANIFEST],
     "link_fuzz": lambda: [json.dumps(GPU).encode(), json.dumps(GPU["traceEvents"]).encode(), cut("device", "traceEvents", 30)],
     "pair_fuzz": lambda: [cut("host", "nodes", 40) + b"\0" + cut("device", "traceEvents", 60), PAIR],
     "job_fuzz": lambda: [et.encode(TRACE), et.encode(JOB), *collective_seeds()],

@@ -27,6 +27,8 @@ from infragraph import Annotation, GraphRequest, Infrastructure
 from infragraph.blueprints.devices.amd.mi300x import MI300X
 from infragraph.blueprints.devices.common.transceiver.qsfp import QSFP
 from infragraph.blueprints.devices.dell.xe9680 import Dellxe9680
+from infragraph.blueprints.devices.dell.xe9680L import Dellxe9680L
+from infragraph.blueprints.devices.dell.xe9685L import Dellxe9685L
 from infragraph.blueprints.devices.generic.generic_switch import Switch
 from infragraph.blueprints.devices.generic.server import Server
 from infragraph.blueprints.devices.ironwood_rack import IronwoodRack
@@ -71,6 +73,8 @@ BLUEPRINTS = {
     "mi300x": (lambda: alone(MI300X()), "mi300x", []),
     "ironwood": (lambda: alone(IronwoodRack()), "torus", []),
     "xe9680": (lambda: alone(Dellxe9680()), None, []),
+    "xe9680L": (lambda: alone(Dellxe9680L()), None, []),
+    "xe9685L": (lambda: alone(Dellxe9685L()), None, []),
     "clos": (ClosFabric, "clos", []),
     "fat tree 2": (lambda: ClosFatTreeFabric(Switch(8), Server(1), 2, []), "fat-tree", []),
     "fat tree 3": (lambda: ClosFatTreeFabric(Switch(8), Server(2), 3, []), "fat-tree", ["levels=3", "factor=2"]),

@@ -34,6 +34,14 @@ def processes(path):
     return sorted(found) or [None]
 
 
+def known_processes(path):
+    try:
+        return processes(path)
+    except sqlite3.DatabaseError as error:
+        print(f"{os.path.basename(path)}: not compared: {error}")
+        return []
+
+
 def wanted(path, process):
     """Device operations as (name, start, duration, device, stream, name of the launching call), by sqlite3."""
     base = open_base(path)
@@ -50,6 +58,8 @@ def wanted(path, process):
         ops += [(names[name], *rest) for name, *rest in base.execute(
             "select demangledName, start, end - start, deviceId, streamId, correlationId from CUPTI_ACTIVITY_KIND_KERNEL" + of_ops)]
     if "CUPTI_ACTIVITY_KIND_MEMCPY" in tables:
+        if "ENUM_CUDA_MEMCPY_OPER" not in tables:
+            raise ValueError("an export without the names of copies (ENUM_CUDA_MEMCPY_OPER) cannot be compared")
         copies, memories = (dict(base.execute(f"select id, label from {table}")) for table in ("ENUM_CUDA_MEMCPY_OPER", "ENUM_CUDA_MEM_KIND"))
         copies = {kind: re.sub(r"(\w)\w*-to-(\w)\w*", r"\1to\2", label) for kind, label in copies.items()}
         ops += [(f"Memcpy {copies[kind]} ({memories[a]} -> {memories[b]})", *rest) for kind, a, b, *rest in base.execute(
@@ -79,7 +89,7 @@ def main():
     options = parser.parse_args()
     chakra = os.path.join(options.bin, "chakra")
     failed = 0
-    for path, process in [(file, process) for file in options.files for process in processes(file)]:
+    for path, process in [(file, process) for file in options.files for process in known_processes(file)]:
         choice = [] if process is None else ["--process", str(process >> 24 & 0xffffff)]
         with tempfile.TemporaryDirectory() as folder:
             trace = os.path.join(folder, "trace.0.et")
@@ -90,7 +100,11 @@ def main():
             checked = subprocess.run([chakra, "check", trace], capture_output=True, text=True, check=False)
             nodes = {node["id"]: node for node in et.read(trace)[1]}
             got = linked(nodes)
-            ops, calls = wanted(path, process)
+            try:
+                ops, calls = wanted(path, process)
+            except ValueError as error:
+                print(f"{os.path.basename(path)}: not compared: {error}")
+                continue
         problems = []
         if checked.returncode != 0:
             problems.append(checked.stdout.strip())

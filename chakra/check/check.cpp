@@ -121,7 +121,7 @@ void integers_read(const Trace& t, LimitedFindings& findings) {
         fmt::format("{} {}{}", m.name, m.why, m.second ? "" : "; it counts as absent"));
 }
 
-// `check.root.missing` (note): rooted collectives without `comm_root`; the first rank of the group is taken as the root.
+// `check.root.missing` (note): rooted collectives without `comm_root`; the first rank of the group is taken as root.
 void roots_stated(const Trace& t, LimitedFindings& findings) {
   NodeId first = trace::kNoNode;
   size_t count = 0;

@@ -13,6 +13,7 @@
 #include "chakra/recording/export_tools.h"
 #include "chakra/recording/folders.h"
 #include "chakra/recording/json_value.h"
+#include "chakra/recording/manifest.h"
 #include "chakra/recording/rank_files.h"
 #include "chakra/recording/rank_names.h"
 
@@ -262,8 +263,13 @@ RankInput host_alone(const Sniffed& file) {
   return input;
 }
 
+bool is_manifest(const Sniffed& file) {
+  return file.known && file.known->name == filetype::kResult &&
+         std::filesystem::path(file.path).filename().string().starts_with("manifest.");
+}
+
 Result<void> sniff_folders(const std::vector<std::string>& folders, std::vector<Sniffed>& hosts,
-                           std::vector<Sniffed>& devices, Pairing& pairing) {
+                           std::vector<Sniffed>& devices, std::vector<std::string>& manifests, Pairing& pairing) {
   CHAKRA_ASSIGN(FoundFiles found, files_below(folders));
   std::vector<std::string> others = std::move(found.hidden);
   for (const FoundFile& at : found.files) {
@@ -276,6 +282,7 @@ Result<void> sniff_folders(const std::vector<std::string>& folders, std::vector<
     if (file.kind == FileKind::host) hosts.push_back(std::move(file));
     else if (file.kind == FileKind::device) devices.push_back(std::move(file));
     else if (is_dump(at.path)) pairing.dumps.push_back(at.path);
+    else if (is_manifest(file)) manifests.push_back(at.path);
     else if (!file.known || file.known->name != filetype::kResult) others.push_back(at.path);
   }
   if (!others.empty()) pairing.findings.push_back(belong_to_no_rank(others));
@@ -372,12 +379,11 @@ Result<RankInput> pair_files(const std::string& first, const std::string& second
   return make_input(&host, device);
 }
 
-Result<Pairing> pair_folder(const std::string& folder) { return pair_folders({folder}); }
+namespace {
 
-Result<Pairing> pair_folders(const std::vector<std::string>& folders, std::optional<int64_t> cycle) {
-  Pairing pairing;
-  std::vector<Sniffed> hosts, devices;
-  CHAKRA_TRY(sniff_folders(folders, hosts, devices, pairing));
+/// The ranks of the files; see pair_folders.
+Result<void> pair(const std::vector<std::string>& folders, std::vector<Sniffed> hosts, std::vector<Sniffed> devices,
+                  std::optional<int64_t> cycle, Pairing& pairing) {
   if (devices.empty() && hosts.empty())
     return fail(Code::bad_input, "pytorch.pair.none",
                 "the folder holds neither PyTorch execution traces nor Kineto traces (*.json, *.json.gz, *.json.zst)" +
@@ -391,7 +397,7 @@ Result<Pairing> pair_folders(const std::vector<std::string>& folders, std::optio
                                     *hosts[0].named, *devices[0].rank()));
     CHAKRA_ASSIGN(RankInput input, make_input(&hosts[0], devices[0]));
     pairing.ranks.push_back(std::move(input));
-    return pairing;
+    return {};
   }
   if (devices.size() > 1) CHAKRA_TRY(settle_ranks(devices, hosts.empty(), pairing.findings));
   std::map<int64_t, RankInput> ranks;
@@ -430,6 +436,38 @@ Result<Pairing> pair_folders(const std::vector<std::string>& folders, std::optio
                   fmt::format("rank {} has a Kineto trace but no host trace", rank), {input.device});
     pairing.ranks.push_back(std::move(input));
   }
+  return {};
+}
+
+/// What the manifests beside the chosen recordings say about them.
+// `recording.manifest` (warning): the manifest of a recording cannot be read, so its overhead is unknown.
+void read_manifests(const std::vector<std::string>& files, Pairing& pairing) {
+  std::set<std::filesystem::path> chosen;  // folders
+  for (const RankInput& rank : pairing.ranks) chosen.insert(std::filesystem::path(rank.device).parent_path());
+  std::vector<Manifest> manifests;
+  for (const std::string& file : files) {
+    if (!chosen.contains(std::filesystem::path(file).parent_path())) continue;
+    const Result<std::optional<Manifest>> manifest = read_manifest(file);
+    if (!manifest)
+      pairing.findings.push_back({"recording.manifest", Severity::warning, -1, -1,
+                                  fmt::format("the overhead of the recording is unknown: {}: {}",
+                                              manifest.error().place.text(), manifest.error().text)});
+    else if (*manifest) manifests.push_back(**manifest);
+  }
+  report_overhead(manifests, pairing.findings);
+}
+
+}  // namespace
+
+Result<Pairing> pair_folder(const std::string& folder) { return pair_folders({folder}); }
+
+Result<Pairing> pair_folders(const std::vector<std::string>& folders, std::optional<int64_t> cycle) {
+  Pairing pairing;
+  std::vector<Sniffed> hosts, devices;
+  std::vector<std::string> manifests;
+  CHAKRA_TRY(sniff_folders(folders, hosts, devices, manifests, pairing));
+  CHAKRA_TRY(pair(folders, std::move(hosts), std::move(devices), cycle, pairing));
+  read_manifests(manifests, pairing);
   return pairing;
 }
 

@@ -33,7 +33,8 @@ Result<RankInput> pair_file(const std::string& path);
 struct Pairing {
   std::vector<RankInput> ranks;    ///< ascending
   std::vector<std::string> dumps;  ///< of PyTorch's flight recorder, beside the recordings
-  /// pytorch.pair.other_file: files of other kinds, with the fact files (one path a line); pytorch.pair.rank_order.
+  /// pytorch.pair.other_file: files of other kinds, with the fact files (one path a line); pytorch.pair.rank_order;
+  /// recording.overhead and recording.manifest, from the manifests of chakra_et.record().
   Findings findings;
 };
 /// Find the ranks of a job. The rank of a file is distributedInfo's, else the number after rank, worker, host, device

@@ -34,6 +34,7 @@ class RocprofFile {
   explicit RocprofFile(const std::string& file) : file_(file) {}
 
   Result<void> open(simdjson::padded_string& text) {
+    text_ = std::string_view(text);
     CHAKRA_TRY(split(text));
     CHAKRA_TRY(read_agents());
     CHAKRA_TRY(read_kinds());
@@ -54,7 +55,7 @@ class RocprofFile {
   }
   Failure impossible(const Activity& a, std::string_view why) const {
     return fail(Code::bad_input, "rocprof.value", fmt::format("the record with correlation {}: {}", a.correlation, why),
-                {file_});
+                place(at_));
   }
   Result<std::string_view> operation_of(const Activity& a) const {
     if (a.kind < 0 || a.kind >= std::ssize(kinds_)) return impossible(a, "its kind has no name");
@@ -81,11 +82,14 @@ class RocprofFile {
   }
 
  private:
-  Failure wrong(std::string text) const { return fail(Code::bad_input, "rocprof.json", std::move(text), {file_}); }
-  /// An error of the parser in a part of the file.
+  Place place(size_t at) const { return {file_, static_cast<int64_t>(at)}; }
+  Failure wrong(std::string text) const { return fail(Code::bad_input, "rocprof.json", std::move(text), place(at_)); }
+  /// An error of the parser in a part of the file: at the damage, or at the record that has another type than expected.
   Result<void> sound(simdjson::error_code code, std::string_view part) const {
     if (code == simdjson::SUCCESS) return {};
-    return wrong(fmt::format("{}: {}", part, simdjson::error_message(code)));
+    const bool is_type = code == simdjson::INCORRECT_TYPE || code == simdjson::NO_SUCH_FIELD;
+    const size_t damage = json::first_damage(text_), at = damage == text_.size() && is_type ? at_ : damage;
+    return fail(Code::bad_input, "rocprof.json", fmt::format("{}: {}", part, simdjson::error_message(code)), place(at));
   }
 
   /// Find the members of the only process, and those of the members `strings` and `buffer_records`.
@@ -143,10 +147,12 @@ class RocprofFile {
     CHAKRA_TRY(sound(iterate(found->second, document), part));
     CHAKRA_TRY(sound(document.get_array().get(elements), part));
     for (auto element : elements) {
+      if (const char* at = nullptr; !document.current_location().get(at)) at_ = static_cast<size_t>(at - text_.data());
       simdjson::ondemand::object object;
       CHAKRA_TRY(sound(element.get_object().get(object), part));
       CHAKRA_TRY(use(object));
     }
+    at_ = 0;
     return {};
   }
   /// Call `use` with each field of an object: key, value.
@@ -308,6 +314,8 @@ class RocprofFile {
     std::vector<std::string> operations;
   };
   std::string file_;
+  std::string_view text_;  ///< the file
+  size_t at_ = 0;          ///< in it: the record that is read
   simdjson::ondemand::parser parser_;
   std::map<std::string, std::string_view> parts_;  ///< "agents", "buffer_records.hip_api": JSON
   std::vector<Kind> kinds_;

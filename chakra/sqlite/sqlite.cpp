@@ -12,6 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr size_t kHeader = 100;
 constexpr int kLongestValue = 1 << 26, kLongestQuery = 1 << 16, kStepsBetweenLooks = 10'000;
 
 /// Only reading: no functions, no recursion, no pragmas, no attached files.
@@ -26,6 +27,16 @@ std::string uri_of(const std::string& path) {
     else uri += c;
   }
   return uri + "?mode=ro&immutable=1";
+}
+
+/// Whether the file has all of its pages: SQLite reads zeros where the last one is cut.
+bool is_whole(std::string_view head, int64_t size) {
+  constexpr size_t kPageSize = 16;
+  if (head.size() < kHeader) return true;  // for SQLite to refuse
+  const auto byte = [&](size_t at) { return static_cast<uint32_t>(static_cast<unsigned char>(head[at])); };
+  const uint32_t stated = byte(kPageSize) << 8 | byte(kPageSize + 1);
+  const int64_t page = stated == 1 ? 65536 : stated;
+  return page == 0 || size % page == 0;
 }
 
 }  // namespace
@@ -46,6 +57,11 @@ struct Database::State {
                             : code == SQLITE_IOERR || code == SQLITE_CANTOPEN                           ? "sqlite.read"
                                                                               : "sqlite.query";
     return fail(Code::bad_input, tag, fmt::format("SQLite: {}", sqlite3_errmsg(db)), {file});
+  }
+
+  Failure cut() const {
+    return fail(Code::bad_input, "sqlite.damaged", "the database ends inside of a page; was the file cut?",
+                {file, most_rows});
   }
 
   static int look_at_clock(void* state) { return Clock::now() > static_cast<State*>(state)->deadline; }
@@ -128,6 +144,8 @@ Result<Database> Database::open(const std::string& path, Limits limits) {
   std::error_code error;
   state->most_rows = static_cast<int64_t>(std::filesystem::file_size(path, error));
   if (error) return fail(Code::io, "base.file.open", error.message(), {path});
+  CHAKRA_ASSIGN(const std::string_view head, source.peek(kHeader));
+  if (!is_whole(head, state->most_rows)) return state->cut();
   constexpr int kFlags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
   if (sqlite3_open_v2(uri_of(path).c_str(), &state->db, kFlags, nullptr) != SQLITE_OK) return state->failure();
   CHAKRA_TRY(state->secure());
@@ -139,6 +157,7 @@ Result<Database> Database::from_memory(std::string_view bytes, std::string file,
   state->file = std::move(file);
   state->limits = limits;
   state->most_rows = static_cast<int64_t>(bytes.size());
+  if (!is_whole(bytes, state->most_rows)) return state->cut();
   if (sqlite3_open_v2(":memory:", &state->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK)
     return state->failure();
   auto* const copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));

@@ -76,8 +76,9 @@ TEST(Sqlite, DamagedFilesEndWithAnError) {
   EXPECT_EQ(read(whole), "");
   EXPECT_EQ(read("not a database, but long enough to be one, if it were only the length that counts ............"),
             "sqlite.damaged");
-  for (size_t cut = 0; cut < whole.size() - 4096; cut += whole.size() / 50)
+  for (size_t cut = 0; cut < whole.size() - 1; cut += whole.size() / 50)
     EXPECT_NE(read(whole.substr(0, cut)), "") << cut;
+  EXPECT_EQ(read(whole.substr(0, whole.size() - 1)), "sqlite.damaged");
   Prng random(7);
   for (int i = 0; i < 300; ++i) {
     std::string broken = whole;

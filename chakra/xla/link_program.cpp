@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace chakra::xla {
 namespace {
 
@@ -41,6 +43,7 @@ class Links {
       const auto root = row_of.find(of.root_id);
       if (root == row_of.end()) return dangling(of, "no instruction as its root", of.name);
       of.root = root->second;
+      CHAKRA_TRY(number_parameters(of));
       if (const auto found = schedule.find(of.id); found != schedule.end())
         CHAKRA_TRY(order(of, found->second, row_of));
     }
@@ -56,6 +59,15 @@ class Links {
   }
   Failure dangling(const Computation& c, std::string_view kind, std::string_view name) const {
     return wrong(fmt::format("{} in computation {} refers to {}", quote(name), quote(c.name), kind));
+  }
+
+  Result<void> number_parameters(const Computation& c) const {
+    const auto is_parameter = [](const Instruction& i) { return i.opcode == "parameter"; };
+    const auto count = std::count_if(c.instructions.begin(), c.instructions.end(), is_parameter);
+    for (const Instruction& i : c.instructions)
+      if (is_parameter(i) && (i.number < 0 || i.number >= count))
+        return dangling(c, fmt::format("parameter {} of {}", i.number, count), i.name);
+    return {};
   }
 
   Result<void> order(Computation& c, const std::vector<int64_t>& ids,

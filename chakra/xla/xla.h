@@ -53,7 +53,7 @@ struct ProgramReport {
   int64_t runs = 0, events = 0;  ///< of a profile: runs of the program, and executed instructions of all devices
   uint64_t flops_once = 0;       ///< of one device, with bodies of loops counted once, as XLA's cost analysis
   uint64_t bytes_once = 0;
-  uint64_t flops = 0, bytes = 0;  ///< of one device and one run, with all iterations of loops
+  uint64_t flops = 0, bytes = 0;  ///< of the first device and its first run, with all iterations of loops
   Memory memory;
   std::vector<CollectiveCount> collectives;  ///< by opcode
 };
