@@ -13,6 +13,7 @@ from .private import NEEDED, PrivateFolder
 from .steps import Clock, parse_steps
 
 FORMAT = "chakra recording 1"
+MUCH = 0.1  # longer steps, from which on `chakra link` warns, too
 SIDES = {"torch": torch_side, "jax": jax_side}  # of frameworks, each with the same functions and a class Recording
 active = None  # the recorder whose block is open
 warned = set()  # what this process has warned of
@@ -317,7 +318,8 @@ class Recorder:
             if "recorded_step_s" in overhead:
                 parts.append(f"a recorded step {1e3 * overhead['recorded_step_s']:.1f} ms")
             if "slower" in overhead:
-                parts.append(f"{100 * overhead['slower']:+.1f} % beside the steps before")
+                hint = ", most of which observe=\"before\" avoids" if overhead["slower"] > MUCH and manifest["observed"] == manifest["steps"] else ""
+                parts.append(f"{100 * overhead['slower']:+.1f} % beside the steps before{hint}")
             processes = f"{manifest['ranks']} {self.side.PROCESSES[manifest['ranks'] > 1]}"
             note(f"steps {manifest['steps'][0]} to {manifest['steps'][-1]} of {processes} in '{folder}' ({'; '.join(parts)})")
             if not self.level:
