@@ -109,7 +109,11 @@ class ActorMaker {
         continue;
       }
       if (t.type[n] != NodeType::send && t.type[n] != NodeType::recv) continue;
-      int64_t& end = t.type[n] == NodeType::send ? c.dst : c.src;
+      const bool sends = t.type[n] == NodeType::send;
+      // The match compares the near end, where a trace states it, with the rank.
+      if (int64_t& own = sends ? c.src : c.dst; own >= 0)
+        own = job_.peer_of[rank.first_peer + static_cast<size_t>(own)];
+      int64_t& end = sends ? c.dst : c.src;
       if (end < 0) continue;
       const auto slot = static_cast<uint32_t>(end);
       slot_of[row] = slot;
@@ -118,7 +122,7 @@ class ActorMaker {
       if (other == kNobody) continue;
       end = job_.ranks[stands_for_[color_[other]]].rank;
       const uint32_t at = rank.first_peer + slot;
-      c.tag = tag(t.type[n] == NodeType::send, color_[r], ties_.first[at], color_[other], ties_.back[at], c.tag);
+      c.tag = tag(sends, color_[r], ties_.first[at], color_[other], ties_.back[at], c.tag);
     }
   }
 
