@@ -94,7 +94,7 @@ Result<std::vector<NamedTable>> work(const Job& job, Findings& findings) {
                {"operations per s", Kind::rate_ops_per_s, "operations_per_s", "FLOPs / time"},
                {"rate", Kind::rate_bytes_per_s, "rate", "bytes / time"},
                {"device", Kind::text, "device", "the recorded device"},
-               {"MFU", Kind::share, "mfu", "share of the peak of the rank's devices; null: unknown"}},
+               {"HFU", Kind::share, "mfu", "share of the peak of the rank's devices; null: unknown"}},
               {}};
   for (size_t r = 0; r < job.traces.ranks.size(); ++r) {
     const Trace& t = job.traces.ranks[r];

@@ -79,7 +79,7 @@ constexpr std::string_view kDelayedLine =
     "{+delays.change_ps}[ ({+delays.change_ps/delays.before_ps})]";
 constexpr std::string_view kRatesLine =
     "\n  rates per rank: [!{actors.ops_per_s..}[, memory {actors.bytes_per_s..}]|memory {actors.bytes_per_s..}]"
-    "[; MFU {actors.mfu..} of {actors.device*mfu}]";
+    "[; HFU {actors.mfu..} of {actors.device*mfu}]";
 constexpr std::string_view kThroughputLine =
     "  throughput: {throughput.tokens_per_s} tokens/s, {throughput.tokens_per_s_per_rank} per rank; "
     "the model's operations {throughput.model_ops_per_s_per_rank} per rank[, MFU {throughput.mfu}]";
