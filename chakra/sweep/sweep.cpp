@@ -15,7 +15,9 @@ namespace chakra::sweep {
 using options::Options;
 using options::required;
 
-// `sweep.objective` (1): an objective that no result has, or of which neither direction is better
+// `sweep.objective` (1): an objective that no result has, or of which neither direction is better, or that needs an
+// option which the file lacks
+// `sweep.objective.none` (warning): an objective of which no finished point has a value
 // `sweep.journal.damaged` (warning): lines of points.jsonl that are not results
 // `sweep.failed` (warning): points without a result
 
@@ -27,6 +29,18 @@ constexpr double kSelected = 0.02, kKeyed = 0.05;  ///< shares of the work
 const char* default_objective(const Plan& plan) {
   if (plan.has("generate") && plan.has("simulate")) return "tokens_per_s";
   return plan.has("simulate") || plan.has("what_if") ? "makespan_ps" : "memory_bytes";
+}
+
+/// Generated jobs record no device.
+Result<void> check_device(const Plan& plan, const MetricRow& metric, const Place& place) {
+  if (metric.name != "mfu" || plan.has("job") || !plan.has("simulate")) return {};
+  const bool given = std::any_of(plan.parameters.begin(), plan.parameters.end(), [](const Parameter& p) {
+    return p.section == "simulate" && (p.key == "device" || p.key == "system");
+  });
+  if (given) return {};
+  return fail(Code::bad_input, "sweep.objective",
+              "objective mfu needs the option device of simulate; that of generate sets the times of the job only",
+              place);
 }
 
 Result<std::vector<size_t>> objectives_of(const Plan& plan) {
@@ -49,6 +63,7 @@ Result<std::vector<size_t>> objectives_of(const Plan& plan) {
       return fail(Code::bad_input, "sweep.objective", fmt::format("objective {} is given twice", row->name),
                   name.place);
     objectives.push_back(metric);
+    CHAKRA_TRY(check_device(plan, *row, name.place));
   }
   return objectives;
 }
@@ -117,6 +132,15 @@ void note_findings(Sweep& sweep, size_t damaged) {
     sweep.findings.push_back(
         {found.first->tag, found.first->severity, -1, -1,
          fmt::format("{}, such as: {}", show_count(static_cast<int64_t>(found.second), "point"), found.first->text)});
+  for (const size_t metric : sweep.objectives) {
+    bool none = failed < sweep.points.size();
+    for (size_t p = 0; p < sweep.points.size() && none; ++p) none = !sweep.loss(p, metric);
+    if (none)
+      warn("sweep.objective.none",
+           fmt::format("no point has a value of the objective {}, so there is no best point; table 'points' has the "
+                       "values that can be objectives",
+                       kMetrics[metric].name));
+  }
   if (failed > 0)
     warn("sweep.failed", fmt::format("{} of {} failed; table 'failures' has the reasons", failed,
                                      show_count(std::ssize(sweep.points), "point")));

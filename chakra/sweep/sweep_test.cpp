@@ -233,6 +233,16 @@ TEST_F(Sweeps, StopWithoutAResult) {
   EXPECT_LT(lines(), 40U);
 }
 
+TEST_F(Sweeps, NameObjectivesWithoutValues) {
+  const auto none = [&](const std::string& objective) {
+    const Sweep sweep = swept(std::string(kSmall) + "objectives: [makespan_ps, " + objective + "]");
+    return std::count_if(sweep.findings.begin(), sweep.findings.end(),
+                         [](const Finding& finding) { return finding.tag == "sweep.objective.none"; });
+  };
+  EXPECT_EQ(none("change_ps"), 1);
+  EXPECT_EQ(none("tokens_per_s"), 0);
+}
+
 TEST_F(Sweeps, RejectFiles) {
   for (const auto& [text, part] : std::initializer_list<std::pair<const char*, const char*>>{
            {"simulate: {network: x}", "give exactly one of generate, serve and job"},
@@ -245,7 +255,9 @@ TEST_F(Sweeps, RejectFiles) {
            {"generate: {preset: tinyy}", "did you mean tiny?"},
            {"generate: {}\nobjective: makespan", "unknown objective 'makespan'; did you mean makespan_ps?"},
            {"generate: {}\nobjective: fits", "unknown objective 'fits'"},
-           {"generate: {}\nobjectives: [mfu, mfu]", "objective mfu is given twice"}})
+           {"generate: {}\nobjectives: [mfu, mfu]", "objective mfu is given twice"},
+           {"generate: {device: H100-SXM}\nsimulate: {network: x}\nobjective: mfu",
+            "s.yml:3: objective mfu needs the option device of simulate"}})
     EXPECT_NE(message(text).find(part), std::string::npos) << text << " gave " << message(text);
   SweepOptions with_figure = options("generate: {}");
   with_figure.svg = folder_.path("x.svg");
