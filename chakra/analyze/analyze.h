@@ -256,9 +256,13 @@ struct AnalysisRow {
   std::string_view name;
   std::string_view description;
   Result<std::vector<NamedTable>> (*run)(const Job& job, Findings& findings);
+  bool compares_ranks = false;  ///< its numbers need the same communication on all ranks: findings_of_matching()
 };
 extern const std::span<const AnalysisRow> kAnalyses;
 inline constexpr std::string_view kDiagnosis = "diagnosis";  ///< the analysis that reads the tables of others
+/// Return the findings of the matching that bear on the numbers, and what the analyses leave out because of them.
+/// Findings: analyze.doubtful.
+Findings findings_of_matching(const match::Matching& matching);
 /// Run the analyses of kDiagnosisSources, unless the job has their tables, keep their tables in the job, and read their
 /// numbers.
 Result<DiagnosisNumbers> diagnosis_numbers(const Job& job, Findings& findings);

@@ -61,6 +61,7 @@ void add_own_times(const Job& job, const JobTimes& times, std::vector<Row>& rows
   std::vector<std::vector<trace::CommSpan>> spans;
   for (const trace::Trace& t : job.traces.ranks) spans.push_back(trace::communication_spans(t));
   for (const match::Collective& c : job.matching.collectives) {
+    if (c.doubt != match::Doubt::none || c.bytes == 0) continue;
     const match::Group& group = job.matching.groups[c.group];
     const auto measured = [&](const match::NodeRef& ref) {
       return ref.node != trace::kNoNode && job.traces.ranks[ref.rank].has_start(ref.node);
@@ -72,7 +73,7 @@ void add_own_times(const Job& job, const JobTimes& times, std::vector<Row>& rows
     const bool transfer = complete(group) && c.members.size() > 1 &&
                           std::all_of(c.members.begin(), c.members.end(), measured) &&
                           std::all_of(c.members.begin(), c.members.end(), clock_known);
-    if (transfer || c.bytes == 0) continue;
+    if (transfer) continue;
     for (const match::NodeRef& ref : c.members) {
       if (!measured(ref)) continue;
       Row& row = own[{c.group, c.type, c.bytes}];

@@ -10,6 +10,7 @@ std::vector<Imbalance> imbalances(const trace::TraceSet& job, const match::Match
   using Key = std::tuple<uint32_t, trace::CommType, bool>;  // group, type, received
   std::map<Key, Imbalance> all;
   for (const match::Collective& c : matching.collectives) {
+    if (c.doubt == match::Doubt::ends) continue;
     for (const bool received : {false, true}) {
       std::vector<uint64_t> bytes(c.members.size());
       size_t present = 0, known = 0;

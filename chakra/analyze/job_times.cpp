@@ -180,7 +180,7 @@ class JobAnalysis {
   Pairs pairs_of_ends() const {
     Pairs pairs;
     for (const match::Collective& c : matching_.collectives) {
-      if (!match::ends_together(c.type)) continue;
+      if (c.doubt != match::Doubt::none || !match::ends_together(c.type)) continue;
       for (size_t a = 0; a < c.members.size(); ++a)
         for (size_t b = a + 1; b < c.members.size() && b < a + kPartners; ++b)
           if (measured(c.members[a]) && measured(c.members[b])) {
@@ -270,7 +270,7 @@ class JobAnalysis {
 
   void find_bounds() {
     for (const match::Message& m : matching_.messages)
-      if (measured(m.send) && measured(m.recv))
+      if (m.doubt == match::Doubt::none && measured(m.send) && measured(m.recv))
         messages_.add(m.send.rank, m.recv.rank, end_ns(m.recv) - start_ns(m.send));
   }
 
@@ -281,6 +281,7 @@ class JobAnalysis {
       if (measured(ref)) meetings_.add(ref.rank, start ? start_ns(ref) : -INFINITY, end ? end_ns(ref) : INFINITY);
     };
     for (const match::Collective& c : matching_.collectives) {
+      if (c.doubt != match::Doubt::none) continue;
       const bool all = match::waits_for_all(job_, c), gives = match::root_gives(c.type);
       if (!all && (c.root < 0 || c.bytes == 0 || !(gives || match::root_gets(c.type)))) continue;
       meetings_.begin();
@@ -291,7 +292,7 @@ class JobAnalysis {
     }
     for (const match::Message& m : matching_.messages) {
       meetings_.begin();
-      add(m.send, true, false);
+      add(m.send, m.doubt == match::Doubt::none, false);
       add(m.recv, false, true);
     }
   }
@@ -336,7 +337,8 @@ class JobAnalysis {
     std::map<uint32_t, std::vector<std::pair<double, double>>> late_spans;  // collectives may wait at the same time
     std::map<std::tuple<uint32_t, CommType, uint64_t>, CollectiveTimes> sums;
     for (const match::Collective& c : matching_.collectives) {
-      if (c.members.size() < 2 || !std::all_of(c.members.begin(), c.members.end(), [&](const match::NodeRef& ref) {
+      if (c.doubt != match::Doubt::none || c.members.size() < 2 ||
+          !std::all_of(c.members.begin(), c.members.end(), [&](const match::NodeRef& ref) {
             return measured(ref) && out_.clocks[ref.rank].known &&
                    out_.clocks[ref.rank].reference == out_.clocks[c.members[0].rank].reference;
           }))

@@ -381,18 +381,18 @@ Result<std::vector<NamedTable>> stragglers(const Job& job, Findings&) {
 }  // namespace
 
 constexpr AnalysisRow kAnalysisRows[] = {
-    {kDiagnosis, "problems that cost time, with evidence (measured traces)", diagnosis},
+    {kDiagnosis, "problems that cost time, with evidence (measured traces)", diagnosis, true},
     {"critical_path", "the chain of nodes that ends last, and its bottlenecks", critical_paths},
     {"time", "overlap, exposed communication, and causes of idle time", times},
-    {"bytes", "traffic by type, group and size", bytes},
-    {"imbalance", "collectives whose sizes differ from rank to rank", imbalance},
+    {"bytes", "traffic by type, group and size", bytes, true},
+    {"imbalance", "collectives whose sizes differ from rank to rank", imbalance, true},
     {"memory", "bytes of tensors live over time", memory},
-    {"stragglers", "clocks of ranks, and stragglers (measured traces)", stragglers},
+    {"stragglers", "clocks of ranks, and stragglers (measured traces)", stragglers, true},
     {"kernels", "kernels by total time; activity of the devices over time", kernels},
     {"operators", "operators by the device time launched under them", operators},
     {"launches", "launching calls, and the delay of the launched operations (measured traces)", launches},
     {"queues", "launched operations that wait on each stream (measured traces)", queues},
-    {"bandwidth", "bytes per second of measured collectives and messages", bandwidth},
+    {"bandwidth", "bytes per second of measured collectives and messages", bandwidth, true},
     {"work", "operations and bytes per second over the steps", work},
     {"idle", "idle time of each stream: waits for the host, for a launch, other (measured traces)", idle_causes},
     {"copies", "bandwidth of memory copies by direction (measured traces)", copies},
@@ -425,6 +425,32 @@ void join_ranks(Findings& findings) {
   for (const auto& [key, at] : seen)
     if (at.second > 1) joined[at.first].text = fmt::format("{} ranks: {}", show_count(at.second), key.second);
   findings = std::move(joined);
+}
+
+// `analyze.doubtful` (warning): collectives or messages whose ends contradict each other, or may not belong together:
+// clocks, waiting and bandwidth leave them out.
+Findings findings_of_matching(const match::Matching& matching) {
+  Findings findings;
+  for (const Finding& finding : matching.findings) {
+    const bool unknown = finding.tag == "match.group.unknown";  // the tables say so
+    if ((finding.severity == Severity::error && !unknown) || finding.tag == "match.collective.sequence")
+      findings.push_back(finding);
+  }
+  const auto count = [](const auto& of, std::string_view what) {
+    const auto doubtful =
+        std::count_if(of.begin(), of.end(), [](const auto& each) { return each.doubt != match::Doubt::none; });
+    return doubtful == 0 ? std::string()
+                         : fmt::format("{} of {}", show_count(doubtful), show_count(std::ssize(of), what));
+  };
+  const std::string collectives = count(matching.collectives, "collective"),
+                    messages = count(matching.messages, "message");
+  if (!collectives.empty() || !messages.empty())
+    findings.push_back(
+        {"analyze.doubtful", Severity::warning, -1, -1,
+         fmt::format("clocks, waiting and bandwidth leave out {}{}{}: the ranks contradict each other in "
+                     "them, or may not have run them together",
+                     collectives, collectives.empty() || messages.empty() ? "" : " and ", messages)});
+  return findings;
 }
 
 Result<Job> prepare(const trace::TraceSet& traces, const match::GroupTable& groups, Findings& findings) {

@@ -58,6 +58,7 @@ class Traffic {
   Traffic(const trace::TraceSet& job, const match::Matching& matching) : job_(job), matching_(matching) {
     for (const match::Collective& c : matching.collectives) {
       uint64_t& most = most_.emplace_back(0);
+      if (c.doubt != match::Doubt::none) continue;
       for (const match::NodeRef& ref : c.members)
         if (ref.node != trace::kNoNode) most = std::max(most, own_bytes(*job_.ranks[ref.rank].comm(ref.node)));
     }
@@ -70,7 +71,8 @@ class Traffic {
     const uint32_t id = matching_.of_comm[r][t.comm_row[n]];
     const bool matched = is_coll && id != trace::kNoRow;
     return {std::string(is_coll ? trace::name(comm.type) : trace::name(t.type[n])), std::string(t.strings[comm.dtype]),
-            matched ? most_[id] : own_bytes(comm), matched ? static_cast<uint32_t>(group(r, n)->ranks.size()) : 2};
+            matched ? std::max(most_[id], own_bytes(comm)) : own_bytes(comm),
+            matched ? static_cast<uint32_t>(group(r, n)->ranks.size()) : 2};
   }
 
   /// What goes over the links of this rank, at the rate that is called bus bandwidth.

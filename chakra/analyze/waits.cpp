@@ -92,7 +92,7 @@ NamedTable uneven_waits(const Job& job, const JobTimes& times) {
   std::map<std::tuple<uint32_t, int64_t>, UnevenWait> waits;  // group and rank
   for (const match::Collective& c : job.matching.collectives) {
     const auto present = [](const match::NodeRef& ref) { return ref.node != trace::kNoNode; };
-    if (c.type != trace::CommType::all_to_all || c.members.size() < 2 ||
+    if (c.type != trace::CommType::all_to_all || c.doubt == match::Doubt::ends || c.members.size() < 2 ||
         !std::all_of(c.members.begin(), c.members.end(), present))
       continue;
     std::vector<uint64_t> sent, received;
@@ -131,7 +131,7 @@ NamedTable message_waits(const Job& job, const JobTimes& times) {
   std::vector<std::vector<Span>> waits(job.traces.ranks.size());
   std::vector<int64_t> messages(job.traces.ranks.size());
   for (const match::Message& m : job.matching.messages) {
-    if (!aligned.comparable(m.send, m.recv)) continue;
+    if (m.doubt != match::Doubt::none || !aligned.comparable(m.send, m.recv)) continue;
     const trace::CommSpan& span = aligned.span(m.recv);
     ++messages[m.recv.rank];
     waits[m.recv.rank].emplace_back(span.start, std::min(span.end, aligned.start_on(m.send, m.recv)));

@@ -81,12 +81,17 @@ Result<AnalyzedJob> analyze_job(const AnalyzeOptions& o) {
   job.scope = o.scope;
   job.details = o.details;
   CHAKRA_TRY(run_side_by_side(job, rows, analyzed.findings));
+  Findings matched;
+  if (std::any_of(rows.begin(), rows.end(), [](const analyze::AnalysisRow* row) { return row->compares_ranks; }))
+    matched = analyze::findings_of_matching(job.matching);
   for (const analyze::AnalysisRow* const row : rows) {
     CHAKRA_ASSIGN(std::vector<analyze::NamedTable> some, analyze::run_analysis(job, *row, analyzed.findings));
-    if (!o.only.empty()) note_if_empty(row->name, some, analyzed.findings);
+    if (!o.only.empty() && !(row->compares_ranks && !matched.empty()))
+      note_if_empty(row->name, some, analyzed.findings);
     std::move(some.begin(), some.end(), std::back_inserter(analyzed.tables));
   }
   analyze::join_ranks(analyzed.findings);
+  analyzed.findings.insert(analyzed.findings.begin(), matched.begin(), matched.end());
   if (!o.svg.empty()) analyzed.imbalances = analyze::imbalances(traces, job.matching);
   return analyzed;
 }

@@ -80,6 +80,24 @@ bool Agreement::alike(NodeRef a, NodeRef b) const {
   return x.type == y.type && (x.bytes == y.bytes || !x.in_split.empty()) && dtype(a) == dtype(b);
 }
 
+/// What two members of a collective state differently, as a tag and a name; or null. -1: no root is stated.
+std::pair<const char*, const char*> Agreement::difference(NodeRef x, NodeRef y, int64_t root_x, int64_t root_y) const {
+  const Comm &c = comm(x), &d = comm(y);
+  if (c.type != d.type && c.type != CommType::unknown && d.type != CommType::unknown)
+    return {"match.collective.type", "operation"};
+  if ((c.bytes != d.bytes && !may_differ(c, d)) || sides_differ(c, d)) return {"match.collective.bytes", "size"};
+  if (c.dtype != 0 && d.dtype != 0 && dtype(x) != dtype(y)) return {"match.collective.dtype", "element type"};
+  if (c.root != -1 && d.root != -1 && root_x != root_y) return {"match.collective.root", "root"};
+  return {};
+}
+
+/// The same for the ends of a message, as a tag or null.
+const char* Agreement::difference(NodeRef send, NodeRef receive) const {
+  if (comm(send).bytes != comm(receive).bytes) return "match.message.bytes";
+  return comm(send).dtype != 0 && comm(receive).dtype != 0 && dtype(send) != dtype(receive) ? "match.message.dtype"
+                                                                                            : nullptr;
+}
+
 /// The collectives of one group, as its members have them.
 struct Agreement::GroupView {
   const Agreement& all;
@@ -96,15 +114,9 @@ struct Agreement::GroupView {
   /// Which of the things that must be equal is not, as a tag and a name; or null.
   std::pair<const char*, const char*> difference(uint32_t a, uint32_t i, uint32_t b, uint32_t j) const {
     const NodeRef x = ref(a, i), y = ref(b, j);
-    const Comm &c = all.comm(x), &d = all.comm(y);
     if (by_number && members[a].calls[i].key != members[b].calls[j].key)
       return {"match.collective.number", "sequence number"};
-    if (c.type != d.type && c.type != CommType::unknown && d.type != CommType::unknown)
-      return {"match.collective.type", "operation"};
-    if ((c.bytes != d.bytes && !may_differ(c, d)) || sides_differ(c, d)) return {"match.collective.bytes", "size"};
-    if (c.dtype != 0 && d.dtype != 0 && all.dtype(x) != all.dtype(y)) return {"match.collective.dtype", "element type"};
-    if (c.root != -1 && d.root != -1 && root(c) != root(d)) return {"match.collective.root", "root"};
-    return {};
+    return all.difference(x, y, root(all.comm(x)), root(all.comm(y)));
   }
   bool same(uint32_t a, uint32_t i, uint32_t b, uint32_t j) const { return !difference(a, i, b, j).first; }
 
@@ -123,8 +135,8 @@ struct Agreement::GroupView {
   }
 };
 
-bool Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
-                        std::span<const MemberCalls> members, bool by_number) {
+Doubt Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
+                         std::span<const MemberCalls> members, bool by_number) {
   const GroupView view{*this, group, member_of, members, by_number};
   const auto same = [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) { return view.same(a, i, b, j); };
   std::vector<uint32_t> lengths;
@@ -144,7 +156,35 @@ bool Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, s
       }
     tell(view, d, others);
   }
-  return found.empty();
+  if (found.empty()) return Doubt::none;
+  const bool in_place =
+      std::all_of(found.begin(), found.end(), [](const Deviation& d) { return d.how == Deviation::How::differs; });
+  return by_number || in_place ? Doubt::content : Doubt::ends;
+}
+
+Doubt Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
+                         std::span<const NodeRef> members) const {
+  Doubt worst = Doubt::none;
+  const NodeRef* first = nullptr;  // with a known operation, if any has one
+  for (const NodeRef& ref : members)
+    if (ref.node != trace::kNoNode && (!first || comm(*first).type == CommType::unknown)) first = &ref;
+  for (const NodeRef& ref : members) {
+    if (ref.node == trace::kNoNode || &ref == first) continue;
+    const Comm &c = comm(*first), &d = comm(ref);
+    if (c.type != d.type && c.type != CommType::unknown && d.type != CommType::unknown) return Doubt::ends;
+    const char* const tag =
+        difference(*first, ref, root_rank(c, group, member_of), root_rank(d, group, member_of)).first;
+    if (!tag) continue;
+    // Parts may be uneven even if nothing says so.
+    const bool parts = d.type == CommType::all_to_all && std::string_view(tag) == "match.collective.bytes";
+    if (!parts) worst = Doubt::content;
+  }
+  return worst;
+}
+
+Doubt Agreement::compare(const Message& m) const {
+  const bool both = m.send.node != trace::kNoNode && m.recv.node != trace::kNoNode;
+  return both && difference(m.send, m.recv) ? Doubt::content : Doubt::none;
 }
 
 /// `others`: members that deviate in the same way.
@@ -195,22 +235,23 @@ void Agreement::stray(const Group& group, NodeRef first, const char* tag, std::s
   find(tag, Severity::error, first, std::move(text), facts_of(group, 0));
 }
 
-void Agreement::compare(const std::map<Channel, Ends>& channels) {
+std::map<Channel, Doubt> Agreement::compare(const std::map<Channel, Ends>& channels) {
   using How = Deviation::How;
+  std::map<Channel, Doubt> doubts;
   for (const auto& [channel, ends] : channels) {
     const auto& [from, to, tag] = channel;
     const std::vector<NodeRef>* of[2] = {&ends.sends, &ends.receives};
     tag_uses_[tag] += ends.sends.size() + ends.receives.size();
-    const auto differ = [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) -> const char* {
-      const NodeRef x = (*of[a])[i], y = (*of[b])[j];
-      if (comm(x).bytes != comm(y).bytes) return "match.message.bytes";
-      return comm(x).dtype != 0 && comm(y).dtype != 0 && dtype(x) != dtype(y) ? "match.message.dtype" : nullptr;
+    const auto differ = [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) {
+      return difference((*of[a])[i], (*of[b])[j]);
     };
     const uint32_t lengths[2] = {static_cast<uint32_t>(ends.sends.size()), static_cast<uint32_t>(ends.receives.size())};
     for (const Deviation& d : find_deviations(
              lengths, [&](uint32_t a, uint32_t i, uint32_t b, uint32_t j) { return differ(a, i, b, j) == nullptr; })) {
       // The sender counts as the majority: d is about the receiver.
       const std::string what = text_of(channel, d.index);
+      Doubt& doubt = doubts[channel];
+      doubt = std::max(doubt, d.how == How::differs ? Doubt::content : Doubt::ends);
       if (d.how == How::lacks || d.how == How::extra) {
         const bool is_send = d.how == How::lacks;
         const NodeRef node = is_send ? ends.sends[d.its] : ends.receives[d.own];
@@ -240,30 +281,36 @@ void Agreement::compare(const std::map<Channel, Ends>& channels) {
            facts_of(channel, d.index));
     }
   }
+  return doubts;
+}
+
+Agreement::Sizes Agreement::sizes_of(const Group& group, NodeRef member) const {
+  const Comm& c = comm(member);
+  const bool gathers = c.type == CommType::all_gather;
+  if (!gathers && c.type != CommType::reduce_scatter) return Sizes::fit;
+  const uint64_t all = gathers ? c.out_bytes : c.in_bytes, part = gathers ? c.in_bytes : c.out_bytes;
+  const size_t ranks = group.ranks.size();
+  if (part == 0 || all == 0 || ranks < 2 || (all % part == 0 && all / part == ranks)) return Sizes::fit;
+  if (group.assumed && all / part >= ranks) return Sizes::fit;  // not all ranks are here
+  return all > part && all % part == 0 ? Sizes::of_other_group : Sizes::impossible;
 }
 
 // `match.group.size` (error): a group whose collectives have the sizes of a group of another number of ranks.
-bool Agreement::compare_size(const Group& group, uint32_t index, NodeRef member) {
+void Agreement::report_size(const Group& group, uint32_t index, NodeRef member) {
   const Comm& c = comm(member);
-  const bool gathers = c.type == CommType::all_gather;
-  if (!gathers && c.type != CommType::reduce_scatter) return true;
-  const uint64_t all = gathers ? c.out_bytes : c.in_bytes, part = gathers ? c.in_bytes : c.out_bytes;
-  const size_t ranks = group.ranks.size();
-  if (part == 0 || all == 0 || ranks < 2 || (all % part == 0 && all / part == ranks)) return true;
-  if (group.assumed && all / part >= ranks) return true;  // not all ranks are here
   const std::string sizes = fmt::format("{} in, {} out", show_bytes(static_cast<double>(c.in_bytes)),
                                         show_bytes(static_cast<double>(c.out_bytes)));
-  if (all > part && all % part == 0)
+  if (sizes_of(group, member) == Sizes::of_other_group)
     find("match.group.size", Severity::error, member,
          fmt::format("collective {} of group {} has the sizes of {} ranks ({}), but the group has {}", index,
-                     quote(group.name), all / part, sizes, ranks),
+                     quote(group.name), std::max(c.in_bytes, c.out_bytes) / std::min(c.in_bytes, c.out_bytes), sizes,
+                     group.ranks.size()),
          facts_of(group, index));
   else
     find("match.collective.bytes", Severity::error, member,
          fmt::format("collective {} of group {} cannot have these sizes ({}) on {} ranks", index, quote(group.name),
-                     sizes, ranks),
+                     sizes, group.ranks.size()),
          facts_of(group, index));
-  return false;
 }
 
 void Agreement::join() {

@@ -44,16 +44,25 @@ class Agreement {
  public:
   Agreement(const trace::TraceSet& job, Findings& findings) : job_(job), findings_(findings) {}
 
-  /// Compare the calls of `members`, by ascending rank. Return whether all agree.
-  bool compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
-               std::span<const MemberCalls> members, bool by_number);
+  /// Compare the calls of `members`, by ascending rank. Result: content if they agree but for what equal places say;
+  /// ends if calls are missing or in another order, and only the order says which belong together.
+  Doubt compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
+                std::span<const MemberCalls> members, bool by_number);
+  /// Return whether the members of one collective agree.
+  Doubt compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
+                std::span<const NodeRef> members) const;
   /// Check that each member of an all-to-all expects the bytes sent to it. `members`: parallel to the group's ranks.
-  void compare_splits(const Group& group, uint32_t index, std::span<const NodeRef> members);
+  /// Return whether no error was found.
+  bool compare_splits(const Group& group, uint32_t index, std::span<const NodeRef> members);
   /// Check an all-to-all without lists of parts: the sums of sent and received bytes must be equal.
   void compare_totals(const Group& group, uint32_t index, std::span<const NodeRef> members);
-  void compare(const std::map<Channel, Ends>& channels);
-  /// Return whether the sizes of a gather or reduce-scatter match the number of members, and report if not.
-  bool compare_size(const Group& group, uint32_t index, NodeRef member);
+  /// Compare the ends of all channels. Result: those with findings; ends if messages are missing or in another order.
+  std::map<Channel, Doubt> compare(const std::map<Channel, Ends>& channels);
+  Doubt compare(const Message& message) const;
+  /// Whether the sizes of a gather or reduce-scatter match the number of members.
+  enum class Sizes : uint8_t { fit, of_other_group, impossible };
+  Sizes sizes_of(const Group& group, NodeRef member) const;
+  void report_size(const Group& group, uint32_t index, NodeRef member);
   /// Report a rank with a collective in a wrong place: perhaps the one that it lacks elsewhere.
   void stray(const Group& group, NodeRef first, const char* tag, std::string text);
   /// Merge findings about an element that is missing in one place and additional in another. Must be called last.
@@ -85,6 +94,8 @@ class Agreement {
     bool is_send;
   };
   struct GroupView;
+  std::pair<const char*, const char*> difference(NodeRef x, NodeRef y, int64_t root_x, int64_t root_y) const;
+  const char* difference(NodeRef send, NodeRef receive) const;
   void tell(const GroupView& view, const Deviation& d, size_t others);
   void join_collectives();
   void join_messages();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace chakra::match {
 namespace {
@@ -33,6 +34,15 @@ void all_ranks(const trace::TraceSet& job, Group& group, int64_t size) {
     for (const Trace& t : job.ranks) group.ranks.push_back(t.rank);
 }
 
+/// The members in their order, without duplicates (match.group.repeated).
+std::vector<int64_t> once(const std::vector<int64_t>& ranks) {
+  std::set<int64_t> seen;
+  std::vector<int64_t> members;
+  for (const int64_t rank : ranks)
+    if (seen.insert(rank).second) members.push_back(rank);
+  return members;
+}
+
 }  // namespace
 
 Group find_group(const trace::TraceSet& job, const GroupTable& table, const std::string& name, bool& undescribed) {
@@ -41,7 +51,7 @@ Group find_group(const trace::TraceSet& job, const GroupTable& table, const std:
   if (const auto given = table.find(name); given != table.end()) {
     group.ranks = given->second;
   } else if (const trace::ProcessGroup* recorded = recorded_group(job, name)) {
-    group.ranks = recorded->ranks;
+    group.ranks = once(recorded->ranks);
     group.size = recorded->size;
     if (group.ranks.empty()) {
       if (group.size > 0 && group.size < static_cast<int64_t>(job.ranks.size())) group.known = false;
@@ -58,7 +68,8 @@ Group find_group(const trace::TraceSet& job, const GroupTable& table, const std:
 
 // `match.group.repeated` (error): a rank records a member twice in a group
 // `match.group.order` (warning): ranks record the members of a group in different orders, which decide the neighbours
-void check_recorded_groups(const trace::TraceSet& job, const GroupTable& table, Agreement& agreement) {
+std::set<std::string> check_recorded_groups(const trace::TraceSet& job, const GroupTable& table, Agreement& agreement) {
+  std::set<std::string> contradicted;
   struct First {
     uint32_t rank = 0;
     std::vector<int64_t> members, order;  ///< members: sorted
@@ -82,11 +93,13 @@ void check_recorded_groups(const trace::TraceSet& job, const GroupTable& table, 
                                      quote(group.name), job.ranks[first.rank].rank));
         continue;
       }
+      contradicted.insert(group.name);
       agreement.find("match.group.members", Severity::error, {r, trace::kNoNode},
                      fmt::format("rank {} records {} members of group {}, rank {} records {}{}", job.ranks[r].rank,
                                  members.size(), quote(group.name), job.ranks[first.rank].rank, first.members.size(),
                                  members.size() == first.members.size() ? ", others" : ""));
     }
+  return contradicted;
 }
 
 Result<GroupTable> load_groups(const std::string& path) {

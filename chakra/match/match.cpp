@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <tuple>
 
 #include "chakra/match/agreement.h"
@@ -105,18 +106,21 @@ class MessageMatcher {
 
   void run(Matching& out) {
     find_senders();
-    for (const auto& [channel, ends] : channels_)
+    const std::map<Channel, Doubt> doubts = agreement_.compare(channels_);
+    for (const auto& [channel, ends] : channels_) {
+      const auto found = doubts.find(channel);
       for (size_t i = 0; i < std::max(ends.sends.size(), ends.receives.size()); ++i) {
         Message m;
         if (i < ends.sends.size()) m.send = ends.sends[i];
         if (i < ends.receives.size()) m.recv = ends.receives[i];
         m.bytes = agreement_.comm(m.send.node != trace::kNoNode ? m.send : m.recv).bytes;
+        if (found != doubts.end()) m.doubt = found->second == Doubt::ends ? Doubt::ends : agreement_.compare(m);
         const auto id = static_cast<uint32_t>(out.messages.size());
         for (const NodeRef ref : {m.send, m.recv})
           if (ref.node != trace::kNoNode) out.of_comm[ref.rank][job_.ranks[ref.rank].comm_row[ref.node]] = id;
         out.messages.push_back(m);
       }
-    agreement_.compare(channels_);
+    }
   }
 
  private:
@@ -155,7 +159,7 @@ class Matcher {
     for (const RankIndex r : job_.indices()) collect(r, orders[r]);
     for (uint32_t g = 0; g < calls_.size(); ++g) match_group(g);
     messages_.run(out_);
-    check_recorded_groups(job_, table_, agreement_);
+    doubt_groups(check_recorded_groups(job_, table_, agreement_));
     agreement_.join();
     if (sizeless_ > 0)
       out_.findings.push_back(
@@ -241,18 +245,22 @@ class Matcher {
     report_absent(group, calls_of);
     std::vector<MemberCalls> members = present(group, calls_of);
     if (by_number) keep_common(job_, agreement_, group, keys.size(), members);
-    const bool agree = agreement_.compare(group, member_of, members, by_number);
+    const Doubt doubt = agreement_.compare(group, member_of, members, by_number);
+    const bool agree = doubt == Doubt::none;
+    if (group.known && !sure) doubtful_.insert(group.name);
     std::vector<size_t> next(group.ranks.size(), 0);  // per member: its call that is to be taken next
     for (uint32_t i = 0; i < keys.size(); ++i) {
       Collective c;
       c.group = g;
       c.index = i;
+      if (doubt == Doubt::ends) c.doubt = Doubt::ends;
       for (size_t m = 0; m < group.ranks.size(); ++m) {
         c.members.push_back({calls_of[m] ? calls_of[m]->rank : trace::kNoRank, trace::kNoNode});
         if (!calls_of[m] || next[m] == calls_of[m]->nodes.size() || calls_of[m]->nodes[next[m]].key != keys[i])
           continue;
         c.members.back().node = calls_of[m]->nodes[next[m]++].node;
       }
+      if (doubt == Doubt::content) c.doubt = agreement_.compare(group, member_of, c.members);
       add_collective(std::move(c), member_of, agree && sure);
     }
   }
@@ -325,13 +333,32 @@ class Matcher {
       sizeless_ += mine.bytes == 0 && mine.type != CommType::barrier && mine.type != CommType::scatter;
       splits |= !mine.in_split.empty() || !mine.out_split.empty();
       if (c.type == CommType::unknown) c.type = mine.type;
-      if (!out_.groups[c.group].odd) out_.groups[c.group].odd = !agreement_.compare_size(group, c.index, ref);
+      find_size(c, ref);
     }
     if (agree && c.type == CommType::all_to_all) {
-      if (splits) agreement_.compare_splits(group, c.index, c.members);
-      else agreement_.compare_totals(group, c.index, c.members);
+      if (!splits) agreement_.compare_totals(group, c.index, c.members);
+      else if (!agreement_.compare_splits(group, c.index, c.members)) c.doubt = std::max(c.doubt, Doubt::content);
     }
     out_.collectives.push_back(std::move(c));
+  }
+
+  /// Of each group, the first member with sizes of another number of members is reported.
+  void find_size(Collective& c, NodeRef ref) {
+    Group& group = out_.groups[c.group];
+    const Agreement::Sizes sizes = agreement_.sizes_of(group, ref);
+    if (sizes == Agreement::Sizes::fit) return;
+    c.doubt = std::max(c.doubt, Doubt::content);
+    if (sizes == Agreement::Sizes::of_other_group) doubtful_.insert(group.name);
+    if (!group.odd) agreement_.report_size(group, c.index, ref);
+    group.odd = true;
+  }
+
+  /// Also those whose members are not sure.
+  void doubt_groups(std::set<std::string>&& contradicted) {
+    doubtful_.merge(contradicted);
+    if (doubtful_.empty()) return;
+    for (Collective& c : out_.collectives)
+      if (doubtful_.contains(out_.groups[c.group].name)) c.doubt = std::max(c.doubt, Doubt::content);
   }
 
   /// The keys of all members' collectives, ascending. Members whose numbers have nothing in common, or
@@ -402,6 +429,7 @@ class Matcher {
   Agreement agreement_{job_, out_.findings};
   std::vector<std::pair<uint32_t, NodeRef>> unknown_;  ///< undescribed groups, and the first node that uses each
   std::map<std::string, uint32_t> group_ids_;
+  std::set<std::string> doubtful_;             ///< groups of which it is not sure who is in them
   std::vector<std::vector<RankCalls>> calls_;  ///< per group: of each rank that takes part
   int64_t sizeless_ = 0;
   MessageMatcher messages_{job_, agreement_};

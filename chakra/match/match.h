@@ -50,10 +50,18 @@ struct NodeRef {
   trace::NodeId node = trace::kNoNode;
 };
 
+/// Whether the ends of a collective or message say the same.
+enum class Doubt : uint8_t {
+  none,
+  content,  ///< they state different sizes, element types, roots or members of the group
+  ends,     ///< they may not belong together: different operations, or the lists of the ranks do not fit
+};
+
 struct Collective {
   uint32_t group = 0;  ///< into Matching::groups
   uint32_t index = 0;  ///< position among the collectives of its group
   trace::CommType type = trace::CommType::unknown;
+  Doubt doubt = Doubt::none;
   uint64_t bytes = 0;            ///< largest comm_size of the members
   int64_t root = -1;             ///< a rank; -1 if no root is named
   std::vector<NodeRef> members;  ///< parallel to the group's ranks; node kNoNode for missing members
@@ -62,6 +70,7 @@ struct Collective {
 struct Message {
   NodeRef send, recv;  ///< node kNoNode if an end is missing
   uint64_t bytes = 0;
+  Doubt doubt = Doubt::none;
 };
 
 struct Matching {

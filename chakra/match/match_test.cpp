@@ -103,6 +103,41 @@ TEST(Match, MutationsAreNamed) {
   EXPECT_NE(tags(m).find("match.collective.type_unknown"), std::string::npos);
 }
 
+/// "0": no doubt, "c": content, "e": ends.
+std::string doubts(const Matching& m) {
+  std::string out;
+  for (const Collective& c : m.collectives) out += "0ce"[static_cast<size_t>(c.doubt)];
+  return out;
+}
+
+TEST(Match, DoubtfulCollectivesAreMarked) {
+  const Call large{CommType::all_reduce, 4096, "0"}, gather{CommType::all_gather, 1024, "0"};
+  const auto number = [](Call call, int64_t sequence) { return call.sequence = sequence, call; };
+  EXPECT_EQ(doubts(match(job({{kReduce, large}, {kReduce, large}}))), "00");
+  // Those in place do not make others doubtful.
+  EXPECT_EQ(doubts(match(job({{kReduce, large, kReduce}, {kReduce, kReduce, kReduce}}))), "0c0");
+  EXPECT_EQ(doubts(match(job({{kReduce, gather, kReduce}, {kReduce, kReduce, kReduce}}))), "0e0");
+  // One that is missing or in another order does, where only the order says which belong together.
+  EXPECT_EQ(doubts(match(job({{kReduce, large}, {large, kReduce}}))), "ee");
+  EXPECT_EQ(doubts(match(job({{kReduce, kReduce}, {kReduce}}))), "ee");
+  EXPECT_EQ(doubts(match(job({{number(kReduce, 1), number(kReduce, 2)}, {number(kReduce, 2)}}))), "00");
+  EXPECT_EQ(doubts(match(job({{number(kReduce, 1), number(kReduce, 2)}, {number(large, 1), number(kReduce, 2)}}))),
+            "c0");
+  // A group whose members are not sure; the other groups are.
+  trace::TraceSet set = job({{kReduce, {CommType::all_reduce, 8, "1"}}, {kReduce, {CommType::all_reduce, 8, "1"}}});
+  set.ranks[0].groups = {{"1", "", "", {0, 1}, 2}};
+  set.ranks[1].groups = {{"1", "", "", {1, 2}, 2}};
+  EXPECT_EQ(doubts(match(set)), "0c");
+}
+
+TEST(Match, AMemberThatIsThereTwiceCountsOnce) {
+  trace::TraceSet set = job({{{CommType::all_reduce, 8, "1"}}, {{CommType::all_reduce, 8, "1"}}});
+  for (trace::Trace& t : set.ranks) t.groups = {{"1", "", "", {0, 1, 1}, 3}};
+  const Matching m = match(set);
+  EXPECT_EQ(tags(m), "match.group.repeated match.group.repeated");
+  EXPECT_EQ(m.groups[0].ranks, (std::vector<int64_t>{0, 1}));
+}
+
 TEST(Match, PartsMayHaveSizesOfTheirOwn) {
   const auto scatter = [](uint64_t bytes) { return Call{CommType::scatter, bytes, "0"}; };
   EXPECT_EQ(tags(match(job({{scatter(0)}, {scatter(512)}, {scatter(0)}}))), "");

@@ -53,11 +53,11 @@ int contradictions(const Comm& c, const Side& in, const Side& out, uint64_t elem
 
 }  // namespace
 
-void Agreement::compare_splits(const Group& group, uint32_t index, std::span<const NodeRef> members) {
+bool Agreement::compare_splits(const Group& group, uint32_t index, std::span<const NodeRef> members) {
   const size_t n = members.size();
   bool fits = !group.assumed;  // lists for more ranks than the job has are of a larger job
   for (const NodeRef& member : members) {
-    if (member.node == trace::kNoNode) return;
+    if (member.node == trace::kNoNode) return true;
     const Comm& c = comm(member);
     for (const std::string_view text : {c.in_split, c.out_split})
       fits |= !text.empty() && static_cast<size_t>(std::count(text.begin(), text.end(), ',')) + 1 == n;
@@ -70,12 +70,14 @@ void Agreement::compare_splits(const Group& group, uint32_t index, std::span<con
     for (auto [side, text, name] :
          {std::tuple(&in[m], c.in_split, "sends"), std::tuple(&out[m], c.out_split, "expects")}) {
       if (text.empty()) continue;
-      if (!trace::parse_split(text, side->split) || side->split.size() != n)
-        return find("match.collective.split", Severity::error, members[m],
-                    fmt::format("collective {} of group {}: the list that rank {} {}, {}, does not have one number for "
-                                "each of {} ranks",
-                                index, quote(group.name), job_.ranks[members[m].rank].rank, name, quote(text), n),
-                    facts_of(group, index));
+      if (!trace::parse_split(text, side->split) || side->split.size() != n) {
+        find("match.collective.split", Severity::error, members[m],
+             fmt::format("collective {} of group {}: the list that rank {} {}, {}, does not have one number for "
+                         "each of {} ranks",
+                         index, quote(group.name), job_.ranks[members[m].rank].rank, name, quote(text), n),
+             facts_of(group, index));
+        return false;
+      }
       for (const uint64_t elements : side->split) side->total += elements;
       if (side->total != 0 && side->bytes % side->total == 0) side->of_one = side->bytes / side->total;
     }
@@ -96,7 +98,7 @@ void Agreement::compare_splits(const Group& group, uint32_t index, std::span<con
   }
   const auto worst = static_cast<size_t>(
       std::max_element(blame.begin(), blame.end(), [](size_t a, size_t b) { return a <= b; }) - blame.begin());
-  if (n == 0 || blame[worst] == 0) return;
+  if (n == 0 || blame[worst] == 0) return true;
   const auto rank = [&](size_t m) { return job_.ranks[members[m].rank].rank; };
   std::string text =
       wrong == 0
@@ -107,6 +109,7 @@ void Agreement::compare_splits(const Group& group, uint32_t index, std::span<con
                                   : std::string());
   find(wrong == 0 ? "match.collective.bytes" : "match.collective.split", Severity::error, members[worst],
        fmt::format("collective {} of group {}: {}", index, quote(group.name), text), facts_of(group, index));
+  return false;
 }
 
 void Agreement::compare_totals(const Group& group, uint32_t index, std::span<const NodeRef> members) {

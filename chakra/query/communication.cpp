@@ -11,7 +11,7 @@ Result<void> Traces::use_matching() {
   if (matching) return {};
   CHAKRA_TRY(use_ranks());
   matching = match::match(*job);
-  findings->insert(findings->end(), matching->findings.begin(), matching->findings.end());
+  add_findings(*findings, matching->findings);  // an analysis may have told them
   std::map<std::string_view, const trace::ProcessGroup*> described;
   for (const trace::Trace& t : job->ranks)
     for (const trace::ProcessGroup& group : t.groups) described.try_emplace(group.name, &group);

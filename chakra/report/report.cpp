@@ -105,6 +105,8 @@ Result<ReportedSide> measure(const ReportOptions& o, const SideOptions& of, Find
   }
   const ProgressPart part(0.6, 1);
   CHAKRA_ASSIGN(const job::CheckedJob checked, job::check_job(check));
+  // The check has these.
+  std::erase_if(analyzed.findings, [](const Finding& finding) { return finding.tag.starts_with("match."); });
   ReportedSide side{of.path, static_cast<int64_t>(analyzed.ranks), {}, {}, {}};
   side.answers.emplace_back(answer_of(analyzed), command_of("analyze", analyze));
   side.answers.emplace_back(answer_of(checked), command_of("check", check));
