@@ -123,6 +123,8 @@ TEST(Match, DoubtfulCollectivesAreMarked) {
   EXPECT_EQ(doubts(match(job({{number(kReduce, 1), number(kReduce, 2)}, {number(kReduce, 2)}}))), "00");
   EXPECT_EQ(doubts(match(job({{number(kReduce, 1), number(kReduce, 2)}, {number(large, 1), number(kReduce, 2)}}))),
             "c0");
+  // The parts of an all-to-all may be uneven.
+  EXPECT_EQ(doubts(match(job({{{CommType::all_to_all, 8, "0"}}, {{CommType::all_to_all, 16, "0"}}}))), "0");
   // A group whose members are not sure; the other groups are.
   trace::TraceSet set = job({{kReduce, {CommType::all_reduce, 8, "1"}}, {kReduce, {CommType::all_reduce, 8, "1"}}});
   set.ranks[0].groups = {{"1", "", "", {0, 1}, 2}};
