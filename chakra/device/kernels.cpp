@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "chakra/device/device.h"
@@ -111,6 +112,26 @@ Plane fit_plane(std::span<const Point> points, size_t n) {
   return plane;
 }
 
+/// What was measured at points, and half as much again on either side. A plane that leads on from points close together
+/// soon leaves that by any factor. None at all on either side, or as much, makes kept-out ends of sizes worse.
+class Range {
+ public:
+  explicit Range(std::span<const Point> points) {
+    for (const Point& point : points) {
+      least_ = std::min(least_, point.rest);
+      most_ = std::max(most_, point.rest);
+    }
+    const double beside = kBesides * (most_ - least_);
+    least_ -= beside;
+    most_ += beside;
+  }
+  double nearest(double rest) const { return std::clamp(rest, least_, most_); }
+
+ private:
+  static constexpr double kBesides = 0.5;
+  double least_ = std::numeric_limits<double>::infinity(), most_ = -std::numeric_limits<double>::infinity();
+};
+
 }  // namespace
 
 RooflineParts roofline_parts(const Device& device, const KernelKind& kind, trace::DType type, const Sizes& sizes) {
@@ -132,9 +153,15 @@ KernelBase::KernelBase(const Device& device, const KernelKind* kind, trace::DTyp
     : kind_(kind), fixed_(constants.fixed_s), per_step_(constants.step_s), overlap_(constants.overlap) {
   CHAKRA_ASSERT(kind);
   const double most_ops = peak(device, type).ops_per_s;
+  roofline_per_op_ = most_ops > 0 ? 1 / most_ops : 0;
+  roofline_per_element_ = bytes_of(type) / device.memory_bytes_per_s;
   per_op_ = most_ops > 0 ? constants.ops_time / most_ops : 0;
   per_element_ = constants.bytes_time;
   for (double& tensor : per_element_) tensor *= bytes_of(type) / device.memory_bytes_per_s;
+}
+
+double KernelBase::roofline(const Sizes& sizes) const {
+  return std::max(kind_->ops(sizes) * roofline_per_op_, sum_of(kind_->elements(sizes)) * roofline_per_element_);
 }
 
 double KernelBase::seconds(const Sizes& sizes) const {
@@ -259,7 +286,8 @@ KernelTable::Interpolated KernelTable::interpolate(const Index& index, const Siz
   }
   const std::span<const Point> points(all.data(), nearest.size());
   const std::span<const Point> close = points.first(std::min(kClosest, points.size()));
-  const double rest = fit_plane(points, size_).at(at, size_);
+  const Range range(points);
+  const double rest = range.nearest(fit_plane(points, size_).at(at, size_));
   const Plane plane = fit_plane(close, size_);
   constexpr double kBeside = 0.01;  // a shape a tenth of an octave away, or nearer, lets its own plane pass through it
   double offs = 0, nearness = 0;
@@ -269,7 +297,18 @@ KernelTable::Interpolated KernelTable::interpolate(const Index& index, const Siz
     nearness += near;
   }
   constexpr double kStep = 0.3;  // of the step from the nearest shape; 0.2 to 0.5 are as good
-  return {rest, offs / nearness + std::abs(rest - plane.at(at, size_)) + kStep * std::abs(rest - points.front().rest)};
+  return {rest, offs / nearness + std::abs(rest - range.nearest(plane.at(at, size_))) +
+                    kStep * std::abs(rest - points.front().rest)};
+}
+
+/// measured / roofline of the fastest of measured shapes, where that is below 1: times in a cache, and bytes that the
+/// roofline counts but a kernel does not move.
+double KernelTable::least_of_roofline(const Nearest& nearest) const {
+  double least = 1;
+  for (const auto& [square, row] : nearest)
+    if (const double roofline = base_.roofline(sizes_of(row)); roofline > 0)
+      least = std::min(least, this->row(row).back() / roofline);
+  return least;
 }
 
 bool KernelTable::is_whole(size_t size, double value) const {
@@ -329,6 +368,8 @@ KernelTable::Prediction KernelTable::predict(const Sizes& sizes) const {
   prediction.extrapolated |= prediction.apart;
   const Interpolated interpolated = interpolate(index, at, rows);
   prediction.seconds = base_.seconds(sizes) * std::exp(interpolated.rest);
+  if (const double roofline = base_.roofline(sizes); prediction.seconds < roofline)
+    prediction.seconds = std::max(prediction.seconds, roofline * least_of_roofline(rows));
   prediction.spread = interpolated.spread;
   if (index.all_whole && !is_whole(sizes)) {
     prediction.seconds *= pieces_.time;

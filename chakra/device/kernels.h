@@ -78,9 +78,12 @@ class KernelBase {
   /// Requires a kind.
   KernelBase(const Device& device, const KernelKind* kind, trace::DType type, const KernelConstants& constants);
   double seconds(const Sizes& sizes) const;
+  /// Return the larger one of operations / peak and bytes / bandwidth.
+  double roofline(const Sizes& sizes) const;
 
  private:
   const KernelKind* kind_;
+  double roofline_per_op_ = 0, roofline_per_element_ = 0;
   double per_op_;
   Tensors per_element_;
   double fixed_, per_step_;
@@ -154,6 +157,7 @@ class KernelTable {
   struct Interpolated {
     double rest, spread;  ///< ln(measured / base) at a place, and Prediction::spread
   };
+  double least_of_roofline(const Nearest& nearest) const;
   Interpolated interpolate(const Index& index, const Sizes& at, const Nearest& nearest) const;
 
   std::string name_;

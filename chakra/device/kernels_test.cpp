@@ -146,6 +146,45 @@ TEST(Kernels, APowerLawIsInterpolated) {  // ln of the factor is a plane; the fl
     EXPECT_NEAR(table.predict(sizes).seconds / (law(sizes) * power(sizes)), 1, 0.03);
 }
 
+// The last shapes are close together, and each step of rows makes them a little faster: 21 % in all. Octaves away, the
+// plane through them would say a small part of the roofline.
+TEST(Kernels, NoPlaneLeadsOutOfWhatWasMeasured) {
+  const KernelConstants constants{1, {2, 1, 1}, 2.5e-6, 0, true};
+  const KernelBase base(kPlain, find_kernel_kind("rope"), DType::bf16, constants);
+  std::vector<MeasuredKernel> measured;
+  for (const double width : {1024, 2048, 4096, 8192})
+    for (double rows = 8; rows <= 4096; rows += rows < 512 ? 8 : 32)
+      measured.push_back({{rows, width}, base.seconds({rows, width}) * std::pow(std::max(rows / 3500, 1.0), -1.5)});
+  const KernelTable table(kPlain, "rope", DType::bf16, constants, measured);
+  for (const double width : {32, 64, 512, 1024, 65536}) {
+    double last = 0;
+    for (double rows = 1; rows <= 1 << 22; rows *= 2) {
+      const double seconds = table.predict({rows, width}).seconds;
+      EXPECT_NEAR(std::log(seconds / base.seconds({rows, width})), 0, 0.4) << rows << " x " << width;
+      EXPECT_GE(seconds, base.roofline({rows, width})) << rows << " x " << width;
+      EXPECT_GE(seconds, last * 0.85) << rows << " x " << width;
+      last = seconds;
+    }
+  }
+}
+
+TEST(Kernels, NoTimeIsBelowTheRooflineUnlessMeasuredOnesAre) {
+  const KernelConstants constants{1, {1e-9, 1, 1}, 2.5e-6};  // small shapes say nothing of bytes
+  const auto table = [&](double most_rows, const auto& seconds) {
+    std::vector<MeasuredKernel> measured;
+    for (double rows = 1; rows <= most_rows; rows *= 2)
+      for (double width = 64; width <= 1024; width *= 2) measured.push_back({{rows, width}, seconds({rows, width})});
+    return KernelTable(kPlain, "add", DType::bf16, constants, measured);
+  };
+  const KernelBase base(kPlain, find_kernel_kind("add"), DType::bf16, constants);
+  const Sizes large{1 << 20, 1024};
+  EXPECT_DOUBLE_EQ(table(16, [](const Sizes&) { return 2.5e-6; }).predict(large).seconds, base.roofline(large));
+  const KernelTable cached = table(65536, [&](const Sizes& s) { return std::max(2.5e-6, base.roofline(s) / 2); });
+  for (const double rows : {4096, 5000, 65536})
+    EXPECT_NEAR(cached.predict({rows, 1024}).seconds / base.roofline({rows, 1024}), 0.5, 0.03) << rows;
+  EXPECT_NEAR(cached.predict(large).seconds / base.roofline(large), 0.5, 0.01);
+}
+
 TEST(Kernels, ExtrapolationIsMarked) {
   const KernelTable table(kPlain, "gemm", DType::bf16, kConstants, made([](const Sizes&) { return 1; }));
   EXPECT_FALSE(table.predict({64, 64, 4096}).extrapolated);
