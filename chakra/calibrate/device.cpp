@@ -135,8 +135,11 @@ Result<FittedDevice> fit_device(const DeviceOptions& options) {
   const device::Device bare = fitted.device;
   for (auto& [key, measured] : kernels) {
     KernelFit fit{static_cast<int64_t>(measured.size()), {}, 0, 0};
-    const KernelData data{&bare, key.first, key.second, medians(std::move(measured))};
-    const FittedConstants constants = fit_constants(data);
+    KernelData data{&bare, key.first, key.second, medians(std::move(measured))};
+    FittedConstants constants = fit_constants(data);
+    const size_t shapes = data.measured.size();
+    data = without_outlying(data, constants.constants, fitted.findings);
+    if (data.measured.size() < shapes) constants = fit_constants(data);
     fit.accuracy = constants.errors;
     KernelTable table(bare, data.name, data.type, constants.constants, data.measured);
     table.source = rows.source;

@@ -38,6 +38,10 @@ bool parts_overlap(const KernelData& data);
 /// Fit with the base that parts_overlap() chooses.
 FittedConstants fit_constants(const KernelData& data);
 
+/// Leave out the shapes that differ from the nearest shapes by a factor of more than 3, and by far more than those
+/// differ among themselves, as measured / base, and name them. Cost: O(shapes^2), on all cores.
+KernelData without_outlying(const KernelData& data, const device::KernelConstants& constants, Findings& findings);
+
 /// Return the table of constants fitted to `data`, with the shapes of `data`.
 device::KernelTable make_table(const KernelData& data);
 

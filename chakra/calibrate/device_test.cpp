@@ -136,6 +136,26 @@ TEST(Fit, TakesTheMedianOfAShape) {
   EXPECT_EQ(one[1].seconds, 2);
 }
 
+TEST(Outlying, ShapesAreNamedAndLeftOut) {
+  const device::Device a100 = device::device(*device::find("A100-SXM-80GB"));
+  KernelData data = made_gemms(a100, {256, 2048, 4096});
+  Findings findings;
+  EXPECT_EQ(without_outlying(data, fit_constants(data).constants, findings).measured.size(), data.measured.size());
+  EXPECT_TRUE(findings.empty());
+  Prng random(3);
+  size_t right = 0;
+  for (device::MeasuredKernel& m : data.measured) {
+    const bool wrong = random.chance(0.05);
+    m.seconds *=
+        wrong ? (random.chance(0.5) ? 8 : 1.0 / 8) : 0.98 + 0.04 * static_cast<double>(random.below(100)) / 100;
+    right += wrong ? 0 : 1;
+  }
+  const KernelData kept = without_outlying(data, fit_constants(data).constants, findings);
+  EXPECT_EQ(kept.measured.size(), right);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].tag, "calibrate.device.outlying");
+}
+
 TEST(Rows, AreRefusedWithTheirLine) {
   const testing::TemporaryFolder folder;
   const auto tag_of = [&](const std::string& text, const std::string& device = "A100-SXM-80GB") {

@@ -2,8 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 
 #include "chakra/base/join.h"
 #include "chakra/calibrate/network_fit.h"
@@ -12,8 +10,6 @@ namespace chakra::calibrate {
 namespace {
 
 using result::Table;
-
-constexpr double kFarSize = 0.405;  ///< ln 1.5
 
 /// With three digits, but no exponent.
 std::string digits(double value) { return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value); }
@@ -150,9 +146,10 @@ std::string file_text(const FittedNetwork& fitted, const std::vector<int64_t>& n
 void note_parts(FittedNetwork& fitted) {
   for (const FittedOperation& o : fitted.operations) {
     if (is_measured(o)) continue;
-    fitted.node_step_ns = kNodeStepNs;
-    for (const net::ProtocolFit& p : o.fit.protocols)
+    for (const net::ProtocolFit& p : o.fit.protocols) {
+      fitted.node_step_ns = std::max(fitted.node_step_ns, p.node_step_ns);
       fitted.rail_bytes_per_s = std::max(fitted.rail_bytes_per_s, p.rail_gib_per_s * 1073741824);
+    }
   }
 }
 
@@ -185,36 +182,6 @@ Messages messages_of(const std::vector<CollectiveSample>& samples, const std::ve
   return m;
 }
 
-/// Of many sizes those count that are next to each other together: names what is far off them.
-void note_outlying(const std::vector<FittedOperation>& operations, const std::vector<CollectiveSample>& samples,
-                   Findings& findings) {
-  struct Of {
-    int64_t samples = 0, far = 0;
-    uint64_t bytes = 0;
-    double most = 0;
-  };
-  std::map<std::pair<std::string_view, int64_t>, Of> all;
-  for (const FittedOperation& o : operations) {
-    const std::vector<net::CollectiveFit> fit{o.fit};
-    for (const CollectiveSample& s : samples) {
-      if (s.operation != o.fit.form->operation || s.nodes > 1) continue;
-      const std::vector<double> off = offs(fit, {s});
-      Of& of = all[{o.fit.form->operation, s.ranks}];
-      if (off.empty() || std::find(o.fit.ranks.begin(), o.fit.ranks.end(), s.ranks) == o.fit.ranks.end()) continue;
-      ++of.samples;
-      of.far += off[0] > kFarSize ? 1 : 0;
-      if (off[0] > of.most) of.most = off[0], of.bytes = s.bytes;
-    }
-  }
-  for (const auto& [key, of] : all)
-    if (of.far > 0)
-      findings.push_back({"calibrate.network.outlying", Severity::warning, -1, -1,
-                          fmt::format("{} of {} sizes of {} of {} ranks differ from adjacent sizes by a factor of more "
-                                      "than 1.5, {} by a factor of {:.1f}; the fit uses medians of neighbours",
-                                      of.far, of.samples, key.first, key.second,
-                                      show_bytes(static_cast<double>(of.bytes)), std::exp(of.most))});
-}
-
 // `calibrate.network.unjudged` (warning): too few sizes of an operation were measured to hold any out
 // `calibrate.network.rate` (warning): no measurement determines the rate of a link; the file has 1 GB/s
 void note_unknown(const FittedNetwork& fitted, const Messages& messages, Findings& findings) {
@@ -240,7 +207,8 @@ Result<FittedNetwork> fit_network(const NetworkOptions& options) {
     return fail(Code::usage, "calibrate.network.npus",
                 "a network has N ranks, or N GPUs on each of M nodes: --npus 8 or --npus 8,10");
   FittedNetwork fitted;
-  CHAKRA_ASSIGN(const std::vector<CollectiveSample> samples, read_collectives(options, fitted.findings));
+  CHAKRA_ASSIGN(const std::vector<CollectiveSample> measured, read_collectives(options, fitted.findings));
+  const std::vector<CollectiveSample> samples = without_outlying(measured, fitted.findings);
   fitted.operations = fit_collectives(samples, fitted.findings);
   const FittedAcross across = fit_across(samples, fitted.operations);
   if (options.npus.size() > 1 && !(across.rail_gib_per_s > 0))
@@ -251,7 +219,6 @@ Result<FittedNetwork> fit_network(const NetworkOptions& options) {
                                "there is no measured all-to-all with several peers on other nodes, so the rate of a "
                                "rail is unknown; the rate to one peer is used instead"});
   fitted.scale = judge_scale(samples, fitted.operations);
-  note_outlying(fitted.operations, samples, fitted.findings);
   const Messages messages = messages_of(samples, fitted.operations, across);
   if (options.npus.size() != 1)
     fitted.operations.insert(fitted.operations.end(), across.operations.begin(), across.operations.end());
@@ -266,11 +233,11 @@ Result<FittedNetwork> fit_network(const NetworkOptions& options) {
                 fmt::format("no measured collective with a supported formula in {}{}", join(options.files, ", "), why));
   }
   for (const FittedOperation& o : fitted.operations) fitted.held_out = together(fitted.held_out, o.held_out);
-  if (!options.judge.empty()) CHAKRA_TRY(judge_on_files(options, samples, fitted));
+  if (!options.judge.empty()) CHAKRA_TRY(judge_on_files(options, measured, fitted));
   note_unknown(fitted, messages, fitted.findings);
   fitted.table = parameter_table(fitted.operations);
   fitted.text = file_text(fitted, options.npus.empty() ? measured_npus(samples) : options.npus, messages);
-  fitted.samples = std::ssize(samples);
+  fitted.samples = std::ssize(measured);
   note_parts(fitted);
   return fitted;
 }

@@ -25,7 +25,6 @@ using net::CollectiveForm;
 using net::ProtocolFit;
 
 constexpr size_t kMostProtocols = 4, kMostTurns = 12, kLeastRun = 2;
-constexpr size_t kMostSizes = 256;       ///< of one number of ranks that are looked at
 constexpr size_t kMostFolds = 8;         ///< of sizes that are held out in turn
 constexpr double kNoCorrection = 0.002;  ///< protocols that are this good need none
 constexpr double kNearlyAsGood = 0.1;    ///< times that differ by less need no limit

@@ -19,6 +19,12 @@ struct SizedTimes {
   }
 };
 
+inline constexpr size_t kMostSizes = 256;  ///< of one number of ranks that are looked at
+
+/// Leave out the sizes that are off all lines through sizes beside them by a factor of more than 1.5, and name them; of
+/// more than kMostSizes, name them alone, since medians are fitted there. Cost: O(samples).
+std::vector<CollectiveSample> without_outlying(const std::vector<CollectiveSample>& samples, Findings& findings);
+
 /// Return the samples, ascending by size; of many samples, only a few hundred are used.
 SizedTimes sizes_of(net::Members members, bool across, const std::vector<const CollectiveSample*>& samples);
 
