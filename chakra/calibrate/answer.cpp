@@ -150,8 +150,9 @@ constexpr std::array kSamples{
 constexpr std::array kParts{
     column<&FittedNetwork::rail_bytes_per_s>("from_parts.rail_bytes_per_s", Unit::bytes_per_s,
                                              "what a rail between nodes carries"),
-    column<&FittedNetwork::node_step_ns>("from_parts.step_ns", Unit::ns,
-                                         "what a step between nodes takes, by NCCL's own model")};
+    column<&FittedNetwork::node_step_ns>(
+        "from_parts.step_ns", Unit::ns,
+        "what a step of Simple between nodes takes, by NCCL's own model and measured all-to-alls")};
 constexpr std::array kOneNumber{column<FittedNetwork>(
     "one_number_of_ranks", Unit::none, "an operation was measured with one number of ranks: others are a guess",
     [](const auto& fitted) {
@@ -201,7 +202,8 @@ constexpr std::string_view kJudgedLine =
     "worst {judged.worst}";
 constexpr std::string_view kPartsLine =
     "\n'x any': put together from parts, not measured across nodes. Inside a node they are as fitted there; between "
-    "nodes, a rail carries {from_parts.rail_bytes_per_s}, and a step takes {from_parts.step_ns}, as in NCCL's model.";
+    "nodes, a rail carries {from_parts.rail_bytes_per_s}, and a step takes at most {from_parts.step_ns}, by NCCL's "
+    "model.";
 constexpr std::string_view kScaleLine =
     "\nSeveral nodes: times with more ranks per node, predicted from the fewest and from one node: {scale.error} over "
     "{scale.points} points, worst {scale.worst}";

@@ -33,9 +33,9 @@ constexpr Steps kSteps[] = {{"ring", "LL", 600, 2700, 0.5},           {"ring", "
                             {"ring", "Simple", 3400, kNodeStepNs, 1}, {"tree", "LL", 600, 5000, 0.92 / 3.8},
                             {"tree", "LL128", 1250, 8500, 0.86},      {"tree", "Simple", 4000, kNodeStepNs, 0.92},
                             {"nvls", "Simple", 0, kNodeStepNs, 1},    {"direct", "Simple", 3400, kNodeStepNs, 1}};
-const Steps& simple_steps(std::string_view algorithm) {
+const Steps& steps_of(std::string_view algorithm, std::string_view protocol) {
   return *std::find_if(std::begin(kSteps), std::end(kSteps),
-                       [&](const Steps& s) { return s.algorithm == algorithm && s.protocol == "Simple"; });
+                       [&](const Steps& s) { return s.algorithm == algorithm && s.protocol == protocol; });
 }
 
 // ---- what carries the bytes between nodes --------------------------------------------------------------------
@@ -71,7 +71,8 @@ double message_rate(const ByMembers& all) {
 /// A fixed part that the sizes do not tell is that of one node; the rate is then fitted with it.
 void set_fixed_part(FittedOperation& o, const SizedTimes& sizes, const std::vector<FittedOperation>& one_node) {
   CollectiveFit& fit = o.fit;
-  const double between = simple_steps(fit.form->algorithm).between_ns, steps = fit.form->node_steps(sizes.members);
+  const double between = steps_of(fit.form->algorithm, "Simple").between_ns,
+               steps = fit.form->node_steps(sizes.members);
   if (fit.protocols.size() > 1 || fit.protocols[0].op_ns >= kTellsTheFixedPart * sizes.ns.front()) {
     for (ProtocolFit& p : fit.protocols) {
       p.node_step_ns = std::min(between, p.op_ns / steps);
@@ -129,28 +130,54 @@ void set_rail(FittedAcross& across) {
 
 // ---- operations from parts ---------------------------------------------------------------------------------------
 
-/// One protocol of one node with the steps of NCCL's, between nodes at the rail's rate.
-ProtocolFit from_parts(const FittedOperation& one, size_t k, const Steps& steps, double rail) {
+/// What the rails between nodes do to operations from parts.
+struct Between {
+  double rail_gib_per_s = 0;
+  double more_ns = 0;  ///< a step took so much more than NCCL's own with LL, the protocol of small sizes
+};
+
+/// What a step between nodes took more than NCCL's, by the all-to-alls across nodes that tell their fixed part: the
+/// rest of it, without what the same operation takes inside of a node.
+double more_per_step(const FittedAcross& across, const std::vector<FittedOperation>& one_node) {
+  std::vector<double> more;
+  for (const FittedOperation& o : across.operations) {
+    const CollectiveFit& fit = o.fit;
+    const auto one = std::find_if(one_node.begin(), one_node.end(), [&](const FittedOperation& of) {
+      return of.fit.form->operation == fit.form->operation;
+    });
+    if (fit.form->algorithm != "direct" || !o.parameters[0].op_ns.determined || one == one_node.end()) continue;
+    const Members m{static_cast<double>(fit.ranks[0]), static_cast<double>(fit.nodes[0])};
+    const ProtocolFit &there = fit.protocols[0], &inside = one->fit.protocols[0];
+    const double steps = fit.form->node_steps(m);
+    const double between_ns =
+        there.op_ns + steps * there.node_step_ns - inside.op_ns - fit.form->steps(m) * inside.step_ns;
+    more.push_back(between_ns / steps - steps_of("ring", "LL").between_ns);
+  }
+  return more.empty() ? 0 : std::max(0.0, median(more));
+}
+
+/// One protocol of one node with the steps of NCCL's, between nodes at the rail's rate. Inside a node the fixed part
+/// and the steps take what was measured: those of the protocol that NCCL took there, which is not slower than any.
+ProtocolFit from_parts(const FittedOperation& one, size_t k, const Steps& steps, const Between& between) {
   const CollectiveFit& fit = one.fit;
   ProtocolFit p = fit.protocols[k];
   p.up_to_bytes.clear();
   p.name = std::string(steps.protocol) + (k > 0 ? " " + p.name : "");
-  const Members most{static_cast<double>(fit.ranks.back())};
-  const bool known = one.parameters[k].step_ns.determined && steps.protocol == "Simple";
-  if (!known) {
-    // The fixed part of one node has its steps in it.
-    const Steps& simple = simple_steps(fit.form->algorithm);
-    p.op_ns = std::max(0.0, p.op_ns + fit.form->steps(most) * (p.step_ns - simple.inside_ns));
-    p.step_ns = steps.inside_ns;
+  if (!one.parameters[k].step_ns.determined) {
+    // The fixed part of one node has its steps in it; together they take what was measured.
+    const double count = fit.form->steps({static_cast<double>(fit.ranks.back())});
+    const double fixed_ns = p.op_ns + count * p.step_ns;
+    p.step_ns = count > 0 ? std::min(steps.inside_ns, fixed_ns / count) : 0;
+    p.op_ns = fixed_ns - count * p.step_ns;
   }
-  p.node_step_ns = steps.between_ns;
+  p.node_step_ns = std::max(p.step_ns, steps.between_ns + between.more_ns);
   p.wire_gib_per_s *= steps.share;
-  p.rail_gib_per_s = rail * steps.share;
+  p.rail_gib_per_s = between.rail_gib_per_s * steps.share;
   return p;
 }
 
 /// With `algorithm`'s steps: the protocols of one node, the smallest of them also as LL and LL128.
-FittedOperation across_of(const FittedOperation& one, const net::CollectiveForm& form, double rail) {
+FittedOperation across_of(const FittedOperation& one, const net::CollectiveForm& form, const Between& between) {
   FittedOperation o;
   o.fit = one.fit;
   o.fit.form = &form;
@@ -161,7 +188,7 @@ FittedOperation across_of(const FittedOperation& one, const net::CollectiveForm&
   for (size_t k = 0; k < one.fit.protocols.size(); ++k)
     for (const Steps& steps : kSteps)
       if (steps.algorithm == form.algorithm && (k == 0 || steps.protocol == "Simple"))
-        o.fit.protocols.push_back(from_parts(one, k, steps, rail));
+        o.fit.protocols.push_back(from_parts(one, k, steps, between));
   return o;
 }
 
@@ -171,13 +198,14 @@ void add_from_parts(const std::vector<FittedOperation>& one_node, FittedAcross& 
       return !o.fit.nodes.empty() && o.fit.form->operation == operation;
     });
   };
+  const Between between{across.rail_gib_per_s, more_per_step(across, one_node)};
   std::vector<FittedOperation> made;
   for (const FittedOperation& one : one_node) {
     const net::CollectiveForm& form = *one.fit.form;
     if (is_measured(form.operation)) continue;
-    made.push_back(across_of(one, form, across.rail_gib_per_s));
+    made.push_back(across_of(one, form, between));
     if (form.algorithm == "ring" && form.operation == "all_reduce")
-      made.push_back(across_of(one, *net::find_collective_form("all_reduce", "tree"), across.rail_gib_per_s));
+      made.push_back(across_of(one, *net::find_collective_form("all_reduce", "tree"), between));
     if (form.algorithm == "direct")
       for (ProtocolFit& p : made.back().fit.protocols) p.peer_gib_per_s = across.message_gib_per_s;
   }

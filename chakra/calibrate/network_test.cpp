@@ -6,7 +6,7 @@
 #include <map>
 
 #include "chakra/base/testing/testing.h"
-#include "chakra/calibrate/least_squares.h"
+#include "chakra/calibrate/network_fit.h"
 
 namespace chakra::calibrate {
 namespace {
@@ -128,6 +128,73 @@ TEST(FitCollectives, ASingleSizeDoesNotDecideForTheOthers) {
   EXPECT_EQ(after[0].fit.ranks, before[0].fit.ranks);
   EXPECT_EQ(after[0].held_out.points, before[0].held_out.points);
   EXPECT_EQ(after[0].fit.protocols.size(), before[0].fit.protocols.size());
+}
+
+TEST(Outlying, SizesAreNamedAndLeftOut) {
+  const net::CollectiveFit made_by = truth("all_gather", "ring", uint64_t{3} << 14);  // it jumps there
+  const std::vector<CollectiveSample> samples = times_of(made_by);
+  Findings findings;
+  EXPECT_EQ(without_outlying(samples, findings), samples);
+  EXPECT_TRUE(findings.empty());
+  for (size_t at = 0; at < samples.size(); ++at)
+    for (const double times : {8.0, 1.0 / 8}) {
+      std::vector<CollectiveSample> wrong = samples, right = samples;
+      wrong[at].ns *= times;
+      right.erase(right.begin() + static_cast<ptrdiff_t>(at));
+      findings.clear();
+      EXPECT_EQ(without_outlying(wrong, findings), right) << samples[at].ranks << " ranks, " << samples[at].bytes;
+      ASSERT_EQ(findings.size(), 1u) << samples[at].bytes;
+      EXPECT_EQ(findings[0].tag, "calibrate.network.outlying");
+    }
+}
+
+/// What a law takes: 15 us, 2 us a step inside a node, `between_ns` a step between nodes, wires of 200, rails of 40 and
+/// copies of 600 GB/s of 2^30 bytes.
+double law_ns(const net::CollectiveForm& form, net::Members m, double bytes, double between_ns) {
+  const net::ProtocolFit p{"", 15000, 2000, 200, 600, {}};
+  net::ProtocolFit all = p;
+  all.node_step_ns = between_ns;
+  all.rail_gib_per_s = 40;
+  return all.time_ns(form, m, bytes);
+}
+
+// All-to-alls across nodes and rings on one node: what rings across nodes take is not less than on one node, and about
+// that of the law.
+TEST(FromParts, RingsAcrossNodesAreNotFasterThanOnOneNode) {
+  for (const std::vector<int64_t>& ranks : {std::vector<int64_t>{3, 6}, std::vector<int64_t>{6}})
+    for (const double between_ns : {2700.0, 11000.0}) {
+      Findings none;
+      std::vector<CollectiveSample> samples;
+      for (double bytes = 1 << 10; bytes <= 1 << 30; bytes *= 2) {
+        for (const char* operation : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"}) {
+          const bool direct = operation == std::string("all_to_all");
+          const net::CollectiveForm& form = *net::find_collective_form(operation, direct ? "direct" : "ring");
+          for (const int64_t n : ranks)
+            for (const int64_t nodes : direct ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{1})
+              samples.push_back({operation, n * nodes, static_cast<uint64_t>(bytes),
+                                 law_ns(form, {static_cast<double>(n), static_cast<double>(nodes)}, bytes, between_ns),
+                                 nodes});
+        }
+      }
+      const std::vector<FittedOperation> one_node = fit_collectives(samples, none);
+      std::vector<net::CollectiveFit> fits;
+      for (const FittedOperation& o : one_node) fits.push_back(o.fit);
+      for (const FittedOperation& o : fit_across(samples, one_node).operations) fits.push_back(o.fit);
+      for (const char* operation : {"all_reduce", "all_gather", "reduce_scatter"})
+        for (double bytes = 1 << 10; bytes <= 1 << 30; bytes *= 4) {
+          const net::CollectiveForm& form = *net::find_collective_form(operation, "ring");
+          const auto ns = [&](int64_t per_node, int64_t nodes) {
+            return net::fitted_time(fits, operation, {0, per_node, nodes, nodes > 1}, static_cast<uint64_t>(bytes))->ns;
+          };
+          EXPECT_GE(ns(3, 2) * 1.001, ns(6, 1)) << operation << " " << bytes;
+          if (ranks.size() == 1) continue;  // nothing tells the steps inside a node
+          for (const auto& [per_node, nodes] : {std::pair{3, 2}, std::pair{6, 2}, std::pair{6, 4}}) {
+            const net::Members m{static_cast<double>(per_node), static_cast<double>(nodes)};
+            EXPECT_NEAR(std::log(ns(per_node, nodes) / law_ns(form, m, bytes, between_ns)), 0, 0.45)
+                << operation << " " << bytes << " " << per_node << " x " << nodes;
+          }
+        }
+    }
 }
 
 // ---- files ----------------------------------------------------------------------------------------------------------

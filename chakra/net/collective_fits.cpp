@@ -141,6 +141,10 @@ std::optional<FittedTime> fitted_time(std::span<const CollectiveFit> fits, std::
       if (protocol && (!best || ns < best->ns))
         best = {&fit, protocol, ns, other, bytes < fit.from_bytes || bytes > fit.to_bytes};
     }
+  if (best && best->fit->across && best->fit->nodes.empty()) {  // from parts: not faster than measured on one node
+    const auto one = fitted_time(fits, operation, {0, query.per_node * query.nodes}, bytes);
+    if (one && !one->other_ranks && !one->other_bytes) best->ns = std::max(best->ns, one->ns);
+  }
   return best;
 }
 
