@@ -17,15 +17,8 @@
 namespace chakra::device {
 namespace {
 
-constexpr double kMostOps = 1e9, kMostGb = 1e9;  ///< in the file's units: a million times today's
-
-/// A number above zero, in `unit`s.
-Result<double> rate(const Spec& value, std::string_view key, double most, double unit) {
-  CHAKRA_ASSIGN(const double number, value.number());
-  if (!(number > 0 && number <= most))
-    return value.error("device.file.value", fmt::format("{} is {}; it must be above 0 and at most {:g}", quote(key),
-                                                        quote(value.scalar), most));
-  return number * unit;
+Result<double> rate(const Spec& value, std::string_view key, const FileUnit& unit) {
+  return number_in(value, key, unit, "device.file.value");
 }
 
 std::string peak_types() {
@@ -44,7 +37,7 @@ Result<void> read_peaks(const Spec& value, Device& device) {
     if (at == kPeakTypes.end())
       return of.error("device.file.key",
                       fmt::format("the element type {} has no peak; known: {}", quote(type), peak_types()));
-    CHAKRA_ASSIGN(device.ops_per_s[static_cast<size_t>(at - kPeakTypes.begin())], rate(of, type, kMostOps, kTera));
+    CHAKRA_ASSIGN(device.ops_per_s[static_cast<size_t>(at - kPeakTypes.begin())], rate(of, type, kTeraOps));
   }
   return {};
 }
@@ -300,11 +293,11 @@ Result<void> read_field(const std::string& key, const Spec& value, Device& devic
   if (key == "peaks") return read_peaks(value, device);
   if (key == "recorded-as") return read_names(value, device);
   if (key == "memory-bandwidth") {
-    CHAKRA_ASSIGN(device.memory_bytes_per_s, rate(value, key, kMostGb, kGiga));
+    CHAKRA_ASSIGN(device.memory_bytes_per_s, rate(value, key, kGigaBytesPerS));
     return {};
   }
   if (key == "memory") {
-    CHAKRA_ASSIGN(device.memory_bytes, rate(value, key, kMostGb, kGiga));
+    CHAKRA_ASSIGN(device.memory_bytes, rate(value, key, kGigaBytes));
     return {};
   }
   if (key == "name" || key == "source") {

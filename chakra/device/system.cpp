@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "chakra/device/device.h"
+#include "chakra/device/numbers.h"
 #include "chakra/device/tiers.h"
 
 namespace chakra::device {
@@ -67,17 +68,15 @@ class SystemReader {
       CHAKRA_ASSIGN(to, value.boolean());
       return {};
     };
-    const auto rate = [&](double& to, double unit) -> Result<void> {
-      CHAKRA_ASSIGN(to, value.number());
-      if (to < 0) return value.error("sim.system.value", fmt::format("{} is negative", quote(key)));
-      to *= unit;
+    const auto rate = [&](double& to, const FileUnit& unit) -> Result<void> {
+      CHAKRA_ASSIGN(to, number_in(value, key, unit, "sim.system.value", true));
       return {};
     };
     if (key == "roofline-enabled") return flag(system_.roofline);
     if (key == "replay-only") return flag(system_.replay_only);
     if (key == "model-shared-bus") return flag(system_.shared_bus);
-    if (key == "peak-perf") return rate(system_.peak_flop_per_s, 1e12);
-    if (key == "local-mem-bw") return rate(system_.memory_bytes_per_s, 1e9);
+    if (key == "peak-perf") return rate(system_.peak_flop_per_s, kTeraOps);
+    if (key == "local-mem-bw") return rate(system_.memory_bytes_per_s, kGigaBytesPerS);
     if (key == "endpoint-delay") return at_least(system_.endpoint_delay_ns, 0);
     if (key == "active-chunks-per-dimension") return at_least(system_.active_chunks, 1);
     if (key == "preferred-dataset-splits") return system_.splits_given = true, at_least(system_.splits, 1);
@@ -147,10 +146,9 @@ class SystemReader {
       if (!device && device.error().tag == "device.name.unknown") device.error().place = known->place();
       return device;
     }
-    CHAKRA_ASSIGN(const double flops, peak->number());
-    CHAKRA_ASSIGN(const double bytes, bandwidth->number());
-    if (!(flops > 0 && bytes > 0)) return row.error("sim.system.value", "the rates of a device must be above zero");
-    return plain(name, flops * 1e12, bytes * 1e9);
+    CHAKRA_ASSIGN(const double flops, number_in(*peak, "peak-perf", kTeraOps, "sim.system.value"));
+    CHAKRA_ASSIGN(const double bytes, number_in(*bandwidth, "local-mem-bw", kGigaBytesPerS, "sim.system.value"));
+    return plain(name, flops, bytes);
   }
 
   /// {"3": {"speed": 0.5, "start-ns": 1000}}

@@ -22,6 +22,25 @@ TEST(System, RefusesWhatCannotBe) {
   EXPECT_EQ(tag("{\"local-mem-bw\": \"fast\"}"), "base.spec.type");
   EXPECT_EQ(tag("{\"peak_perf\": 900}"), "sim.system.unknown_key");
   EXPECT_EQ(tag("[1]"), "sim.system.value");
+  EXPECT_EQ(tag("{\"peak-perf\": 0, \"local-mem-bw\": 0}"), "");
+  EXPECT_EQ(tag("{\"peak-perf\": -1}"), "sim.system.value");
+  EXPECT_EQ(tag("{\"peak-perf\": 400e12}"), "sim.system.value");  // FLOP/s
+  EXPECT_EQ(tag("{\"local-mem-bw\": 2000e9}"), "sim.system.value");
+  EXPECT_EQ(tag("{\"devices\": {\"a\": {\"peak-perf\": 400e12, \"local-mem-bw\": 2000, \"ranks\": [0]}}}"),
+            "sim.system.value");
+  EXPECT_EQ(tag("{\"devices\": {\"a\": {\"peak-perf\": 400, \"local-mem-bw\": 2e12, \"ranks\": [0]}}}"),
+            "sim.system.value");
+  EXPECT_EQ(tag("{\"devices\": {\"a\": {\"peak-perf\": 400, \"local-mem-bw\": 0, \"ranks\": [0]}}}"),
+            "sim.system.value");
+}
+
+TEST(System, NamesTheUnitOfARateThatIsTooHigh) {
+  chakra::testing::TemporaryFolder folder;
+  Findings findings;
+  const auto system = load_system(folder.write("system.json", "{\"peak-perf\": 4e14}"), findings);
+  ASSERT_FALSE(system);
+  EXPECT_EQ(system.error().text,
+            "'peak-perf' is '4e14'; it must be 0 or more and at most 1e+09 TFLOP/s (not in FLOP/s)");
 }
 
 TEST(System, ReadsTiers) {

@@ -81,10 +81,14 @@ class StorageFinder {
 };
 
 /// Loads, stores and computations that say what they move or compute, and take no time all the same: no tier is charged
-/// with them, or no device computes them.
-void note_free(const trace::ClassJob& job, const Storage& storage, Findings& findings) {
+/// with them, or no device computes them. A device computes the smallest ones in less than a picosecond.
+void note_free(const trace::ClassJob& job, const Storage& storage, const device::System& system, Findings& findings) {
   std::vector<int64_t> ranks(job.classes.size(), 0);
-  for (const trace::ClassJob::Rank& rank : job.ranks) ++ranks[rank.cls];
+  std::vector<bool> on_device(job.classes.size());
+  for (const trace::ClassJob::Rank& rank : job.ranks) {
+    ++ranks[rank.cls];
+    on_device[rank.cls] = system.device_of(rank.rank) != nullptr;
+  }
   int64_t moves = 0, computations = 0;
   double bytes = 0, operations = 0;
   for (uint32_t c = 0; c < job.classes.size(); ++c) {
@@ -97,6 +101,7 @@ void note_free(const trace::ClassJob& job, const Storage& storage, Findings& fin
         moves += ranks[c];
         bytes += static_cast<double>(ranks[c]) * static_cast<double>(reader.of(n).bytes.value_or(0));
       } else if (t.type[n] == NodeType::comp && !t.num_ops.empty() && t.num_ops[n] > 0) {
+        if (on_device[c] && !t.on_cpu(n) && !t.has_start(n)) continue;
         computations += ranks[c];
         operations += static_cast<double>(ranks[c]) * static_cast<double>(t.num_ops[n]);
       }
@@ -175,7 +180,7 @@ Result<Storage> find_storage(const trace::ClassJob& job, const device::System& s
   } else {
     CHAKRA_ASSIGN(storage, StorageFinder(job, system).run());
   }
-  note_free(job, storage, findings);
+  note_free(job, storage, system, findings);
   return storage;
 }
 
