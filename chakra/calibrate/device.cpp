@@ -81,6 +81,30 @@ void note_undetermined(const KernelData& data, const FittedConstants& fitted, Fi
                                   data.name, trace::name(data.type), which)});
 }
 
+// `calibrate.device.above` (warning): rows that are faster than the peak FLOP/s or the memory bandwidth of the device
+void note_above(const KernelData& data, Findings& findings) {
+  const work::KernelKind& kind = *work::find_kernel_kind(data.name);
+  device::TooFast worst;
+  const device::MeasuredKernel* row = nullptr;
+  int64_t above = 0;
+  for (const device::MeasuredKernel& m : data.measured) {
+    const device::RooflineParts parts = device::roofline_parts(*data.device, kind, data.type, m.sizes);
+    const device::TooFast too_fast = device::too_fast(parts.ops_s, parts.bytes_s(), m.seconds);
+    above += too_fast.times > 0;
+    if (too_fast.times > worst.times) worst = too_fast, row = &m;
+  }
+  if (!row) return;
+  std::string sizes;
+  for (size_t i = 0; i < kind.size(); ++i)
+    sizes += fmt::format("{}{} = {:.15g}", sizes.empty() ? "" : ", ", kind.sizes[i], row->sizes[i]);
+  findings.push_back({"calibrate.device.above", Severity::warning, -1, -1,
+                      fmt::format("{} in {}: {} of {} shapes are faster than {} can be; the worst, {} in {:.6g} us, is "
+                                  "at {} times its {}; check the unit of the times and the element type",
+                                  data.name, trace::name(data.type), show_count(above),
+                                  show_count(std::ssize(data.measured)), data.device->name, sizes, row->seconds * 1e6,
+                                  device::show_times(worst.times), worst.by_ops ? "peak FLOP/s" : "memory bandwidth")});
+}
+
 /// A text for each tensor of the kernel.
 template <class Text>
 std::string each_tensor(const KernelTable& table, const Text& text) {
@@ -144,6 +168,7 @@ Result<FittedDevice> fit_device(const DeviceOptions& options) {
     KernelTable table(bare, data.name, data.type, constants.constants, data.measured);
     table.source = rows.source;
     note_undetermined(data, constants, fitted.findings);
+    note_above(data, fitted.findings);
     if (data.measured.size() >= kFewest) {
       const KernelJudgement judgement = judge_kernel(data);
       table.error = judgement.error;

@@ -1,4 +1,5 @@
 // Fits to known laws, and to public measurements with a part held out.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,6 +43,24 @@ TEST(Fit, FindsTheConstantsOfALaw) {
   EXPECT_NEAR(exact.constants.ops_time, 1.5, 1e-4);
   EXPECT_NEAR(exact.constants.fixed_s, 6e-6, 1e-10);
   EXPECT_LT(exact.errors.ops_time, 0.01);
+}
+
+TEST(Fit, NamesRowsThatAreFasterThanTheDevice) {
+  const testing::TemporaryFolder folder;
+  const auto found = [&](double unit, const char* type) {
+    std::string rows = "kernel,type,m,n,k,time_us,device\n";
+    for (const KernelData& data = made_gemms(device::device(*device::find("A100-SXM-80GB")), {256, 2048, 4096});
+         const device::MeasuredKernel& m : data.measured)
+      rows += fmt::format("gemm,{},{},{},{},{},NVIDIA A100-SXM4-80GB\n", type, m.sizes[0], m.sizes[1], m.sizes[2],
+                          m.seconds * unit);
+    const auto fitted = fit_device({{folder.write("rows.csv", rows)}, ""});
+    EXPECT_TRUE(fitted);
+    return std::any_of(fitted->findings.begin(), fitted->findings.end(),
+                       [](const Finding& f) { return f.tag == "calibrate.device.above"; });
+  };
+  EXPECT_FALSE(found(1e6, "bf16"));
+  EXPECT_TRUE(found(1e3, "bf16"));  // milliseconds
+  EXPECT_TRUE(found(1e6, "f32"));   // 19.5 TFLOP/s
 }
 
 // Where n never changes, operations and the first matrix grow in proportion: the fit takes equal times for all tensors.

@@ -182,6 +182,30 @@ Messages messages_of(const std::vector<CollectiveSample>& samples, const std::ve
   return m;
 }
 
+// `calibrate.network.above` (warning): measurements that are faster than any network: above 10 TB/s a rank, or below
+// 0.2 us
+void note_above(const std::vector<CollectiveSample>& samples, Findings& findings) {
+  constexpr double kMostBytesPerNs = 10000, kLeastNs = 200;
+  const CollectiveSample* worst = nullptr;
+  double most = 0;
+  int64_t above = 0;
+  for (const CollectiveSample& s : samples) {
+    const double others = s.ranks > 1 ? static_cast<double>(s.ranks - 1) / static_cast<double>(s.ranks) : 1;
+    const double rate = static_cast<double>(s.bytes) * others / s.ns;
+    if (rate <= kMostBytesPerNs && s.ns >= kLeastNs) continue;
+    ++above;
+    if (!worst || rate > most) most = rate, worst = &s;
+  }
+  if (worst)
+    findings.push_back(
+        {"calibrate.network.above", Severity::warning, -1, -1,
+         fmt::format(
+             "{} of {} measurements are faster than networks are (10 TB/s a rank, 0.2 us): {} of {} ranks moves "
+             "{} in {:.3g} us, at {:.3g} GB/s a rank; check the unit of the times",
+             show_count(above), show_count(std::ssize(samples)), worst->operation, worst->ranks,
+             show_bytes(static_cast<double>(worst->bytes)), worst->ns * 1e-3, most)});
+}
+
 // `calibrate.network.unjudged` (warning): too few sizes of an operation were measured to hold any out
 // `calibrate.network.rate` (warning): no measurement determines the rate of a link; the file has 1 GB/s
 void note_unknown(const FittedNetwork& fitted, const Messages& messages, Findings& findings) {
@@ -219,6 +243,7 @@ Result<FittedNetwork> fit_network(const NetworkOptions& options) {
                                "there is no measured all-to-all with several peers on other nodes, so the rate of a "
                                "rail is unknown; the rate to one peer is used instead"});
   fitted.scale = judge_scale(samples, fitted.operations);
+  note_above(samples, fitted.findings);
   const Messages messages = messages_of(samples, fitted.operations, across);
   if (options.npus.size() != 1)
     fitted.operations.insert(fitted.operations.end(), across.operations.begin(), across.operations.end());

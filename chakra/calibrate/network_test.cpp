@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -215,6 +216,23 @@ TEST(FitNetwork, WritesAFileThatSaysTheSame) {
   ASSERT_TRUE(fabric) << fabric.error().message();
   EXPECT_EQ(fabric->size(), 16);
   EXPECT_LT(judge(fabric->fits, times_of(made_by)).worst, 1e-3);
+}
+
+TEST(FitNetwork, NamesTimesThatNoNetworkHas) {
+  const TemporaryFolder folder;
+  const auto found = [&](double unit) {
+    std::string table = "collective,ranks,size_bytes,time_us\n";
+    for (const CollectiveSample& s : times_of(truth("all_gather", "ring", uint64_t{3} << 14)))
+      table += fmt::format("all_gather,{},{},{}\n", s.ranks, s.bytes, s.ns * unit);
+    NetworkOptions options;
+    options.files = {folder.write("t.csv", table)};
+    const auto fitted = fit_network(options);
+    EXPECT_TRUE(fitted);
+    return std::any_of(fitted->findings.begin(), fitted->findings.end(),
+                       [](const Finding& f) { return f.tag == "calibrate.network.above"; });
+  };
+  EXPECT_FALSE(found(1e-3));
+  EXPECT_TRUE(found(1e-6));  // milliseconds
 }
 
 // ---- measured machines

@@ -150,6 +150,16 @@ int64_t devices_with_work(const trace::Trace& trace) {
   return std::max<int64_t>(1, static_cast<int64_t>(devices.size()));
 }
 
+std::string show_times(double times) { return fmt::format("{:.{}f}", times, times < 10 ? 2 : times < 100 ? 1 : 0); }
+
+TooFast too_fast(double ops_s, double bytes_s, double seconds) {
+  const double least = std::max(seconds, 1 / kPsPerSecond);  // times are whole picoseconds
+  const TooFast by_ops{ops_s / least, true}, by_bytes{bytes_s / least, false};
+  if (by_ops.times > kMostOfPeak && by_ops.times >= by_bytes.times) return by_ops;
+  if (by_bytes.times > kMostOfBandwidth) return by_bytes;
+  return by_ops.times > kMostOfPeak ? by_ops : TooFast();
+}
+
 Rates rates(const WorkSum& work, Picoseconds time, const Device* device, int64_t devices) {
   Rates rates;
   if (time <= 0) return rates;

@@ -31,6 +31,27 @@ bool is_measured(const Trace& t, NodeId n) { return t.type[n] == NodeType::comp 
 /// Copies that the link to the host bounds, not the device.
 bool is_host_copy(std::string_view name) { return work::uses_link(work::copy_route(name)); }
 
+/// Measured nodes that took less time than their operations can on the recording's device.
+struct MeasuredAbove {
+  Picoseconds ps = 0;
+  std::string on;  ///< the device
+};
+
+/// Priced nodes that take less time than the device can (device::too_fast).
+struct Above {
+  int64_t nodes = 0;
+  double least_s = 0, all_least_s = 0;  ///< the roofline's time: of these nodes, and of all priced ones
+  device::TooFast worst;
+  std::string kernel, row;  ///< of the worst: its name, and what gave its time
+  std::string last_table;   ///< that gave a time
+  void add(const Above& more, int64_t times) {
+    nodes += more.nodes * times;
+    least_s += more.least_s * static_cast<double>(times);
+    all_least_s += more.all_least_s * static_cast<double>(times);
+    if (more.worst.times > worst.times) worst = more.worst, kernel = more.kernel, row = more.row;
+  }
+};
+
 /// Gives the nodes of one trace their time on one device.
 class Carrier {
  public:
@@ -63,6 +84,7 @@ class Carrier {
       } else if (before == 0) {
         continue;
       }
+      if (is_predicted(how[n]) && first) compare_with_peak(n, how[n]);
       const Device* from = is_measured(t_, n) ? from_of(n) : nullptr;
       ScaledTime& row = rows[{from ? from->name : "", how[n]}];
       ++row.nodes;
@@ -78,8 +100,8 @@ class Carrier {
   std::map<const device::KernelTable*, TableUse> tables;
   std::map<std::tuple<std::string, trace::DType, trace::DType>, double> stand_ins;  ///< device, type, in its place: ops
   double ops = 0;                                                                   ///< of all nodes
-  Picoseconds too_fast_ps = 0;  ///< in nodes that took less time than the operations can on the recording's device
-  std::string too_fast_on;
+  MeasuredAbove too_fast;
+  Above above;
   struct Has {
     bool host = false, passes = false;
   } has;  ///< a host; passes of serving
@@ -100,6 +122,18 @@ class Carrier {
     t_.flags.edit(n) |= trace::kHasDuration;
     note_types(to_, work);
   }
+  void compare_with_peak(NodeId n, Scaling how) {
+    const work::NodeWork work = work::work_of(t_, n);
+    const double peak = device::peak(to_, work.type).ops_per_s;
+    const double ops_s = peak > 0 ? static_cast<double>(work.ops) / peak : 0;
+    const double bytes_s = static_cast<double>(work.bytes) / to_.memory_bytes_per_s, least = std::max(ops_s, bytes_s);
+    above.all_least_s += least;
+    const auto over = device::too_fast(ops_s, bytes_s, static_cast<double>(t_.dur_ps[n]) / kPsPerSecond);
+    if (!(over.times > 0)) return;
+    Above one{1, least, 0, over, std::string(t_.name_of(n)), std::string(kScalings[static_cast<size_t>(how)].text), {}};
+    if (is_measured_kernel(how)) one.row = above.last_table;
+    above.add(one, 1);
+  }
   void take(NodeId n, const KernelTime& time, Scaling& how) {
     how = how_of(time);
     t_.dur_ps.edit(n) = picoseconds(time.seconds);
@@ -112,6 +146,7 @@ class Carrier {
   }
   void count(const KernelTime& time, Picoseconds after) {
     if (!time.table) return;
+    above.last_table = fmt::format("by the rows of '{}' in {}", time.table->name(), trace::name(time.table->type()));
     tables[time.table].add({after, time.extrapolated ? after : 0, time.unaligned ? after : 0});
   }
 
@@ -151,8 +186,8 @@ class Carrier {
     const double peak = work.ops > 0 ? device::peak(*from, work.type).ops_per_s : 0;
     const double seconds = static_cast<double>(t_.dur_ps[n]) / kPsPerSecond;
     if (peak > 0 && static_cast<double>(work.ops) / peak > kTooFast * seconds) {
-      too_fast_ps = add_saturated(too_fast_ps, t_.dur_ps[n]);
-      too_fast_on = from->name;
+      too_fast.ps = add_saturated(too_fast.ps, t_.dur_ps[n]);
+      too_fast.on = from->name;
     }
     return {};
   }
@@ -271,8 +306,9 @@ class Summary {
     const auto weight = static_cast<double>(ranks);
     for (const auto& [key, ops] : carrier.stand_ins) stand_ins_[key] += weight * ops;
     ops_ += weight * carrier.ops;
-    too_fast_ = add_saturated(too_fast_, multiply_saturated(carrier.too_fast_ps, ranks));
-    if (!carrier.too_fast_on.empty()) too_fast_on_ = carrier.too_fast_on;
+    too_fast_.ps = add_saturated(too_fast_.ps, multiply_saturated(carrier.too_fast.ps, ranks));
+    if (!carrier.too_fast.on.empty()) too_fast_.on = carrier.too_fast.on;
+    above_[to].add(carrier.above, ranks);
     if (device.host_s > 0 && !carrier.has.host) without_host_ = to;
     if (device.stack.pass_s > 0 || device.stack.sequence_s > 0) {
       pass_stack_ = device.stack.name;
@@ -325,11 +361,13 @@ class Summary {
           fmt::format("pass-us and sequence-us of the stack {} have no effect: the traces have no host between passes; "
                       "'chakra gen serve --device --stack' adds one",
                       pass_stack_));
-    if (static_cast<double>(too_fast_) > kTooFastShare * static_cast<double>(all))
+    if (static_cast<double>(too_fast_.ps) > kTooFastShare * static_cast<double>(all))
       find("sim.device.too_fast", Severity::warning,
            fmt::format("{} of the device time is in kernels that were faster than the peak rate of {}; check the "
                        "device, the FLOPs and their element types",
-                       show_percent(static_cast<double>(too_fast_) / static_cast<double>(all)), too_fast_on_));
+                       show_percent(static_cast<double>(too_fast_.ps) / static_cast<double>(all)), too_fast_.on));
+    for (const auto& [device, above] : above_)
+      if (above.least_s > kTooFastShare * above.all_least_s) findings.push_back(too_fast(device, above));
     return rows;
   }
 
@@ -339,6 +377,19 @@ class Summary {
     for (const auto& [key, use] : tables_)
       if (std::get<1>(key).starts_with("experts")) sum = add_saturated(sum, use.first.all_ps);
     return sum;
+  }
+
+  static Finding too_fast(const std::string& device, const Above& above) {
+    return {
+        "sim.device.too_fast",
+        Severity::warning,
+        -1,
+        -1,
+        fmt::format("{} computations are faster than {} can be; the worst is {} ({}), at {} times the {}; check the "
+                    "unit of the times and the element types in the device file",
+                    show_count(above.nodes), device, quote(above.kernel), above.row,
+                    device::show_times(above.worst.times), above.worst.by_ops ? "peak FLOP/s" : "memory bandwidth"),
+        {{"nodes", above.nodes}}};
   }
 
   /// "12.00 % of the operations are bf16, for which V100-SXM2 has no peak: there they count as f32; ..."
@@ -368,8 +419,8 @@ class Summary {
            std::pair<TableUse, std::pair<const Device*, const device::KernelTable*>>>
       tables_;
   double ops_ = 0;
-  Picoseconds too_fast_ = 0;
-  std::string too_fast_on_;
+  MeasuredAbove too_fast_;
+  std::map<std::string, Above> above_;  ///< by device
   /// The rank that holds most.
   struct Held {
     int64_t rank = 0, bytes = 0;

@@ -253,6 +253,49 @@ Recording generated() {
   return r;
 }
 
+TEST(Retarget, NamesWhatIsPricedAboveThePeak) {
+  System system = on("H100-SXM");
+  for (const double times : {0.1, 0.9, 1.0}) {
+    system.target->others = {times, times, 0};
+    EXPECT_EQ(carry(one(generated()), system).found("sim.device.too_fast"), times < 0.5) << times;
+  }
+  system.target->others.reset();
+  system.target->kernels.emplace_back(*system.target, "gemm", DType::bf16, device::KernelConstants{},
+                                      std::vector<double>{8192, 8192, 8192, 1e-6});  // a unit that is wrong
+  Recording r("");
+  r.kernel("layer0.up", 77, {2ULL << 39, 3ULL << 27, DType::bf16});
+  r.builder.trace.flags.edit(0) = trace::kSaysCpuOrNot;
+  r.builder.attr({r.builder.trace.strings.intern("kernel"), std::string_view("gemm:8192,8192,8192")});
+  const Carried c = carry(one(std::move(r)), system);
+  ASSERT_TRUE(c.found("sim.device.too_fast"));
+  for (const Finding& f : c.findings) {
+    if (f.tag != "sim.device.too_fast") continue;
+    EXPECT_EQ(
+        f.text,
+        "1 computations are faster than H100-SXM can be; the worst is 'layer0.up' (by the rows of 'gemm' in bf16), "
+        "at 1111 times the peak FLOP/s; check the unit of the times and the element types in the device file");
+  }
+}
+
+// What rounds to no time was computed all the same.
+TEST(Retarget, WorkOfADeviceIsNotFree) {
+  for (const bool device : {false, true}) {
+    Recording r("");
+    r.kernel("tiny", 0, {100, 0, DType::bf16});
+    r.builder.trace.flags.edit(0) = trace::kSaysCpuOrNot;
+    SimInput in;
+    in.job.ranks = one(std::move(r));
+    in.fabric = *net::parse_fabric(
+        *parse_spec("topology: [ Ring ]\nnpus_count: [ 1 ]\nbandwidth: [ 1 ]\nlatency: [ 0 ]\n", "net.yml"));
+    if (device) in.system.target = device::plain("fast", 1e15, 1e12);
+    const auto report = simulate(std::move(in));
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(std::any_of(report->findings.begin(), report->findings.end(),
+                          [](const Finding& f) { return f.tag == "sim.compute.free"; }),
+              !device);
+  }
+}
+
 TEST(Retarget, WorkWithoutTimeIsPricedByItsClass) {
   const Carried c = carry(one(generated()), on("H100-SXM"));
   EXPECT_NEAR(static_cast<double>(c.job.classes[0].dur_ps[0]),
