@@ -167,14 +167,17 @@ Rates rates(const WorkSum& work, Picoseconds time, const Device* device, int64_t
   rates.ops_per_s = static_cast<double>(work.all_ops()) / seconds;
   rates.bytes_per_s = static_cast<double>(work.bytes) / seconds;
   if (!device || work.all_ops() == 0) return rates;
-  double at_peak = 0;
+  double at_peak = 0, at_peak_f8 = 0;
   for (size_t t = 0; t < work.ops.size(); ++t) {
     if (work.ops[t] == 0) continue;
     const double best = peak(*device, static_cast<DType>(t)).ops_per_s;
     if (!(best > 0)) return rates;
-    at_peak += static_cast<double>(work.ops[t]) / best;
+    const double time_at_peak = static_cast<double>(work.ops[t]) / best;
+    at_peak += time_at_peak;
+    if (static_cast<DType>(t) == DType::f8) at_peak_f8 += time_at_peak;
   }
   rates.mfu = at_peak / seconds / static_cast<double>(devices);
+  rates.mfu_f8 = at_peak_f8 / seconds / static_cast<double>(devices);
   return rates;
 }
 

@@ -134,6 +134,7 @@ struct Rates {
   /// divided by the time taken (Chowdhery et al., "PaLM", 2022, appendix B, with several
   /// types). Absent if the device is unknown, or lacks a peak for some of the FLOPs.
   std::optional<double> mfu;
+  double mfu_f8 = 0;  ///< part of it, of 8-bit types
 };
 /// Return the work per second of `devices` equal devices together; all zero if the time is zero.
 Rates rates(const WorkSum& work, Picoseconds time, const Device* device, int64_t devices = 1);

@@ -89,6 +89,7 @@ constexpr auto kOfFiles = std::to_array<Allowed>({
     {trace::kMemoryPerRank, Form::number, kShowsSize},
     {"memory_bytes_per_s", Form::number, kShowsSize},
     {"model_operations_per_rank", Form::number, kShowsSize},
+    {"model_fp8_operations_per_rank", Form::number, kShowsSize},
     {"order", Form::word},
     {"rank_start_ns"},
     {"recorded_part"},

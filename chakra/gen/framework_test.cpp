@@ -3,6 +3,7 @@
 
 #include "chakra/base/real.h"
 #include "chakra/gen/gen.h"
+#include "chakra/trace/metadata.h"
 
 namespace chakra::gen {
 namespace {
@@ -153,6 +154,44 @@ TEST(Frameworks, FsdpHasParametersOnceAndGathersOnceInPipelines) {
   const int64_t once = sums(o, gathers).nodes;
   o.framework.fsdp = false;
   EXPECT_GT(sums(o, gathers).nodes, once);
+}
+
+/// FLOPs of all ranks that the metadata state.
+double model_operations(const trace::ClassJob& job) {
+  const auto stated = trace::metadata_number(job.classes[0], "model_operations_per_rank");
+  return real(stated.value_or(-1)) * real(job.ranks.size());
+}
+
+// On one rank that recomputes nothing, these are the nodes without the optimizer. They stay what they are, whatever
+// ranks repeat, recompute and update.
+TEST(ModelWork, IsForwardAndBackwardOnce) {
+  int muon = 0;
+  for (size_t i = 0; i < kOptimizers.size(); ++i) muon = kOptimizers[i].orthogonal ? static_cast<int>(i) : muon;
+  for (const ModelRow& row : models()) {
+    SCOPED_TRACE(row.name);
+    StepOptions o;
+    o.model = row.model;
+    o.model.layers.resize(std::min<size_t>(o.model.layers.size(), 4));
+    o.micro_batches = 2;
+    for (const int64_t lora : {0, 16}) {
+      o.lora_rank = lora;
+      if (lora > 0 && !step(o)) continue;  // a model without adapters
+      const auto once = step(o);
+      ASSERT_TRUE(once) << once.error().message();
+      const double all = sums(o, [](std::string_view name) { return !kUpdate(name); }).operations;
+      EXPECT_NEAR(model_operations(*once) / all, 1, 1e-9);
+      StepOptions other = o;
+      other.optimizer = static_cast<size_t>(muon);
+      other.recompute = row.model.family == Family::recommender ? Recompute::none : Recompute::full;
+      other.dp = 2;
+      EXPECT_NEAR(model_operations(step(other).value()) / all, 2, 2e-9);
+      other.tp = 4;
+      const auto job = step(other);
+      if (job) {
+        EXPECT_NEAR(model_operations(*job) / all, 2, 2e-9);
+      }
+    }
+  }
 }
 
 TEST(Types, OfNodesAreThoseOfTheStep) {

@@ -205,16 +205,22 @@ void add_memory(const Plan& plan, const Chunks& chunks, int64_t stage, ClassStat
   stats.memory.working = activations.most() - activations.most_kept();
 }
 
+/// How often a model has each of compile_parts().
+std::vector<double> times_of_parts(const StepOptions& o) {
+  std::vector<double> times;
+  for (size_t kind = 0; kind < o.model.blocks.size(); ++kind)
+    times.push_back(real(std::count(o.model.layers.begin(), o.model.layers.end(), kind)));
+  for (const int64_t n : {int64_t{1}, 1 + o.model.mtp_layers, o.model.mtp_layers})
+    times.push_back(o.ends ? real(n) : 0);
+  return times;
+}
+
 /// What all ranks of a stage do beyond what one rank alone would: heads that are repeated, tokens that all have.
 std::vector<Surplus> surplus(const Plan& plan) {
-  StepOptions o = plan.o;
+  const StepOptions& o = plan.o;
+  const std::vector<double> times = times_of_parts(o);
   const auto sums = [&](const std::vector<std::shared_ptr<const Unit>>& units, double ranks) {
     std::map<std::string, double> by_name;
-    std::vector<double> times;
-    for (size_t kind = 0; kind < o.model.blocks.size(); ++kind)
-      times.push_back(real(std::count(o.model.layers.begin(), o.model.layers.end(), kind)));
-    for (const int64_t n : {int64_t{1}, 1 + o.model.mtp_layers, o.model.mtp_layers})
-      times.push_back(o.ends ? real(n) : 0);
     for (size_t u = 0; u < units.size(); ++u)
       for (const Program* program : {&units[u]->forward, &units[u]->backward})
         for (const Step& step : *program)
@@ -233,6 +239,22 @@ std::vector<Surplus> surplus(const Plan& plan) {
 }
 
 }  // namespace
+
+ModelWork model_work(const Plan& plan) {
+  const StepOptions& o = plan.o;
+  const std::vector<double> times = times_of_parts(o);
+  const std::vector<std::shared_ptr<const Unit>> alone = compile_parts(o, Mesh{});
+  ModelWork sum;
+  for (size_t u = 0; u < alone.size(); ++u)
+    for (const Program* program : {&alone[u]->forward, &alone[u]->backward})
+      for (const Step& step : *program) {
+        if (step.name.ends_with(".again")) continue;
+        const double operations = step.work.flops * times[u] * real(o.micro_batches);
+        sum.operations += operations;
+        if (step.fp8) sum.fp8_operations += operations;
+      }
+  return sum;
+}
 
 Result<StepStats> stats(const StepOptions& options, const trace::ClassJob& job) {
   CHAKRA_ASSIGN(const Plan plan, gen::plan(options));

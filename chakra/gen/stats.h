@@ -6,6 +6,7 @@
 
 #include "chakra/gen/communication.h"
 #include "chakra/gen/mesh.h"
+#include "chakra/gen/plan.h"
 #include "chakra/trace/trace.h"
 
 namespace chakra::gen {
@@ -20,5 +21,13 @@ std::vector<Communication> communication(const trace::Trace& trace, const std::v
                                          std::string_view others, const Moved& uneven = {});
 /// Return sums by tier and kind.
 std::vector<StorageSum> storage(const trace::Trace& trace);
+
+/// FLOPs of the model in a step, over all ranks: forward and backward once, as one rank alone would compute them.
+/// Without the optimizer, recomputed activations, and what several ranks compute or pad.
+struct ModelWork {
+  double operations = 0;
+  double fp8_operations = 0;  ///< part of these: multiplications with 8-bit inputs
+};
+ModelWork model_work(const Plan& plan);
 
 }  // namespace chakra::gen

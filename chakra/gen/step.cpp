@@ -7,6 +7,7 @@
 #include "chakra/base/progress.h"
 #include "chakra/base/real.h"
 #include "chakra/gen/stage.h"
+#include "chakra/gen/stats.h"
 #include "chakra/trace/roles.h"
 
 namespace chakra::gen {
@@ -27,30 +28,20 @@ std::vector<uint32_t> add_groups(const Plan& plan, const Slot& slot, ClassJob& j
   return of;
 }
 
-/// FLOPs of a rank that the model needs: without activation recomputation.
-double model_operations(const trace::Trace& t) {
-  std::vector<bool> again(t.strings.size());
-  for (size_t s = 0; s < again.size(); ++s) again[s] = contains(t.strings[StringId(s)], ".again");
-  double sum = 0;
-  for (const trace::NodeId n : t.nodes())
-    if (n < t.num_ops.size() && !again[t.name[n]]) sum += static_cast<double>(t.num_ops[n]);
-  return sum;
-}
-
 /// What a result needs to say how fast the model trains: tokens of a step, and a rank's mean operations.
 void describe_work(const Plan& plan, ClassJob& job) {
-  std::vector<double> ranks(job.classes.size());
-  for (const ClassJob::Rank& rank : job.ranks) ++ranks[rank.cls];
-  double sum = 0;
-  for (size_t c = 0; c < ranks.size(); ++c) sum += ranks[c] * model_operations(job.classes[c]);
-  const double operations = sum / real(plan.mesh.ranks());
+  const ModelWork work = model_work(plan);
+  const double ranks = real(plan.mesh.ranks());
   const double tokens =
       real(plan.o.sequence) * real(plan.o.micro_batch_size) * real(plan.o.micro_batches) * real(plan.o.dp);
   constexpr double kMost = 9e18;
-  if (!(operations < kMost && tokens < kMost)) return;
+  if (!(work.operations / ranks < kMost && tokens < kMost)) return;
   for (trace::Trace& t : job.classes) {
     t.metadata.push_back({t.strings.intern("tokens"), static_cast<int64_t>(tokens)});
-    t.metadata.push_back({t.strings.intern("model_operations_per_rank"), std::llround(operations)});
+    t.metadata.push_back({t.strings.intern("model_operations_per_rank"), std::llround(work.operations / ranks)});
+    if (plan.o.fp8)
+      t.metadata.push_back(
+          {t.strings.intern("model_fp8_operations_per_rank"), std::llround(work.fp8_operations / ranks)});
   }
 }
 

@@ -254,7 +254,7 @@ constexpr std::array kThroughput{
     column<&Throughput::tokens_per_s>("tokens_per_s", Unit::none, "tokens a second, of the job"),
     column<&Throughput::tokens_per_s_per_rank>("tokens_per_s_per_rank", Unit::none, "the same by the number of ranks"),
     column<&Throughput::model_ops_per_s>("model_ops_per_s_per_rank", Unit::flop_per_s,
-                                         "FLOP/s of the model, without recomputation"),
+                                         "FLOP/s of the model: forward and backward, each once"),
     column<&Throughput::mfu>("mfu", Unit::share, "their share of the peak; null: unknown")};
 /// How evenly links are used: one that carries what eight should stands out.
 struct LinkUse {

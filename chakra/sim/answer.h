@@ -15,13 +15,14 @@ struct SimReport;
 /// Work of a training step, as the generator of the job recorded it. 0: unknown.
 struct StepWork {
   int64_t tokens = 0;            ///< of the step, all ranks
-  int64_t model_operations = 0;  ///< for a rank: FLOPs without activation recomputation
+  int64_t model_operations = 0;  ///< for a rank: FLOPs of forward and backward, once, without the optimizer
+  std::optional<int64_t> model_fp8_operations{};  ///< part of these, in 8 bits; absent: in the mix of what ranks ran
 };
 
 /// Rates of a run; 0 if the work is unknown.
 struct Throughput {
   double tokens_per_s = 0, tokens_per_s_per_rank = 0, model_ops_per_s = 0;
-  std::optional<double> mfu;  ///< of the FLOPs of the model, without activation recomputation
+  std::optional<double> mfu;  ///< of the FLOPs of the model (StepWork)
 };
 Throughput throughput_of(const SimReport& report, const StepWork& step);
 

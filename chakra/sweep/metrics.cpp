@@ -67,7 +67,7 @@ const std::array<MetricRow, kMetricCount> kMetrics{{
      Type::real,
      Unit::flop_per_s,
      Goal::larger,
-     "FLOP/s of the model per rank, without activation recomputation",
+     "FLOP/s of the model per rank: forward and backward, each once",
      {{{"sim", "throughput.model_ops_per_s_per_rank"}}}},
     {"mfu",
      Type::real,
