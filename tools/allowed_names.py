@@ -67,7 +67,7 @@ regsPerMultiprocessor sharedMemPerBlock sharedMemPerBlockOptin sharedMemPerMulti
 bytes_per_second allgather allreduce alltoall barrier broadcast gather reduce reducescatter scatter send recv sendrecv irecv isend all_gather
 all_reduce all_to_all all_to_allv reduce_scatter _allgather_base _reduce_scatter_base wait collective_name dtype flags cbid context default_pg gloo
 classes group_slots peer_slots class file description first step count peers chakra-ranks-1 tp-cp-ep-dp-pp chakra_hidden_level
-nccl rccl mpi undefined fake runtime driver ucc xccl custom chakra_hidden channel_id folded_iterations xla_run xla_runs shared_clock
+nccl rccl mpi undefined fake runtime driver ucc xccl custom chakra_hidden channel_id folded_iterations unknown_work xla_run xla_runs shared_clock
 recorded_part recorded_unaligned model_fp8_operations_per_rank pass chunk micro_batch storage_tier io_kind comm_priority involved_dim
 flop_per_s fp8_flop_per_s memory_bytes_per_rank memory_bytes_per_s model_operations_per_rank tokens schedule stages stage chunks order zero zero_ranks experts
 forward backward input_gradient weight_gradient update gpipe 1f1b interleaved zb-h1 dualpipe dataloader ckpt_read ckpt_write kv_fetch kv_evict

@@ -70,6 +70,7 @@ constexpr auto kOfNodes = std::to_array<Allowed>({
     {"seq_id"},
     {"shapes", Form::words, kShowsSize},
     {"storage_tier", Form::tier},
+    {"unknown_work"},
     {"weight_bytes", Form::number, kShowsSize},
     {trace::kXlaRun},
 });

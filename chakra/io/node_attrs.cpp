@@ -23,8 +23,9 @@ void keep(const AttrRecord& attr, NodeDraft& node) {
   const trace::NodeType type = node.builder.trace.type[node.row];
   const bool charged = (type == trace::NodeType::mem_load || type == trace::NodeType::mem_store) &&
                        (attr.name == "storage_tier" || attr.name == "io_kind" || attr.name == "bytes");  // to a tier
-  const bool priced = type == trace::NodeType::comp &&
-                      (attr.name == "kernel" || attr.name == "weight_bytes");  // by a device's times, in another batch
+  const bool priced =
+      type == trace::NodeType::comp && (attr.name == "kernel" || attr.name == "unknown_work" ||  // by a device's times
+                                        attr.name == "weight_bytes");                            // in another batch
   const bool planned = attr.name == "pass" || attr.name == "micro_batch" || attr.name == "chunk";  // by a schedule
   if (!node.texts && !checked && !charged && !priced && !planned) return;
   if (const auto value = kept(attr, node.builder.trace)) node.builder.attr(*value);

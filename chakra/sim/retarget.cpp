@@ -62,6 +62,7 @@ class Carrier {
 
   Result<void> run() {
     std::vector<double> factor(t_.size(), 1);
+    const StringId unknown_work = t_.strings.find("unknown_work");
     std::vector<Scaling> how;
     how.resize(t_.size(), Scaling::given);  // in its constructor GCC 12 sees a free() of what is not on the heap
     for (const NodeId n : t_.nodes()) {
@@ -70,6 +71,7 @@ class Carrier {
       if (t_.type[n] != NodeType::comp || t_.on_cpu(n)) continue;
       const Picoseconds before = t_.dur_ps[n];
       double error = 0;
+      has.lower_bounds += !is_measured(t_, n) && has_attribute(n, unknown_work);
       ops += static_cast<double>(work::work_of(t_, n).ops);
       const bool first = t_.part_of[n] == trace::kNoNode || t_.part_of[n] >= n;
       if (is_measured(t_, n)) {
@@ -104,9 +106,16 @@ class Carrier {
   Above above;
   struct Has {
     bool host = false, passes = false;
-  } has;  ///< a host; passes of serving
+    int64_t lower_bounds = 0;
+  } has;  ///< a host; passes of serving; nodes, not measured, with calls of unknown work
 
  private:
+  bool has_attribute(NodeId n, StringId name) const {
+    if (name == 0) return false;  // no node has it
+    for (const trace::Attr& attr : t_.attrs_of(n))
+      if (attr.name == name) return true;
+    return false;
+  }
   static double roofline(const Device& device, const work::NodeWork& work) {
     return device::roofline_seconds(device, work);
   }
@@ -303,9 +312,10 @@ class Summary {
       sum.add(use, ranks);
       of = {&device, table};
     }
+    sums_.lower_bounds = add_saturated(sums_.lower_bounds, multiply_saturated(carrier.has.lower_bounds, ranks));
     const auto weight = static_cast<double>(ranks);
     for (const auto& [key, ops] : carrier.stand_ins) stand_ins_[key] += weight * ops;
-    ops_ += weight * carrier.ops;
+    sums_.ops += weight * carrier.ops;
     too_fast_.ps = add_saturated(too_fast_.ps, multiply_saturated(carrier.too_fast.ps, ranks));
     if (!carrier.too_fast.on.empty()) too_fast_.on = carrier.too_fast.on;
     above_[to].add(carrier.above, ranks);
@@ -328,6 +338,11 @@ class Summary {
         findings.push_back(std::move(*finding));
     std::vector<ScaledTime> rows;
     for (const auto& [key, row] : rows_) rows.push_back(row);
+    if (sums_.lower_bounds > 0)
+      findings.push_back({"sim.device.unknown_work", Severity::warning, -1, -1,
+                          fmt::format("{} nodes have calls of unknown work, such as kernels that a program only names, "
+                                      "and no measured time: these calls take no time, so the result is a lower bound",
+                                      show_count(sums_.lower_bounds))});
     const std::string shares = reliability(rows);
     if (shares.empty()) return rows;
     const auto find = [&](const char* tag, Severity severity, std::string text) {
@@ -397,8 +412,8 @@ class Summary {
     std::string text;
     for (const auto& [key, ops] : stand_ins_) {
       const auto& [device, type, as] = key;
-      if (ops < kShareSaid * ops_) continue;
-      const std::string part = show_percent(ops / ops_);
+      if (ops < kShareSaid * sums_.ops) continue;
+      const std::string part = show_percent(ops / sums_.ops);
       text += text.empty() ? "" : "; ";
       if (type == trace::DType::unknown)
         text += fmt::format("{} of the operations have no element type: on {} they count as {}", part, device,
@@ -418,7 +433,10 @@ class Summary {
   std::map<std::tuple<std::string, std::string, trace::DType>,
            std::pair<TableUse, std::pair<const Device*, const device::KernelTable*>>>
       tables_;
-  double ops_ = 0;
+  struct {
+    double ops = 0;
+    int64_t lower_bounds = 0;
+  } sums_;
   MeasuredAbove too_fast_;
   std::map<std::string, Above> above_;  ///< by device
   /// The rank that holds most.

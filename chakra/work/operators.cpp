@@ -49,6 +49,33 @@ Count written(const Arguments& a, Count else_bytes) {
   return any ? bytes : else_bytes;
 }
 
+/// The element type of an output. Same, except: of whole numbers and truth values the default floating type, or the
+/// type of indices; always indices; always truth values.
+enum class Output : uint8_t { same, floating, whole, index, truth };
+
+/// Bytes of an element of the output, from the element type of the input that decides.
+uint64_t output_bytes(Output output, const TensorShape& type) {
+  constexpr uint64_t kIndex = 8, kDefaultFloating = 4;
+  switch (output) {
+    case Output::truth: return 1;
+    case Output::index: return kIndex;
+    case Output::whole: return is_floating(type.dtype) || type.dtype == DType::complex ? type.element_bytes : kIndex;
+    case Output::floating:
+      return is_floating(type.dtype) || type.dtype == DType::complex ? type.element_bytes : kDefaultFloating;
+    case Output::same: break;
+  }
+  return type.element_bytes;
+}
+
+/// The bytes of an element of the type that a number names, as PyTorch counts its types: 5 is half.
+std::optional<uint64_t> bytes_of_type(const Arguments& a, size_t i) {
+  constexpr std::array<uint8_t, 16> kBytes{1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 0, 0, 0, 2};
+  const auto number = a.numbers(i);
+  if (!number || number->size() != 1 || number->front() < 0 || number->front() >= 16) return std::nullopt;
+  const uint64_t bytes = kBytes[static_cast<size_t>(number->front())];
+  return bytes > 0 ? std::optional(bytes) : std::nullopt;
+}
+
 /// The element type of the result of what takes both, as PyTorch promotes types: floating before whole before truth
 /// values, then tensors with dimensions before those without, then the wider.
 const TensorShape* wider(const TensorShape* a, const TensorShape* b) {
@@ -79,9 +106,15 @@ bool broadcast(std::span<const std::span<const uint64_t>> shapes, Count& element
 
 // ---- matrix multiplications ------------------------------------------------------------------------------
 
+/// Bytes of an element of a GEMM: of 8 bits, whole numbers are added up in 32, floats written in 16.
+uint64_t product_bytes(std::string_view name, const TensorShape& a) {
+  if (name == "aten::_int_mm") return 4;
+  return is_floating(a.dtype) ? std::max<uint64_t>(a.element_bytes, 2) : a.element_bytes;
+}
+
 /// [..., m, k] times [..., k, n], arguments A and B; those before are added to it.
 template <size_t A, size_t B>
-bool matrix_product(const WorkRow&, std::string_view, const Arguments& arguments, Work& work) {
+bool matrix_product(const WorkRow&, std::string_view name, const Arguments& arguments, Work& work) {
   const TensorShape *a = arguments.input(A), *b = arguments.input(B);
   if (!a || !b || a->rank() == 0 || b->rank() == 0 || a->element_bytes == 0 || b->element_bytes == 0) return false;
   const uint64_t m = a->rank() > 1 ? a->last(1) : 1, k = a->last();
@@ -92,7 +125,7 @@ bool matrix_product(const WorkRow&, std::string_view, const Arguments& arguments
   const Count out = batch * m * n;
   work.operations = out * k * 2;
   if (batch == Count(1)) work.product = {m, n, k};
-  work.bytes = a->bytes() + b->bytes() + written(arguments, out * std::max<uint64_t>(a->element_bytes, 2));
+  work.bytes = a->bytes() + b->bytes() + written(arguments, out * product_bytes(name, *a));
   for (size_t i = 0; i < A; ++i) work.bytes = work.bytes + bytes_of(arguments, i);
   work.dtype = a->dtype;
   return true;
@@ -110,14 +143,20 @@ bool linear(const WorkRow&, std::string_view, const Arguments& arguments, Work& 
   return true;
 }
 
-/// Groups of rows [M, k] times [G, k, n] (each row belongs to one group), or as plain matrix multiplications.
+/// Each row of [M, k] belongs to one of [G, k, n], each column of [k, N] to one of [G, m, k]; or [m, K] times [K, n] in
+/// groups along K, whose ends are argument Ends: G matrices of [m, n].
+template <size_t Ends>
 bool grouped_product(const WorkRow& row, std::string_view name, const Arguments& arguments, Work& work) {
-  const TensorShape *a = arguments.input(0), *b = arguments.input(1);
-  if (!a || !b || a->rank() != 2 || b->rank() != 3) return matrix_product<0, 1>(row, name, arguments, work);
-  if (a->last() != b->last(1) || a->element_bytes == 0) return false;
-  const Count out = Count((*a)[0]) * b->last();
-  work.operations = out * a->last() * 2;
-  work.bytes = a->bytes() + b->bytes() + written(arguments, out * std::max<uint64_t>(a->element_bytes, 2));
+  const TensorShape *a = arguments.input(0), *b = arguments.input(1), *ends = arguments.input(Ends);
+  if (!a || !b || (a->rank() == 3 && b->rank() == 3)) return matrix_product<0, 1>(row, name, arguments, work);
+  if (a->rank() < 2 || a->rank() > 3 || b->rank() < 2 || b->rank() > 3) return false;
+  if (a->last() != b->last(1) || a->element_bytes == 0 || b->element_bytes == 0) return false;
+  const Count one = Count(a->last(1)) * b->last();
+  const bool along_k = a->rank() == 2 && b->rank() == 2;
+  if (along_k && (!ends || ends->rank() != 1)) return false;
+  const Count out = along_k ? one * ends->elements.value() : one;
+  work.operations = one * a->last() * 2;
+  work.bytes = a->bytes() + b->bytes() + written(arguments, out * product_bytes(name, *a));
   work.dtype = a->dtype;
   return true;
 }
@@ -263,6 +302,7 @@ bool attend(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
 bool in_place(std::string_view name) { return name.ends_with('_'); }
 
 /// The first `reads` tensors broadcast to the output; one more is the output itself.
+template <Output O>
 bool pointwise(const WorkRow& row, std::string_view name, const Arguments& a, Work& work) {
   const std::vector<const TensorShape*> in = tensors_of(a, row.reads);
   if (in.empty()) return false;
@@ -278,18 +318,36 @@ bool pointwise(const WorkRow& row, std::string_view name, const Arguments& a, Wo
   Count out = in[0]->elements;
   if (!in_place(name) && !broadcast(shapes, out)) return false;
   work.operations = out * row.per_element;
-  work.bytes = work.bytes + written(a, out * type->element_bytes);
+  const Output output = in_place(name) ? Output::same : O;
+  work.bytes = work.bytes + written(a, out * output_bytes(output, *type));
   work.dtype = type->dtype;
   return true;
 }
 
-/// As elementwise; the output holds truth values.
-bool comparison(const WorkRow& row, std::string_view name, const Arguments& a, Work& work) {
-  if (!pointwise(row, name, a, work)) return false;
-  if (in_place(name) || !a.outputs.empty()) return true;
-  Count out = work.operations / row.per_element;
-  work.bytes = out;
-  for (const TensorShape* t : tensors_of(a, row.reads)) work.bytes = work.bytes + t->bytes();
+/// x is read; the output is as large, and a byte for each element says which ones stay.
+bool dropout(const WorkRow& row, std::string_view, const Arguments& a, Work& work) {
+  const TensorShape* x = a.input(0);
+  if (!x || x->element_bytes == 0) return false;
+  work.operations = x->elements * row.per_element;
+  work.bytes = x->bytes() + written(a, x->elements * (x->element_bytes + 1));
+  work.dtype = x->dtype;
+  return true;
+}
+
+/// Forward (x, dimension, whether half becomes float); backward (dy, output, dimension, type of dx).
+template <bool Backward>
+bool softmax_of(const WorkRow& row, std::string_view, const Arguments& a, Work& work) {
+  const TensorShape *x = a.input(0), *y = Backward ? a.input(1) : x;
+  if (!x || !y || x->element_bytes == 0) return false;
+  uint64_t out = x->element_bytes;
+  if (Backward) {
+    out = bytes_of_type(a, 3).value_or(out);
+  } else if (const auto floats = a.truths(2); floats && floats->size() == 1 && floats->front()) {
+    out = 4;
+  }
+  work.operations = x->elements * row.per_element;
+  work.bytes = x->bytes() + (Backward ? y->bytes() : Count(0)) + written(a, x->elements * out);
+  work.dtype = x->dtype;
   return true;
 }
 
@@ -313,12 +371,16 @@ bool batch_norm(const WorkRow& row, std::string_view name, const Arguments& a, W
   return true;
 }
 
+/// Along a dimension, max and min also return where the values were.
+bool extremes_with_places(std::string_view name) { return name == "aten::max" || name == "aten::min"; }
+bool two_results(std::string_view name) { return name.ends_with("_mean") || name == "aten::aminmax"; }
+
 /// The input is read; the output is what the recording or the list of dimensions (argument Dims) leaves of it.
-template <size_t Dims>
+template <size_t Dims, Output O = Output::same>
 bool reduce(const WorkRow& row, std::string_view name, const Arguments& a, Work& work) {
   const TensorShape* x = a.input(0);
   if (!x || x->element_bytes == 0) return false;
-  if (a.input(1)) return pointwise(row, name, a, work);  // max(a, b)
+  if (a.input(1)) return pointwise<O>(row, name, a, work);  // max(a, b)
   Count out = 1;
   if (const auto dims = a.numbers(Dims); dims && !dims->empty()) {
     std::vector<uint64_t> left = x->dims;
@@ -328,8 +390,11 @@ bool reduce(const WorkRow& row, std::string_view name, const Arguments& a, Work&
     }
     out = product(left);
   }
+  uint64_t one = output_bytes(O, *x);
+  if (extremes_with_places(name) && a.numbers(Dims)) one += 8;
+  if (two_results(name)) one *= 2;
   work.operations = x->elements * row.per_element;
-  work.bytes = x->bytes() + written(a, out * x->element_bytes);
+  work.bytes = x->bytes() + written(a, out * one);
   work.dtype = x->dtype;
   return true;
 }
@@ -554,6 +619,45 @@ bool index_put(const WorkRow&, std::string_view, const Arguments& a, Work& work)
   return true;
 }
 
+// ---- losses ----------------------------------------------------------------------------------------------
+
+/// (x, target, weight, ...): one value of x for each target is read, and where there are weights one of these. Without
+/// a reduction each loss is written, else their sum and the sum of the weights.
+bool nll_loss(const WorkRow& row, std::string_view, const Arguments& a, Work& work) {
+  const TensorShape *x = a.input(0), *target = a.input(1), *weight = a.input(2);
+  if (!x || !target || x->element_bytes == 0 || target->element_bytes == 0) return false;
+  const auto reduction = a.numbers(3);
+  const bool each = reduction && reduction->size() == 1 && reduction->front() == 0;
+  const Count losses = each ? target->elements + 1 : Count(2);
+  work.operations = target->elements * row.per_element;
+  work.bytes =
+      target->bytes() + target->elements * x->element_bytes * (weight ? 2 : 1) + written(a, losses * x->element_bytes);
+  work.dtype = x->dtype;
+  return true;
+}
+
+/// (dy, x, target, weight, ...): dx has one value for each target; zeros are filled in by another operator.
+bool nll_loss_backward(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
+  const TensorShape *dy = a.input(0), *x = a.input(1), *target = a.input(2), *weight = a.input(3);
+  if (!dy || !x || !target || x->element_bytes == 0 || target->element_bytes == 0) return false;
+  work.bytes = dy->bytes() + target->bytes() + target->elements * x->element_bytes * (weight ? 2 : 1);
+  work.dtype = x->dtype;
+  return true;
+}
+
+/// Forward (x, target, weight, ...): a loss for each element; another operator reduces them. Backward (dy, x, target,
+/// weight, ...): dx, which may also be an argument.
+template <bool Backward>
+bool elementwise_loss(const WorkRow& row, std::string_view, const Arguments& a, Work& work) {
+  const TensorShape* x = a.input(Backward ? 1 : 0);
+  if (!x || x->element_bytes == 0) return false;
+  for (size_t i = 0; i < (Backward ? 4 : 3); ++i) work.bytes = work.bytes + bytes_of(a, i);
+  work.operations = x->elements * row.per_element;
+  work.bytes = work.bytes + x->bytes();
+  work.dtype = x->dtype;
+  return true;
+}
+
 // ---- windows ---------------------------------------------------------------------------------------------
 
 /// (x, window, stride, padding, dilation): each element of the output looks at a window.
@@ -671,8 +775,9 @@ constexpr std::array kRows{
             matrix_product<1, 2>, "2 m n k per multiplication; the addition counts as 0", "addend, a, b, output"},
     WorkRow{matrix, "aten::linear aten::mkldnn_linear aten::_mkldnn_linear vllm::rocm_unquantized_gemm",
             linear, "2 m n k", "x, weight, bias, output"},
-    WorkRow{matrix, "aten::_grouped_mm aten::_scaled_grouped_mm",
-            grouped_product, "2 m n k; each row of a belongs to one group", "a, b, output"},
+    WorkRow{matrix, "aten::_grouped_mm", grouped_product<2>,
+            "2 m n k; each row of a, column of b or part of k belongs to one group", "a, b, output"},
+    WorkRow{matrix, "aten::_scaled_grouped_mm", grouped_product<4>, "as above", "a, b, output"},
 
     WorkRow{convolution, "aten::convolution aten::_convolution aten::convolution_overrideable",
             convolve<3, 4, 5, 6>, "2 n (weights per output channel); transposed: per input element",
@@ -742,22 +847,26 @@ constexpr std::array kRows{
     WorkRow{normalization, "aten::_fused_rms_norm_backward", like<0>, "8 n", "all inputs, dx", 8},
     WorkRow{normalization, "aten::batch_norm_stats", reduce<kNever>, "3 n", "x", 3},
 
-    WorkRow{softmax, "aten::_softmax aten::_log_softmax aten::_safe_softmax", like<0>, "5 n", "x, output", 5},
+    WorkRow{softmax, "aten::_softmax aten::_log_softmax aten::_safe_softmax",
+            softmax_of<false>, "5 n", "x, output", 5},
     WorkRow{softmax, "aten::_softmax_backward_data aten::_log_softmax_backward_data",
-            like<0>, "4 n", "dy, output, dx", 4},
+            softmax_of<true>, "4 n", "dy, output, dx", 4},
 
-    WorkRow{elementwise, "aten::neg aten::neg_ aten::abs aten::abs_ aten::exp aten::exp_ aten::exp2 aten::expm1 "
-                         "aten::log aten::log_ aten::log2 aten::log10 aten::log1p aten::sqrt aten::sqrt_ aten::rsqrt "
-                         "aten::rsqrt_ aten::sin aten::cos aten::tan aten::tanh aten::tanh_ aten::sigmoid "
-                         "aten::sigmoid_ aten::relu aten::relu_ aten::silu aten::silu_ aten::gelu aten::mish "
-                         "aten::hardswish aten::hardswish_ aten::hardsigmoid aten::hardtanh aten::hardtanh_ "
-                         "aten::leaky_relu aten::leaky_relu_ aten::elu aten::elu_ aten::softplus aten::erf "
-                         "aten::erfinv aten::floor aten::ceil aten::round aten::trunc aten::sign aten::sgn "
-                         "aten::reciprocal aten::reciprocal_ aten::square aten::clamp_min aten::clamp_min_ "
-                         "aten::clamp_max aten::clamp_max_ aten::threshold aten::threshold_ aten::nan_to_num "
-                         "aten::nan_to_num_ aten::logit aten::bitwise_not aten::cumsum aten::cumsum_ aten::cumprod "
-                         "aten::_conj_physical aten::acos aten::asin aten::atan aten::sinh aten::cosh",
-            pointwise, "n", "x, output", 1, 1},
+    WorkRow{elementwise, "aten::neg aten::neg_ aten::abs aten::abs_ aten::exp_ aten::log_ aten::sqrt_ aten::rsqrt_ "
+                         "aten::tanh_ aten::sigmoid_ aten::relu aten::relu_ aten::silu aten::silu_ aten::gelu "
+                         "aten::mish aten::hardswish aten::hardswish_ aten::hardsigmoid aten::hardtanh "
+                         "aten::hardtanh_ aten::leaky_relu aten::leaky_relu_ aten::elu aten::elu_ aten::softplus "
+                         "aten::floor aten::ceil aten::round aten::trunc aten::sign aten::sgn aten::reciprocal_ "
+                         "aten::square aten::clamp_min aten::clamp_min_ aten::clamp_max aten::clamp_max_ "
+                         "aten::threshold aten::threshold_ aten::nan_to_num aten::nan_to_num_ aten::bitwise_not "
+                         "aten::cumsum_ aten::_conj_physical",
+            pointwise<Output::same>, "n", "x, output", 1, 1},
+    WorkRow{elementwise, "aten::exp aten::exp2 aten::expm1 aten::log aten::log2 aten::log10 aten::log1p aten::sqrt "
+                         "aten::rsqrt aten::sin aten::cos aten::tan aten::tanh aten::sigmoid aten::erf aten::erfinv "
+                         "aten::reciprocal aten::logit aten::acos aten::asin aten::atan aten::sinh aten::cosh",
+            pointwise<Output::floating>, "n", "x, output: floats of whole numbers", 1, 1},
+    WorkRow{elementwise, "aten::cumsum aten::cumprod",
+            pointwise<Output::whole>, "n", "x, output: 64 bits of whole numbers", 1, 1},
     WorkRow{elementwise, "aten::glu", move_all, "none", "x, output"},
     WorkRow{elementwise, "aten::add aten::add_ aten::sub aten::sub_ aten::rsub aten::mul aten::mul_ aten::div "
                          "aten::div_ aten::pow aten::pow_ aten::remainder aten::remainder_ aten::fmod aten::atan2 "
@@ -769,16 +878,16 @@ constexpr std::array kRows{
                          "aten::sigmoid_backward aten::hardtanh_backward aten::hardswish_backward "
                          "aten::leaky_relu_backward aten::elu_backward aten::softplus_backward aten::logit_backward "
                          "aten::hardsigmoid_backward aten::native_dropout_backward aten::prelu aten::_prelu_kernel",
-            pointwise, "n", "inputs, output", 1, 2},
+            pointwise<Output::same>, "n", "inputs, output", 1, 2},
     WorkRow{elementwise, "aten::clamp aten::clamp_ aten::where aten::addcmul aten::addcmul_ aten::addcdiv "
                          "aten::addcdiv_ aten::lerp aten::lerp_",
-            pointwise, "2 n", "inputs, output", 2, 3},
+            pointwise<Output::same>, "2 n", "inputs, output", 2, 3},
     WorkRow{elementwise, "aten::eq aten::ne aten::lt aten::le aten::gt aten::ge aten::eq_ aten::ne_ aten::lt_ "
                          "aten::le_ aten::gt_ aten::ge_ aten::logical_and aten::logical_or aten::logical_xor "
                          "aten::logical_and_ aten::logical_or_",
-            comparison, "n", "inputs, a byte for each n", 1, 2},
+            pointwise<Output::truth>, "n", "inputs, a byte for each n", 1, 2},
     WorkRow{elementwise, "aten::isnan aten::isinf aten::isfinite aten::logical_not aten::logical_not_ aten::signbit",
-            comparison, "n", "x, a byte for each n", 1, 1},
+            pointwise<Output::truth>, "n", "x, a byte for each n", 1, 1},
     WorkRow{elementwise, "aten::_transform_bias_rescale_qkv", like<0>, "2 n", "inputs, output", 2},
     WorkRow{elementwise, "aten::_foreach_add aten::_foreach_add_ aten::_foreach_sub aten::_foreach_sub_ "
                          "aten::_foreach_mul aten::_foreach_mul_ aten::_foreach_div aten::_foreach_div_ "
@@ -789,9 +898,14 @@ constexpr std::array kRows{
                          "aten::_amp_foreach_non_finite_check_and_unscale_",
             foreach, "n", "lists, the first one written", 1, 3},
 
-    WorkRow{reduction, "aten::sum aten::mean aten::prod aten::max aten::min aten::amax aten::amin aten::any aten::all "
-                       "aten::argmax aten::argmin aten::nansum aten::logsumexp aten::count_nonzero aten::aminmax",
-            reduce<1>, "elements of the input", "x, output", 1, 2},
+    WorkRow{reduction, "aten::mean aten::max aten::min aten::amax aten::amin aten::logsumexp aten::aminmax",
+            reduce<1>, "elements of the input", "x, output; of max and min also indices", 1, 2},
+    WorkRow{reduction, "aten::sum aten::prod aten::nansum",
+            reduce<1, Output::whole>, "elements of the input", "x, output: 64 bits of whole numbers", 1, 2},
+    WorkRow{reduction, "aten::argmax aten::argmin aten::count_nonzero",
+            reduce<1, Output::index>, "elements of the input", "x, indices", 1, 2},
+    WorkRow{reduction, "aten::any aten::all",
+            reduce<1, Output::truth>, "elements of the input", "x, a byte for each result", 1, 2},
     WorkRow{reduction, "aten::norm aten::linalg_vector_norm", reduce<2>, "2 for each element of the input", "x, output",
             2, 2},
     WorkRow{reduction, "aten::var aten::std aten::var_mean aten::std_mean",
@@ -831,13 +945,15 @@ constexpr std::array kRows{
     WorkRow{lookup, "aten::index_put_ aten::_index_put_impl_ aten::index_put",
             index_put, "elements of values, where it adds", "indices, values, destination"},
 
-    WorkRow{loss, "aten::nll_loss_forward aten::nll_loss2d_forward", like<1>, "n", "x, target", 1},
-    WorkRow{loss, "aten::nll_loss_backward aten::nll_loss2d_backward", like<1>, "none", "inputs, dx"},
-    WorkRow{loss, "aten::mse_loss aten::l1_loss aten::smooth_l1_loss aten::huber_loss aten::binary_cross_entropy "
-                  "aten::mse_loss_backward "
-                  "aten::smooth_l1_loss_backward aten::huber_loss_backward aten::binary_cross_entropy_backward "
-                  "aten::l1_loss_backward",
-            like<0>, "3 n", "inputs, output", 3},
+    WorkRow{loss, "aten::nll_loss_forward aten::nll_loss2d_forward",
+            nll_loss, "one for each target", "target, a value of x for each target, losses", 1},
+    WorkRow{loss, "aten::nll_loss_backward aten::nll_loss2d_backward",
+            nll_loss_backward, "none", "dy, target, a value of dx for each target"},
+    WorkRow{loss, "aten::mse_loss aten::l1_loss aten::smooth_l1_loss aten::huber_loss aten::binary_cross_entropy",
+            elementwise_loss<false>, "3 n", "inputs, a loss for each n", 3},
+    WorkRow{loss, "aten::mse_loss_backward aten::smooth_l1_loss_backward aten::huber_loss_backward "
+                  "aten::binary_cross_entropy_backward aten::l1_loss_backward",
+            elementwise_loss<true>, "3 n", "inputs, dx", 3},
 
     WorkRow{optimizer, "aten::_fused_adam_ aten::_fused_adamw_",
             foreach, "12 for each parameter", "parameters, gradients, moments; all but gradients written", 12, 4},
@@ -848,7 +964,7 @@ constexpr std::array kRows{
                     "aten::log_normal_ aten::geometric_ aten::cauchy_ aten::rand aten::randn aten::rand_like "
                     "aten::randn_like aten::bernoulli",
             fill_tensor, "n", "output", 1},
-    WorkRow{random, "aten::native_dropout aten::_fused_dropout", pointwise, "2 n", "x, output", 2, 1},
+    WorkRow{random, "aten::native_dropout aten::_fused_dropout", dropout, "2 n", "x, output, a byte for each n", 2},
 
     WorkRow{copy, "aten::copy_ aten::_foreach_copy_ aten::_copy_from", copy_into, "none", "from, to"},
     WorkRow{copy, "aten::cat aten::_cat aten::stack aten::clone aten::contiguous aten::_to_copy aten::flip aten::roll "

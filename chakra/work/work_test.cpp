@@ -57,6 +57,84 @@ TEST(Work, OfProducts) {
   EXPECT_FALSE(work({"aten::mm", "[[3, 5]]", R"(["float"])"}));
 }
 
+TEST(Work, OfGroupedProducts) {
+  using trace::DType;
+  const std::string types = R"(["c10::BFloat16", "c10::BFloat16", "int", "", ""])";
+  const auto grouped = [&](const char* a, const char* b, uint64_t flops, uint64_t numbers) {
+    expect({"aten::_grouped_mm", fmt::format("[{}, {}, [4], [], []]", a, b), types}, flops, 2 * numbers, DType::bf16);
+  };
+  grouped("[10, 3]", "[4, 3, 7]", 2 * 10 * 3 * 7, 10 * 3 + 4 * 3 * 7 + 10 * 7);        // rows of a in groups
+  grouped("[4, 5, 3]", "[3, 11]", 2 * 5 * 3 * 11, 4 * 5 * 3 + 3 * 11 + 5 * 11);        // columns of b
+  grouped("[5, 12]", "[12, 7]", 2 * 5 * 12 * 7, 5 * 12 + 12 * 7 + 4 * 5 * 7);          // parts of k: four results
+  grouped("[4, 5, 3]", "[4, 3, 7]", 4 * 2 * 5 * 3 * 7, 4 * (5 * 3 + 3 * 7 + 5 * 7));   // one product each
+  EXPECT_FALSE(work({"aten::_grouped_mm", "[[5, 12], [12, 7], [], [], []]", types}));  // in how many parts?
+  EXPECT_FALSE(work({"aten::_grouped_mm", "[[4, 5, 3], [4, 11], [4], [], []]", types}));
+  expect({"aten::_scaled_grouped_mm", "[[5, 12], [12, 7], [5], [7], [4], [], [], [], []]",
+          R"(["c10::Float8_e4m3fn", "c10::Float8_e4m3fn", "float", "float", "int", "", "", "Scalar", "Scalar"])"},
+         2 * 5 * 12 * 7, 5 * 12 + 12 * 7 + 2 * 4 * 5 * 7, DType::f8);
+}
+
+TEST(Work, OfLosses) {
+  using trace::DType;
+  const uint64_t n = 7 * 11;
+  const std::string numbers = R"(["float", "float", "float", "Scalar"])";
+  expect({"aten::mse_loss", "[[7, 11], [7, 11], []]", R"(["float", "float", "Scalar"])"}, 3 * n, 3 * n * 4, DType::f32);
+  // The gradient of a mean is one number; dx has the shape of x.
+  expect({"aten::mse_loss_backward", "[[], [7, 11], [7, 11], []]", numbers}, 3 * n, 4 + 3 * n * 4, DType::f32);
+  expect({"aten::mse_loss_backward", "[[], [7, 11], [7, 11], [], [7, 11]]",
+          R"(["float", "float", "float", "Scalar", "float"])"},
+         3 * n, 4 + 3 * n * 4, DType::f32);
+  expect({"aten::binary_cross_entropy_backward", "[[], [7, 11], [7, 11], [7, 11], []]",
+          R"(["float", "float", "float", "float", "Scalar"])"},
+         3 * n, 4 + 4 * n * 4, DType::f32);
+  expect({"aten::huber_loss_backward", "[[7, 11], [7, 11], [7, 11], [], []]", numbers}, 3 * n, 4 * n * 4, DType::f32);
+  // One number of a row is read, and one is written backwards: the zeros are another operator's.
+  const std::string classes = R"(["float", "long int", "", "Scalar", "Scalar"])";
+  expect({"aten::nll_loss_forward", "[[7, 11], [7], [], [], []]", classes, R"(["", "", "", "1", "-100"])"}, 7,
+         7 * (8 + 4) + 2 * 4, DType::f32);
+  expect({"aten::nll_loss_forward", "[[7, 11], [7], [], [], []]", classes, R"(["", "", "", "0", "-100"])"}, 7,
+         7 * (8 + 4) + 8 * 4, DType::f32);
+  expect({"aten::nll_loss_backward", "[[], [7, 11], [7], [], [], [], []]",
+          R"(["float", "float", "long int", "", "Scalar", "Scalar", "float"])"},
+         0, 4 + 7 * (8 + 4), DType::f32);
+}
+
+TEST(Work, OutputsOfOtherTypes) {
+  using trace::DType;
+  const uint64_t n = 7 * 11;
+  expect({"aten::_int_mm", "[[3, 5], [5, 7]]", R"(["signed char", "signed char"])"}, 210, 15 + 35 + 4 * 21, DType::i8);
+  expect({"aten::_scaled_mm", "[[3, 5], [5, 7]]", R"(["c10::Float8_e4m3fn", "c10::Float8_e4m3fn"])"}, 210,
+         15 + 35 + 2 * 21, DType::f8);
+  const auto soft = [&](const char* to_float, uint64_t bytes) {
+    expect({"aten::_softmax", "[[7, 11], [], []]", R"(["c10::Half", "Scalar", "Scalar"])",
+            fmt::format(R"(["", "-1", "{}"])", to_float)},
+           5 * n, bytes, DType::f16);
+  };
+  soft("False", n * (2 + 2)), soft("True", n * (2 + 4));
+  const auto backward = [&](const char* type, uint64_t bytes) {
+    expect({"aten::_log_softmax_backward_data", "[[7, 11], [7, 11], [], []]",
+            R"(["float", "float", "Scalar", "Scalar"])", fmt::format(R"(["", "", "-1", "{}"])", type)},
+           4 * n, bytes, DType::f32);
+  };
+  backward("6", n * (4 + 4 + 4)), backward("5", n * (4 + 4 + 2)), backward("15", n * (4 + 4 + 2));
+  expect(
+      {"aten::native_dropout", "[[7, 11], [], []]", R"(["c10::Half", "Scalar", "Scalar"])", R"(["", "0.1", "True"])"},
+      2 * n, n * (2 + 2 + 1), DType::f16);
+  expect({"aten::sqrt", "[[7, 11]]", R"(["long int"])"}, n, n * (8 + 4), DType::i64);
+  expect({"aten::sqrt", "[[7, 11]]", R"(["double"])"}, n, n * (8 + 8), DType::f64);
+  expect({"aten::cumsum", "[[7, 11], [], []]", R"(["bool", "Scalar", ""])", R"(["", "1", ""])"}, n, n * (1 + 8),
+         DType::boolean);
+  expect({"aten::cumsum", "[[7, 11], [], []]", R"(["c10::Half", "Scalar", ""])", R"(["", "1", ""])"}, n, n * (2 + 2),
+         DType::f16);
+  const std::string row = R"(["", "1", "False"])", types = R"(["float", "Scalar", "Scalar"])";
+  expect({"aten::argmax", "[[7, 11], [], []]", types, row}, n, n * 4 + 7 * 8, DType::f32);
+  expect({"aten::max", "[[7, 11], [], []]", types, row}, n, n * 4 + 7 * (4 + 8), DType::f32);
+  expect({"aten::max", "[[7, 11]]", R"(["float"])"}, n, n * 4 + 4, DType::f32);
+  expect({"aten::sum", "[[7, 11], []]", R"(["bool", ""])"}, n, n + 8, DType::boolean);
+  expect({"aten::any", "[[7, 11], [], []]", types, row}, n, n * 4 + 7, DType::f32);
+  expect({"aten::var_mean", "[[7, 11], [], []]", types, row}, 3 * n, n * 4 + 2 * 7 * 4, DType::f32);
+}
+
 TEST(Work, OfConvolutions) {
   // (8 + 2*1 - 2 - 1) / 2 + 1 = 4 each way: 2 * 4 * 4 outputs * 6 filters of 3 * 3 * 3 weights.
   const std::string shapes = "[[2, 3, 8, 8], [6, 3, 3, 3], [], [], [], [], [], [], []]";

@@ -22,7 +22,7 @@ bool is_dump(const Inputs& inputs, const Program& program) {
 
 void report_programs(const ExecutedPrograms& programs, LinkedProfile& linked) {
   for (const auto& [module, executed] : programs) {
-    report_program(executed->program, {}, linked.findings);
+    report_program(executed->program, executed->work, nullptr, linked.findings);
     const std::string name = quote(executed->program.name);
     if (executed->cut_runs > 0)
       find(linked.findings, "xla.run.partial", Severity::warning,

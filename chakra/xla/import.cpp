@@ -17,7 +17,7 @@ class Import {
   Result<ImportedProgram> run() {
     CHAKRA_ASSIGN(communication_, communication_of(p_));
     CHAKRA_ASSIGN(unrolled_, unroll(p_, work_, nullptr));
-    report_program(p_, unrolled_, findings_);
+    report_program(p_, work_, &unrolled_, findings_);
     out_.report = report_of(p_, work_, unrolled_);
     for (CollectiveCount& count : out_.report.collectives)
       count.executions = multiply_bytes(count.executions, static_cast<uint64_t>(p_.device_count()));

@@ -14,6 +14,8 @@ using trace::NodeType;
 
 namespace {
 
+constexpr std::string_view kRagged = "ragged-all-to-all";
+
 /// The instruction that communicates when an op runs: of an asynchronous one with a single event, the one inside.
 Communication::Key communicating(const Program& p, const Op& op) {
   const Instruction& i = p.computations[op.computation].instructions[op.instruction];
@@ -42,7 +44,8 @@ NodeWriter::NodeWriter(trace::Builder& builder, const Program& program, const Pr
              t_.strings.intern("folded_iterations"),
              t_.strings.intern("channel_id"),
              t_.strings.intern(trace::kXlaRun),
-             t_.strings.intern("kernel")} {
+             t_.strings.intern("kernel"),
+             t_.strings.intern(kUnknownWork)} {
   int64_t tag = device_.tags;
   for (const auto& [key, messages] : communication_.messages) tag_of_[key] = tag++;
   // A send and its receive are two instructions of one channel.
@@ -100,6 +103,8 @@ void NodeWriter::add(const Unrolled& unrolled, uint32_t number, std::string_view
     t_.num_ops.edit(node) = std::min<uint64_t>(multiply_bytes(work.flops, op.times), INT64_MAX);
     t_.tensor_bytes.edit(node) = multiply_bytes(work.bytes, op.times);
     t_.op_dtype.edit(node) = static_cast<uint8_t>(work.type);
+    if (const uint64_t unknown = multiply_bytes(work.unknown, op.times); unknown > 0)
+      b_.attr({names_.unknown, static_cast<int64_t>(std::min<uint64_t>(unknown, INT64_MAX))});
   }
   if (meets) add_collective(key, node);
   else if (communication_.messages.contains(key)) add_messages(key, node);
@@ -117,9 +122,12 @@ NodeId NodeWriter::add_part(const Unrolled& unrolled, uint32_t number, std::stri
 
 uint64_t NodeWriter::operand_bytes(Communication::Key key) const {
   const Computation& c = p_.computations[key.first];
+  const Instruction& i = c.instructions[key.second];
+  auto operands = p_.linked(i.operands);
+  // Behind the input: the place of the output, offsets and sizes. How much of the input moves is known at run time.
+  if (i.opcode == kRagged && !operands.empty()) operands = operands.first(1);
   uint64_t bytes = 0;
-  for (const uint32_t operand : p_.linked(c.instructions[key.second].operands))
-    bytes = add_bytes(bytes, p_.bytes_of(c.instructions[operand].shape));
+  for (const uint32_t operand : operands) bytes = add_bytes(bytes, p_.bytes_of(c.instructions[operand].shape));
   return bytes;
 }
 
@@ -195,14 +203,46 @@ void report_unknown(const Program& p, Findings& findings) {
       if (!i.row) ++opcodes[i.opcode];
   for (const auto& [opcode, instructions] : opcodes)
     note(findings, "xla.opcode.unknown", Severity::warning,
-         fmt::format("program {}: {} instructions with the unknown opcode {} are nodes without FLOPs", quote(p.name),
-                     show_count(instructions), quote(opcode)));
+         fmt::format("program {}: {} instructions with the unknown opcode {} are nodes without FLOPs and bytes",
+                     quote(p.name), show_count(instructions), quote(opcode)));
+}
+
+int64_t count_opcode(const Program& p, std::string_view opcode) {
+  int64_t count = 0;
+  for (const Computation& c : p.computations)
+    count += std::count_if(c.instructions.begin(), c.instructions.end(),
+                           [&](const Instruction& i) { return i.opcode == opcode; });
+  return count;
+}
+
+void report_custom_calls(const Program& p, const ProgramWork& work, Severity severity, Findings& findings) {
+  constexpr size_t kMostNamed = 6;
+  std::map<std::string_view, int64_t> targets;
+  int64_t calls = 0;
+  for (uint32_t c = 0; c < p.computations.size(); ++c)
+    for (uint32_t row = 0; row < p.computations[c].instructions.size(); ++row) {
+      const Instruction& i = p.computations[c].instructions[row];
+      if (!i.row || i.row->flops != Flops::library || work.of(c, row).unknown == 0) continue;
+      ++calls, ++targets[p.detail(i).target];
+    }
+  if (calls == 0) return;
+  std::string list;
+  size_t named = 0;
+  for (const auto& [target, count] : targets) {
+    if (named++ == kMostNamed) break;
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", quote(target), show_count(count));
+  }
+  if (targets.size() > kMostNamed) list += fmt::format(" and {} others", targets.size() - kMostNamed);
+  note(findings, "xla.custom_call.unknown", severity,
+       fmt::format("program {}: the work of {} custom calls is unknown, so FLOPs and bytes are lower bounds: {}",
+                   quote(p.name), show_count(calls), list));
 }
 
 }  // namespace
 
-void report_program(const Program& p, const Unrolled& u, Findings& findings) {
+void report_program(const Program& p, const ProgramWork& work, const Unrolled* unrolled, Findings& findings) {
   report_unknown(p, findings);
+  report_custom_calls(p, work, unrolled ? Severity::warning : Severity::note, findings);
   const std::string program = fmt::format("program {}", quote(p.name));
   if (!p.memory.known)
     note(findings, "xla.memory.none", Severity::note,
@@ -210,6 +250,13 @@ void report_program(const Program& p, const Unrolled& u, Findings& findings) {
   if (p.has_bounds)
     note(findings, "xla.shape.bound", Severity::warning,
          program + ": sizes that are known at run time count with their bounds, so FLOPs and bytes are upper limits");
+  if (const int64_t ragged = count_opcode(p, kRagged); ragged > 0)
+    note(findings, "xla.ragged", Severity::warning,
+         fmt::format("{}: {} instructions {} count their whole input; send_sizes, which are known at run time, state "
+                     "how much of the input moves, so the bytes are upper limits",
+                     program, show_count(ragged), kRagged));
+  if (!unrolled) return;
+  const Unrolled& u = *unrolled;
   if (u.open_loops > 0)
     note(findings, "xla.loop.trips", Severity::warning,
          fmt::format("{}: {} loops without a known number of iterations count one iteration", program,

@@ -61,12 +61,16 @@ class NodeWriter {
   std::vector<OpNodes> nodes_;  ///< by op
   std::map<Communication::Key, int64_t> tag_of_;
   struct Names {
-    StringId opcode, op_name, target, iterations, channel, run, kernel;
+    StringId opcode, op_name, target, iterations, channel, run, kernel, unknown;
   } names_;  ///< of attributes
 };
 
-/// Add findings about a program: unknown fields and opcodes, memory, loops and conditionals.
-void report_program(const Program& program, const Unrolled& unrolled, Findings& findings);
+/// Attribute of a node: how many calls of unknown work it has. Its FLOPs and bytes lack these calls.
+inline constexpr std::string_view kUnknownWork = "unknown_work";
+
+/// Add findings about a program: unknown fields, opcodes and work, memory, loops and conditionals. `unrolled`: of a
+/// program without a profile; null where the times are measured.
+void report_program(const Program& program, const ProgramWork& work, const Unrolled* unrolled, Findings& findings);
 /// Fill in what does not depend on a run. `unrolled`: of one device and run.
 ProgramReport report_of(const Program& program, const ProgramWork& work, const Unrolled& unrolled);
 /// Add the executions of collectives of another run or device.

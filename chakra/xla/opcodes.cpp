@@ -116,7 +116,7 @@ constexpr OpcodeRow kRows[] = {
     work("sort", Flops::sort),
     work("topk", Flops::none),
     work("fusion", Flops::called, Bytes::called),
-    work("custom-call", Flops::none),
+    work("custom-call", Flops::library),
     work("scan", Flops::called),
     // moves
     moves("batch-norm-grad"),

@@ -44,7 +44,8 @@ enum class Flops : uint8_t {
   triangular_solve,  ///< 2 x elements of b x width of a
   cholesky,          ///< elements x width / 3
   sort,              ///< elements x log2(elements)
-  called             ///< those of the called computation
+  called,            ///< those of the called computation
+  library            ///< by the target of a custom call; bytes too
 };
 
 /// Which bytes an instruction reads and writes, by the rules of the same analysis.

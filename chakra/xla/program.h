@@ -71,6 +71,7 @@ struct Detail {
   Groups groups;
   std::vector<std::pair<int64_t, int64_t>> pairs;
   std::string_view target;  ///< of a custom call
+  std::string_view config;  ///< of a custom call: JSON for the library
   int64_t trips = -1;       ///< of a loop; -1: unknown
 };
 

@@ -143,6 +143,7 @@ class ProgramReader {
     }
     i.row = find_opcode(i.opcode);
     if (i.kind() == Kind::loop) detail_of(i, p_).trips = trip_count(config);
+    if (i.opcode == "custom-call") detail_of(i, p_).config = config;
     i.operands = ids_.keep(operands_), i.controls = ids_.keep(controls_), i.called = ids_.keep(called_);
     return {};
   }

@@ -295,6 +295,9 @@ constexpr AttributeRow kAttributes[] = {
     {"backend_config",
      [](std::string_view v, Instruction& i, Program& p) {
        if (i.kind() == Kind::loop) detail_of(i, p).trips = trip_count(unquoted(v, p));
+       if (!i.opcode.starts_with("custom-call")) return;
+       const std::string_view config = unquoted(v, p);
+       detail_of(i, p).config = config;
      }},
     {"metadata",
      [](std::string_view v, Instruction& i, Program& p) {

@@ -3,25 +3,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "chakra/xla/library.h"
+
 namespace chakra::xla {
 namespace {
-
-constexpr uint64_t kMostPositions = 1 << 24;  ///< of a window, counted one by one
-
-/// Count the pairs of a place in the window and a place in the output whose input is not padding.
-uint64_t valid_positions(const WindowDim& w, int64_t kernel, int64_t output, int64_t input) {
-  const uint64_t all = multiply_bytes(static_cast<uint64_t>(kernel), static_cast<uint64_t>(output));
-  if (all > kMostPositions || w.stride < 0 || w.stride > (1 << 30) || w.dilation < 0 || w.dilation > (1 << 30) ||
-      w.base_dilation > (1 << 30) || w.low < -(int64_t{1} << 40) || w.low > (int64_t{1} << 40))
-    return all / static_cast<uint64_t>(std::max<int64_t>(1, w.base_dilation));
-  uint64_t count = 0;
-  for (int64_t k = 0; k < kernel; ++k)
-    for (int64_t o = 0; o < output; ++o) {
-      const int64_t at = o * w.stride - w.low + k * w.dilation;
-      if (at >= 0 && at % w.base_dilation == 0 && at / w.base_dilation < input) ++count;
-    }
-  return count;
-}
 
 uint64_t log2_floor(uint64_t n) { return n == 0 ? 0 : std::bit_width(n) - 1; }
 uint64_t log2_ceiling(uint64_t n) { return n <= 1 ? 0 : std::bit_width(n - 1); }
@@ -36,6 +21,7 @@ uint64_t window_size(const Detail& d) {
 
 void add_to(Work& sum, const Work& one) {
   sum.flops = add_bytes(sum.flops, one.flops), sum.bytes = add_bytes(sum.bytes, one.bytes);
+  sum.unknown = add_bytes(sum.unknown, one.unknown);
 }
 
 }  // namespace
@@ -50,7 +36,7 @@ ProgramWork::ProgramWork(const Program& program) : p_(program) {
     for (const Instruction& i : of.instructions) {
       const Work work = count(of, i), whole = with_iterations(i, work);
       add_to(sum, work), add_to(whole_sum, whole);
-      const bool product = i.row && (i.row->flops == Flops::dot || i.row->flops == Flops::convolution);
+      const bool product = is_product(i);
       auto heaviest = std::pair(product ? work.flops : 0, work.type);
       if (i.row && i.row->flops == Flops::called)
         for (const uint32_t callee : p_.linked(i.called)) heaviest = std::max(heaviest, heaviest_[callee]);
@@ -68,7 +54,17 @@ const Shape& ProgramWork::operand(const Computation& c, const Instruction& i, ui
 }
 
 Work ProgramWork::count(const Computation& c, const Instruction& i) const {
-  return {flops(c, i), bytes(c, i), type(c, i)};
+  if (!i.row) return {0, 0, type(c, i), 1};
+  if (i.row->flops != Flops::library) return {flops(c, i), bytes(c, i), type(c, i), called(i, &Work::unknown)};
+  const auto flops = library_flops(p_, c, i);
+  return flops ? Work{*flops, library_bytes(p_, c, i), type(c, i)} : Work{0, 0, type(c, i), 1};
+}
+
+bool ProgramWork::is_product(const Instruction& i) const {
+  if (!i.row) return false;
+  if (i.row->flops != Flops::library) return i.row->flops == Flops::dot || i.row->flops == Flops::convolution;
+  const Library is = library_of(p_.detail(i).target);
+  return is == Library::product || is == Library::convolution || is == Library::attention;
 }
 
 /// A loop with a known number of iterations does not evaluate its condition, which comes behind the body.
@@ -82,11 +78,13 @@ Work ProgramWork::with_iterations(const Instruction& i, const Work& once) const 
     for (const uint32_t callee : callees) {
       whole.flops = std::max(whole.flops, whole_sums_[callee].flops);
       whole.bytes = std::max(whole.bytes, whole_sums_[callee].bytes);
+      whole.unknown = std::max(whole.unknown, whole_sums_[callee].unknown);
     }
   } else if (i.kind() == Kind::loop && callees.size() == 2) {
     const uint64_t times = trips < 0 ? 1 : static_cast<uint64_t>(trips);
     const Work& body = whole_sums_[callees[0]];
     whole.flops = multiply_bytes(body.flops, times), whole.bytes = multiply_bytes(body.bytes, times);
+    whole.unknown = multiply_bytes(body.unknown, times);
     if (trips < 0) add_to(whole, whole_sums_[callees[1]]);
   } else {
     return once;
@@ -95,8 +93,7 @@ Work ProgramWork::with_iterations(const Instruction& i, const Work& once) const 
 }
 
 trace::DType ProgramWork::type(const Computation& c, const Instruction& i) const {
-  if (i.row && (i.row->flops == Flops::dot || i.row->flops == Flops::convolution))
-    return dtype_of(p_, operand(c, i, 0));
+  if (is_product(i)) return dtype_of(p_, operand(c, i, 0));
   if (i.row && i.row->flops == Flops::called)
     for (const uint32_t callee : p_.linked(i.called))
       if (heaviest_[callee].first > 0) return heaviest_[callee].second;
@@ -145,7 +142,8 @@ uint64_t ProgramWork::flops(const Computation& c, const Instruction& i) const {
           width = multiply_bytes(width, static_cast<uint64_t>(p_.dims(left.dims)[static_cast<size_t>(dim)]));
       return multiply_bytes(2, multiply_bytes(results, width));
     }
-    case Flops::convolution: return convolution(c, i);
+    case Flops::convolution: return convolution_flops(p_, d, operand(c, i, 0), operand(c, i, 1), i.shape);
+    case Flops::library: return 0;  // counted beside
     case Flops::reduce: return multiply_bytes(once(0), less(elements_of(0), results));
     case Flops::window: return multiply_bytes(once(0), multiply_bytes(results, less(window_size(d), 1)));
     case Flops::select_scatter:
@@ -165,27 +163,6 @@ uint64_t ProgramWork::flops(const Computation& c, const Instruction& i) const {
     case Flops::called: return called(i, &Work::flops);
   }
   return 0;
-}
-
-uint64_t ProgramWork::convolution(const Computation& c, const Instruction& i) const {
-  const Detail& d = p_.detail(i);
-  const Shape &left = operand(c, i, 0), &kernel = operand(c, i, 1);
-  const auto size = [&](const Shape& shape, int64_t dim) -> int64_t {
-    const auto dims = p_.dims(shape.dims);
-    return dim >= 0 && dim < static_cast<int64_t>(dims.size()) ? dims[static_cast<size_t>(dim)] : 1;
-  };
-  const auto spatial = [&](Range dims, const Shape& shape, size_t n) {
-    return n < dims.size() ? size(shape, p_.dims(dims)[n]) : 1;
-  };
-  uint64_t positions = 1;
-  for (size_t n = 0; n < d.window.size(); ++n)
-    positions = multiply_bytes(
-        positions, valid_positions(d.window[n], spatial(d.kernel_spatial, kernel, n),
-                                   spatial(d.output_spatial, i.shape, n), spatial(d.input_spatial, left, n)));
-  const auto features = static_cast<uint64_t>(size(left, d.input_feature) / d.feature_groups);
-  const auto batch = static_cast<uint64_t>(size(left, d.input_batch) / d.batch_groups);
-  const auto outputs = static_cast<uint64_t>(size(i.shape, d.output_feature));
-  return multiply_bytes(2, multiply_bytes(multiply_bytes(features, outputs), multiply_bytes(batch, positions)));
 }
 
 uint64_t ProgramWork::bytes(const Computation& c, const Instruction& i) const {

@@ -11,6 +11,7 @@ namespace chakra::xla {
 struct Work {
   uint64_t flops = 0, bytes = 0;
   trace::DType type = trace::DType::unknown;  ///< of the arithmetic
+  uint64_t unknown = 0;                       ///< executed instructions whose work is not known, and not counted
 };
 
 /// The work of a program. The program must outlive this object. Cost: O(instructions); a convolution also O(its
@@ -33,7 +34,7 @@ class ProgramWork {
   Work with_iterations(const Instruction& i, const Work& once) const;
   uint64_t flops(const Computation& c, const Instruction& i) const;
   uint64_t bytes(const Computation& c, const Instruction& i) const;
-  uint64_t convolution(const Computation& c, const Instruction& i) const;
+  bool is_product(const Instruction& i) const;
   uint64_t fusion_bytes(const Instruction& i) const;
   uint64_t called(const Instruction& i, uint64_t Work::*member) const;
   trace::DType type(const Computation& c, const Instruction& i) const;

@@ -67,8 +67,8 @@ struct ImportedProgram {
 bool is_program(std::string_view head);
 
 /// Import a program alone: a trace per device, by classes of devices. Findings: xla.fields.unknown, xla.loop.*,
-/// xla.conditional, xla.shape.bound, xla.opcode.unknown, xla.memory.none. Errors: xla.program.*, xla.groups,
-/// xla.devices.unknown, those of ByteSource. Cost: O(bytes + nodes + devices x collectives).
+/// xla.conditional, xla.shape.bound, xla.opcode.unknown, xla.memory.none, xla.custom_call.unknown, xla.ragged. Errors:
+/// xla.program.*, xla.groups, xla.devices.unknown, those of ByteSource. Cost: O(bytes + nodes + devices x collectives).
 Result<ImportedProgram> import_program(ByteSource source, Findings& findings);
 
 /// A device of a profile.
