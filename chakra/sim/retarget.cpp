@@ -453,21 +453,6 @@ class Summary {
 
 }  // namespace
 
-std::optional<Finding> memory_finding(int64_t rank, double bytes, double device_bytes, std::string_view device) {
-  const double most = device::memory_at_most(bytes);
-  if (most <= device_bytes) return std::nullopt;
-  const std::string needs = fmt::format("rank {} holds {}", rank, show_bytes(bytes));
-  const std::string has = fmt::format("and {} has {}", device, show_bytes(device_bytes));
-  if (bytes > device_bytes)
-    return Finding{"sim.device.memory", Severity::warning, -1, -1,
-                   fmt::format("{}, {}: the job does not fit, so its times are those of no real run; 'chakra gen' "
-                               "with --stats shows the parts",
-                               needs, has)};
-  return Finding{"sim.device.memory", Severity::note, -1, -1,
-                 fmt::format("{}, up to {} with allocator, context and buffers, {}: the job may not fit", needs,
-                             show_bytes(most), has)};
-}
-
 Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const device::System& system, Findings& findings) {
   Summary summary;
   KnownShapes shapes;
