@@ -201,9 +201,9 @@ void note_above(const std::vector<CollectiveSample>& samples, Findings& findings
         {"calibrate.network.above", Severity::warning, -1, -1,
          fmt::format(
              "{} of {} measurements are faster than networks are (10 TB/s a rank, 0.2 us): {} of {} ranks moves "
-             "{} in {:.3g} us, at {:.3g} GB/s a rank; check the unit of the times",
+             "{} in {:.3g} us, at {:.3g} TB/s a rank; check the unit of the times",
              show_count(above), show_count(std::ssize(samples)), worst->operation, worst->ranks,
-             show_bytes(static_cast<double>(worst->bytes)), worst->ns * 1e-3, most)});
+             show_bytes(static_cast<double>(worst->bytes)), worst->ns * 1e-3, most * 1e-3)});
 }
 
 // `calibrate.network.unjudged` (warning): too few sizes of an operation were measured to hold any out
