@@ -150,7 +150,7 @@ ENTRY %main (a: f32[8]) -> f32[8] {
 
 TEST(Collectives, RaggedOnesCountTheirInput) {
   Findings findings;
-  const auto job = import_bytes(R"(HloModule m, is_scheduled=true, num_partitions=2
+  const auto job = import_bytes(R"(HloModule m, is_scheduled=true, replica_count=2
 
 ENTRY %main (a: bf16[128,64], b: bf16[256,64], o: s32[2]) -> bf16[256,64] {
   %a = bf16[128,64] parameter(0)
