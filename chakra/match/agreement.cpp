@@ -98,6 +98,15 @@ const char* Agreement::difference(NodeRef send, NodeRef receive) const {
                                                                                             : nullptr;
 }
 
+namespace {
+
+/// Whether a difference may be one of the parts of an all-to-all, which may be uneven even if nothing says so.
+bool is_of_parts(const Comm& c, std::string_view tag) {
+  return c.type == CommType::all_to_all && tag == "match.collective.bytes";
+}
+
+}  // namespace
+
 /// The collectives of one group, as its members have them.
 struct Agreement::GroupView {
   const Agreement& all;
@@ -119,6 +128,16 @@ struct Agreement::GroupView {
     return all.difference(x, y, root(all.comm(x)), root(all.comm(y)));
   }
   bool same(uint32_t a, uint32_t i, uint32_t b, uint32_t j) const { return !difference(a, i, b, j).first; }
+  /// Whether the members, call by call, differ in the parts of all-to-alls at most.
+  bool differ_in_parts() const {
+    for (uint32_t m = 1; m < members.size(); ++m) {
+      if (length(m) != length(0)) return false;
+      for (uint32_t i = 0; i < length(m); ++i)
+        if (const char* const tag = difference(0, i, m, i).first; tag && !is_of_parts(all.comm(ref(m, i)), tag))
+          return false;
+    }
+    return true;
+  }
 
   /// The node of a member that has another number than the one that it lacks: it is missing where it should be and is
   /// too many where it is. Without a node: there is none.
@@ -159,7 +178,7 @@ Doubt Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, 
   if (found.empty()) return Doubt::none;
   const bool in_place =
       std::all_of(found.begin(), found.end(), [](const Deviation& d) { return d.how == Deviation::How::differs; });
-  return by_number || in_place ? Doubt::content : Doubt::ends;
+  return by_number || in_place || view.differ_in_parts() ? Doubt::content : Doubt::ends;
 }
 
 Doubt Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
@@ -174,10 +193,7 @@ Doubt Agreement::compare(const Group& group, const absl::flat_hash_map<int64_t, 
     if (c.type != d.type && c.type != CommType::unknown && d.type != CommType::unknown) return Doubt::ends;
     const char* const tag =
         difference(*first, ref, root_rank(c, group, member_of), root_rank(d, group, member_of)).first;
-    if (!tag) continue;
-    // Parts may be uneven even if nothing says so.
-    const bool parts = d.type == CommType::all_to_all && std::string_view(tag) == "match.collective.bytes";
-    if (!parts) worst = Doubt::content;
+    if (tag && !is_of_parts(d, tag)) worst = Doubt::content;
   }
   return worst;
 }
