@@ -192,7 +192,7 @@ def write_wheel(path, tag, files):
             entry = zipfile.ZipInfo(name)  # of 1980: the same files make the same wheel
             entry.external_attr = (0o100755 if is_run else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, data)
+            archive.writestr(entry, data, compresslevel=9)  # a ZipInfo does not take that of the archive
     os.replace(path + ".part", path)
 
 
