@@ -204,7 +204,7 @@ std::optional<uint64_t> library_flops(const Program& p, const Computation& c, co
   if (is == Library::unknown) return std::nullopt;
   simdjson::dom::parser parser;
   std::optional<Element> config;
-  if (Element parsed; !parser.parse(d.config.data(), d.config.size()).get(parsed)) config = parsed;
+  if (Element parsed; !d.config.empty() && !parser.parse(d.config.data(), d.config.size()).get(parsed)) config = parsed;
   return is == Library::product ? product_flops(p, c, i, config) : attention_flops(p, c, i, config);
 }
 
