@@ -21,8 +21,8 @@ struct SizedTimes {
 
 inline constexpr size_t kMostSizes = 256;  ///< of one number of ranks that are looked at
 
-/// Leave out the sizes that are off all lines through sizes beside them by a factor of more than 1.5, and name them; of
-/// more than kMostSizes, name them alone, since medians are fitted there. Cost: O(samples).
+/// Name the sizes whose time differs by a factor of more than 1.5 from all lines through adjacent sizes, and leave them
+/// out. If there are more than kMostSizes sizes, keep them: the fit then uses medians. Cost: O(samples).
 std::vector<CollectiveSample> without_outlying(const std::vector<CollectiveSample>& samples, Findings& findings);
 
 /// Return the samples, ascending by size; of many samples, only a few hundred are used.

@@ -112,8 +112,8 @@ double sustained(const Device& device, DType type, double used);
 /// al., "Roofline", 2009. Operations without a peak on the device do not count.
 double roofline_seconds(const Device& device, const NodeWork& work);
 
-/// How far a time is below what its FLOPs take at the peak, or its bytes at the memory's bandwidth. Of more than
-/// 100,000 public times on A100 and H100 none is below by more than 1.14 or 1.75: clocks vary, and caches hold tensors.
+/// The rates that too_fast() accepts, as multiples of the peak FLOP/s and of the memory bandwidth. More than 100,000
+/// public times on A100 and H100 reach at most 1.14 and 1.75 times: clocks vary, and caches hold tensors.
 inline constexpr double kMostOfPeak = 1.2, kMostOfBandwidth = 4;
 struct TooFast {
   double times = 0;  ///< 0: within these limits

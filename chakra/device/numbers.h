@@ -11,7 +11,7 @@
 
 namespace chakra::device {
 
-/// What a key of a file is in, and what a wrong number may be in.
+/// The unit of a number in a file, and the smaller unit that a number above `most` may be in by mistake.
 struct FileUnit {
   std::string_view name, small;
   double factor;

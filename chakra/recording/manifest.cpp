@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "chakra/base/quantile.h"
 #include "chakra/recording/json_value.h"
 
 namespace chakra::recording {
@@ -63,14 +64,13 @@ void report_overhead(const std::vector<Manifest>& manifests, Findings& findings)
   if (slowest == manifests.end() || slowdown(*slowest) <= kMuch) return;
   std::vector<double> all;
   for (const Manifest& m : manifests) all.push_back(slowdown(m));
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-  std::nth_element(all.begin(), middle, all.end());
-  const auto time = [](double s) { return show_time(static_cast<Picoseconds>(s * kPsPerSecond)); };
+  const auto time = [](double s) { return show_time(picoseconds(s)); };
   findings.push_back(
       {"recording.overhead", Severity::warning, slowest->rank, -1,
        fmt::format("a recorded step took {} and a step before it {}, which is {:.0f} % more (median of all ranks "
                    "{:.0f} %): times of the trace contain the overhead of recording{}",
-                   time(slowest->recorded_s), time(slowest->plain_s), 100 * slowdown(*slowest), 100 * *middle,
+                   time(slowest->recorded_s), time(slowest->plain_s), 100 * slowdown(*slowest),
+                   100 * quantile_of(std::move(all), 0.5),
                    slowest->observed ? "; record with observe=\"before\" to avoid most of it" : "")});
 }
 

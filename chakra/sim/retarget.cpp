@@ -105,9 +105,9 @@ class Carrier {
   MeasuredAbove too_fast;
   Above above;
   struct Has {
-    bool host = false, passes = false;
-    int64_t lower_bounds = 0;
-  } has;  ///< a host; passes of serving; nodes, not measured, with calls of unknown work
+    bool host = false, passes = false;  ///< passes of serving
+    int64_t lower_bounds = 0;           ///< nodes without a measured time that have calls of unknown work
+  } has;
 
  private:
   bool has_attribute(NodeId n, StringId name) const {
