@@ -18,6 +18,17 @@ void describe(const Program& p, const Shape& shape, std::string& out) {
   }
 }
 
+bool is_element(const Instruction& i) { return i.opcode == "get-tuple-element"; }
+/// The name of an instruction; of an element of a tuple, the tuple and the index, as new texts write it.
+std::string name_of(const Computation& c, const Program& p, uint32_t instruction) {
+  std::string indices;
+  while (is_element(c.instructions[instruction]) && c.instructions[instruction].operands.size() == 1) {
+    indices = fmt::format("#{}{}", c.instructions[instruction].number, indices);
+    instruction = p.linked(c.instructions[instruction].operands)[0];
+  }
+  return std::string(c.instructions[instruction].name) + indices;
+}
+
 /// What decides nodes, work and communication of a program, without the form of its file; "" if the groups are wrong.
 std::string description(Program p) {
   if (!settle_devices(p)) return "";
@@ -25,9 +36,10 @@ std::string description(Program p) {
   for (const Computation& c : p.computations) {
     std::vector<std::string> instructions;  // which texts list as scheduled
     for (const Instruction& i : c.instructions) {
+      if (is_element(i)) continue;  // each is in the names of its users
       std::string text = fmt::format("{} {}", i.name, i.opcode);
       describe(p, i.shape, text);
-      for (const uint32_t operand : p.linked(i.operands)) text += fmt::format(" {}", c.instructions[operand].name);
+      for (const uint32_t operand : p.linked(i.operands)) text += fmt::format(" {}", name_of(c, p, operand));
       const Detail& detail = p.detail(i);
       text += fmt::format(" {} {} {}", p.dims(detail.contracting), detail.trips, detail.target);
       for (const WindowDim& w : detail.window) text += fmt::format(" {}/{}/{}/{}", w.size, w.stride, w.low, w.high);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "chakra/base/testing/testing.h"
+#include "chakra/xla/files.h"
 #include "chakra/xla/program.h"
 #include "chakra/xla/work.h"
 
@@ -127,6 +128,23 @@ TEST(Text, HasElementsOfTuplesByIndex) {
   EXPECT_EQ(main.instructions[main.root].name, "b");
   for (const char* wrong : {"%t.3#2", "%t.3#-1", "%t.3#x", "%t.3#", "%p#0", "%u#0"})
     EXPECT_FALSE(parse(text("%t.3#0", wrong))) << wrong;
+}
+
+TEST(Text, IsTheSameProgramWhereElementsOfTuplesHaveNames) {
+  const auto text = [](const std::string& element, const std::string& used) {
+    const std::string body =
+        "%u = (f32[4]{0}, f32[8]{0}) tuple(%p, %q)\n  " + element + "ROOT %a = f32[8]{0} negate(" + used + ")\n}\n";
+    return *parse(
+        "HloModule m, is_scheduled=true\n\nENTRY %main (p: f32[4], q: f32[8]) -> f32[8] {\n"
+        "  %p = f32[4]{0} parameter(0)\n  %q = f32[8]{0} parameter(1)\n"
+        "  %t = (f32[4]{0}, f32[8]{0}) tuple(%p, %q)\n  " +
+        body);
+  };
+  const Program by_index = text("", "%t#1");
+  const std::string element = "%get-tuple-element.7 = f32[8]{0} get-tuple-element(";
+  EXPECT_TRUE(is_same_program(by_index, text(element + "%t), index=1\n  ", "%get-tuple-element.7")));
+  EXPECT_FALSE(is_same_program(by_index, text(element + "%u), index=1\n  ", "%get-tuple-element.7")));
+  EXPECT_FALSE(is_same_program(by_index, text("", "%q")));
 }
 
 TEST(Text, HasLoopsShortFormsAndConvolutions) {
