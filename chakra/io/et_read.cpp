@@ -109,11 +109,16 @@ class NodeReader {
   NodeReader(Builder& builder, const ReadOptions& options, int64_t default_pid)
       : builder_(builder), options_(options), default_pid_(default_pid), node_{builder, options.texts} {}
 
-  Result<void> add(const NodeRecord& record) {
+  /// `attrs`: messages of attributes that the record does not have.
+  Result<void> add(const NodeRecord& record, const std::vector<std::string_view>& attrs) {
     const NodeType type =
         record.type < trace::kNodeTypeNames.size() ? static_cast<NodeType>(record.type) : NodeType::invalid;
     node_.begin(builder_.add(record.id, trace().strings.intern(record.name), type), default_pid_);
     for (size_t place = 0; place < record.attrs.size(); ++place) attrs_.read(record.attrs[place], place, node_);
+    for (size_t place = 0; place < attrs.size(); ++place) {
+      CHAKRA_TRY(decode(attrs[place], attr_));
+      attrs_.read(attr_, place, node_);
+    }
     if (!node_.lists) return node_.lists;
     CHAKRA_TRY(add_edges(record));
     CHAKRA_TRY(add_times(record));
@@ -198,18 +203,27 @@ class NodeReader {
   ReadOptions options_;
   int64_t default_pid_;
   AttrReader attrs_;
+  AttrRecord attr_;  ///< of the message read last
   NodeDraft node_;
 };
 
 /// All nodes that follow the metadata.
 Result<void> read_nodes(RecordSource& source, const ReadOptions& options, int64_t default_pid, Builder& builder) {
   NodeReader nodes(builder, options, default_pid);
+  const bool records = source.makes_records();
+  std::string_view message;
   NodeRecord record;
+  std::vector<std::string_view> attrs;
+  EmptyNodes empty_nodes;
   for (;;) {
-    CHAKRA_ASSIGN(const bool more, source.next_node(record));
+    CHAKRA_ASSIGN(const bool more, records ? source.next_node(record) : source.next(message));
     if (!more) return {};
     if (builder.trace.size() >= kMostNodes) return range("more nodes than 32 bits can number", source.place());
-    CHAKRA_TRY(placed(nodes.add(record), source));
+    if (!records) {
+      CHAKRA_TRY(empty_nodes.see(message.empty(), source));
+      CHAKRA_TRY(placed(decode(message, record, attrs), source));
+    }
+    CHAKRA_TRY(placed(nodes.add(record, attrs), source));
   }
 }
 

@@ -65,6 +65,7 @@ class PackedRank : public RecordSource {
     if (!survives) CHAKRA_TRY(placed(decode(out_.view(), record), *this));
     return true;
   }
+  bool makes_records() const override { return true; }
   bool makes_messages() const override { return true; }
   Place place() const override { return reader_.place(); }
 

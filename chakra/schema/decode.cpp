@@ -1,6 +1,7 @@
 // Messages -> records.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <protozero/pbf_reader.hpp>
@@ -112,9 +113,57 @@ void read_attr(pbf_reader reader, AttrRecord& attr, int32_t owner, UnknownFields
   }
 }
 
-void add_attr(pbf_reader reader, std::vector<AttrRecord>& attrs, UnknownFields& unknown) {
+/// A varint of at most nine bytes that is all of the bytes; false for other bytes.
+bool whole_varint(const char* at, const char* end, uint64_t& value) {
+  value = 0;
+  if (at == end || end - at > 9) return false;
+  for (int shift = 0; at != end; shift += 7) {
+    const auto byte = static_cast<uint8_t>(*at++);
+    value |= uint64_t{byte & 0x7fU} << shift;
+    if (byte < 0x80) return at == end;
+  }
+  return false;
+}
+
+/// Read an attribute as nearly all writers make it: a name, then one integer, text or list. False for other bytes,
+/// which read_attr() reads. Requires an empty attribute.
+bool read_plain_attr(std::string_view message, AttrRecord& attr) {
+  constexpr uint32_t kName = kAttrName << 3 | static_cast<uint32_t>(pbf_wire_type::length_delimited);
+  const char *at = message.data(), *const end = at + message.size();
+  if (message.size() < 4 || at[0] != kName) return false;
+  const auto length = static_cast<uint8_t>(at[1]);
+  if (length >= 0x80 || end - at < length + 4) return false;
+  const std::string_view name(at + 2, length);
+  at += 2 + length;
+  uint32_t tag = static_cast<uint8_t>(*at++);
+  if (tag >= 0x80) tag = (tag & 0x7f) | static_cast<uint32_t>(static_cast<uint8_t>(*at++)) << 7;
+  const uint32_t field = tag >> 3;
+  if (field < kDouble || field >= kMembers.size()) return false;  // also a tag of three bytes
+  const Coding coding = is_list(field) ? Coding::text : kMembers[field].coding;
+  uint64_t value = 0;
+  if (static_cast<pbf_wire_type>(tag & 7) != wire_type(coding)) return false;
+  if (coding == Coding::text) {
+    if (at == end || static_cast<uint8_t>(*at) >= 0x80 || end - at - 1 != *at) return false;
+    attr.bytes = {at + 1, static_cast<size_t>(end - at - 1)};
+  } else if (!whole_varint(at, end, value)) {
+    return false;
+  }
+  switch (coding) {
+    case Coding::text: break;
+    case Coding::varint: attr.integer = narrow(field, static_cast<int64_t>(value)); break;
+    case Coding::natural: attr.natural = is_narrow(field) ? static_cast<uint32_t>(value) : value; break;
+    case Coding::boolean: attr.integer = value != 0; break;
+    default: return false;
+  }
+  attr.name = name;
+  attr.field = field;
+  return true;
+}
+
+void add_attr(std::string_view message, std::vector<AttrRecord>& attrs, UnknownFields& unknown) {
   const auto owner = static_cast<int32_t>(attrs.size());
-  read_attr(reader, attrs.emplace_back(), owner, unknown);
+  AttrRecord& attr = attrs.emplace_back();
+  if (!read_plain_attr(message, attr)) read_attr(pbf_reader(message.data(), message.size()), attr, owner, unknown);
 }
 
 IoRecord read_io(pbf_reader reader, IoRecord io, int32_t owner, UnknownFields& unknown) {
@@ -131,9 +180,9 @@ IoRecord read_io(pbf_reader reader, IoRecord io, int32_t owner, UnknownFields& u
 
 bool read_ids(pbf_reader& reader, std::vector<uint64_t>& ids) {
   if (is_text(reader)) {
-    const auto packed = reader.get_packed_uint64();
-    ids.reserve(ids.size() + packed.size());  // each has a byte or more
-    for (const uint64_t id : packed) ids.push_back(id);
+    const protozero::data_view packed = reader.get_view();
+    for (const char *at = packed.data(), *const end = at + packed.size(); at != end;)
+      ids.push_back(protozero::decode_varint(&at, end));
   } else if (is_varint(reader)) ids.push_back(reader.get_uint64());
   else return false;
   return true;
@@ -233,11 +282,33 @@ Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown) {
   return list;
 }
 
+namespace {
+
+/// The values of a packed run that is the whole message, if each takes one byte; else nothing. Most lists are such
+/// runs.
+std::string_view small_values(std::string_view message) {
+  constexpr uint32_t kRun = kListValues << 3 | static_cast<uint32_t>(pbf_wire_type::length_delimited);
+  if (message.size() < 2 || message[0] != kRun || static_cast<uint8_t>(message[1]) != message.size() - 2) return {};
+  const std::string_view run = message.substr(2);
+  return run.size() < 0x80 &&
+                 std::all_of(run.begin(), run.end(), [](char byte) { return static_cast<uint8_t>(byte) < 0x80; })
+             ? run
+             : std::string_view();
+}
+
+}  // namespace
+
 Result<void> decode_list(const AttrRecord& attr, AttrList& list, UnknownFields* unknown) {
   list.clear();
   if (!is_list(attr.field)) return {};
   const uint32_t field = attr.field;
   const Coding coding = kMembers[field].coding;
+  if (coding == Coding::natural || coding == Coding::varint)
+    if (const std::string_view values = small_values(attr.bytes); !values.empty()) {
+      if (coding == Coding::natural) list.naturals.assign(values.begin(), values.end());
+      else list.integers.assign(values.begin(), values.end());
+      return {};
+    }
   // Each element through the scalar reader; packed runs are unrolled into the same.
   const auto add = [&](const AttrRecord& element) {
     switch (coding) {
@@ -281,10 +352,20 @@ void NodeRecord::clear() {
   unknown.clear();
 }
 
-Result<void> decode(std::string_view message, NodeRecord& record) {
+namespace {
+
+/// Decode a node; `add_attr(reader)` gets the message of each attribute.
+template <class AddAttr>
+Result<void> decode_node(std::string_view message, NodeRecord& record, const AddAttr& add_attr) {
   record.clear();
+  size_t attrs = 0;
   return guarded(message, [&](pbf_reader& reader) -> Result<void> {
     for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
+      if (reader.tag() == kNodeAttr && is_text(reader)) {
+        if (attrs++ == kMostAttrs) return damaged(fmt::format("a node of more than {} attributes", kMostAttrs));
+        add_attr(reader.get_view());
+        continue;
+      }
       const bool text = is_text(reader), varint = is_varint(reader);
       bool known = true;
       switch (reader.tag()) {
@@ -313,15 +394,33 @@ Result<void> decode(std::string_view message, NodeRecord& record) {
           if ((known = text))
             record.outputs = read_io(reader.get_message(), record.outputs, UnknownField::kOutputs, record.unknown);
           break;
-        case kNodeAttr:
-          if (record.attrs.size() == kMostAttrs)
-            return damaged(fmt::format("a node of more than {} attributes", kMostAttrs));
-          if ((known = text)) add_attr(reader.get_message(), record.attrs, record.unknown);
-          break;
         default: known = false;
       }
       if (!known) keep_unknown(reader, begin, UnknownField::kMessage, record.unknown);
     }
+    return {};
+  });
+}
+
+}  // namespace
+
+Result<void> decode(std::string_view message, NodeRecord& record) {
+  return decode_node(message, record,
+                     [&](protozero::data_view attr) { add_attr(view(attr), record.attrs, record.unknown); });
+}
+
+Result<void> decode(std::string_view message, NodeRecord& record, std::vector<std::string_view>& attrs) {
+  attrs.clear();
+  return decode_node(message, record, [&](protozero::data_view attr) { attrs.push_back(view(attr)); });
+}
+
+Result<void> decode(std::string_view message, AttrRecord& attr) {
+  attr = {};
+  if (read_plain_attr(message, attr)) return {};
+  attr = {};
+  return guarded(message, [&](pbf_reader& reader) -> Result<void> {
+    UnknownFields ignored;
+    read_attr(reader, attr, UnknownField::kMessage, ignored);
     return {};
   });
 }
@@ -336,7 +435,7 @@ Result<void> decode(std::string_view message, MetadataRecord& record) {
       else if (reader.tag() == kMetadataAttr && record.attrs.size() == kMostAttrs)
         return damaged(fmt::format("metadata of more than {} attributes", kMostAttrs));
       else if (reader.tag() == kMetadataAttr && is_text(reader))
-        add_attr(reader.get_message(), record.attrs, record.unknown);
+        add_attr(view(reader.get_view()), record.attrs, record.unknown);
       else keep_unknown(reader, begin, UnknownField::kMessage, record.unknown);
     }
     return {};

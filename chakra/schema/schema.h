@@ -76,6 +76,10 @@ struct MetadataRecord {
 /// Errors: io.et.damaged (the caller adds the place of the message).
 Result<void> decode(std::string_view message, NodeRecord& record);
 Result<void> decode(std::string_view message, MetadataRecord& record);
+/// The same, but with the messages of attributes in `attrs`, undecoded: NodeRecord::attrs stays empty.
+Result<void> decode(std::string_view message, NodeRecord& record, std::vector<std::string_view>& attrs);
+/// Decode the message of an attribute, without unknown fields. Errors: io.et.damaged.
+Result<void> decode(std::string_view message, AttrRecord& attr);
 
 /// Return the record as a message: fields in the order of their numbers, then
 /// unknown fields. decode() of the message gives an equal record.
