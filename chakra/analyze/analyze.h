@@ -135,7 +135,7 @@ std::vector<Imbalance> imbalances(const trace::TraceSet& job, const match::Match
 
 /// Live bytes of tensors over time, by device. A storage counts as live from the first node that uses the storage (from
 /// the beginning, if that node reads) to the last. Storages are identified by ids, which PyTorch derives from
-/// addresses: a reused address counts as one storage.
+/// addresses: a reused address counts as one storage. Tensors with strides span their storage only.
 struct LiveBytes {
   bool known = false;  ///< false: the trace has no tensors
   struct Device {

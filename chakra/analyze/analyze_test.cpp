@@ -446,6 +446,32 @@ TEST(Memory, StoragesLiveFromFirstToLastUse) {
   EXPECT_EQ(gpu.points, points);
 }
 
+TEST(Memory, ExpandedTensorsHaveTheBytesOfTheirStorage) {
+  // Inputs: [1000, 64] of strides [0, 1]; a list of [4, 8] in rows of 16, and of a number. Output: without strides.
+  const std::string_view shapes = "[[1000, 64], [], [[4, 8], []]]", strides = "[[0, 1], [], [[16, 1], []]]";
+  for (const bool attribute : {false, true}) {
+    Builder b;
+    const NodeId n = b.add(1, 0, NodeType::comp);
+    b.trace.dur_ps.edit(n) = 10;
+    trace::Io io;
+    io.inputs.values = "[[1, 7, 0, 64000, 4, 'cuda:0'], 2, [[2, 8, 0, 32, 4, 'cuda:1'], [3, 9, 0, 1, 4, 'cuda:2']]]";
+    io.outputs.values = "[[4, 10, 0, 25, 4, 'cuda:3']]";
+    io.inputs.shapes = b.trace.strings.intern(shapes);
+    if (attribute) b.attr({b.trace.strings.intern("input_strides"), strides});  // as a file has them
+    else io.inputs.strides = b.trace.strings.intern(strides);
+    b.trace.io_row.edit(n) = 0;
+    b.trace.ios.emplace_back(io, b.trace.texts);
+    const trace::Trace t = std::move(b).finish();
+    Findings findings;
+    const auto schedule = schedule_of(t, findings);
+    ASSERT_TRUE(schedule);
+    const LiveBytes live = live_bytes(t, *schedule);
+    std::vector<uint64_t> peaks;
+    for (const LiveBytes::Device& device : live.devices) peaks.push_back(device.peak);
+    EXPECT_EQ(peaks, (std::vector<uint64_t>{4 * 64, 4 * (3 * 16 + 8), 4, 100}));
+  }
+}
+
 // ---- diff ---------------------------------------------------------------------------------------------
 
 TEST(Diffs, AreNothingForEqualJobsAndTurnRound) {

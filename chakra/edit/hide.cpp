@@ -65,6 +65,7 @@ constexpr auto kOfNodes = std::to_array<Allowed>({
     {"kernel_backend", Form::words},
     {"micro_batch"},
     {"pass", Form::word},
+    {"phase", Form::word},
     {"rf_id"},
     {"scope"},
     {"seq_id"},

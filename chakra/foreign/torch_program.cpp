@@ -107,6 +107,18 @@ void name_operators(const std::map<std::string, int64_t>& operators, std::string
                    more > 0 ? fmt::format(", and {} more", more) : ""));
 }
 
+/// The arguments of an operator of the program; nullopt for impossible shapes.
+std::optional<work::Arguments> arguments_of(const FileNode& node, const StringPool& strings) {
+  work::Arguments arguments;
+  arguments.alone = true;
+  const auto parse = [&](const trace::Tensors& side, std::vector<work::Argument>& to) {
+    return work::parse_arguments(strings[side.shapes], strings[side.types], side.values, to, strings[side.strides]);
+  };
+  return parse(node.io.inputs, arguments.inputs) && parse(node.io.outputs, arguments.outputs)
+             ? std::optional(std::move(arguments))
+             : std::nullopt;
+}
+
 class ProgramReader {
  public:
   ProgramReader(json::JsonStream& stream, Builder& builder) : stream_(stream), builder_(builder) {}
@@ -270,13 +282,9 @@ class ProgramReader {
       return {};
     }
     if (functional(node.op) == "wait_tensor") return add_wait(node);
-    const Trace& t = builder_.trace;
-    work::Arguments arguments;
-    const auto parse = [&](const trace::Tensors& side, std::vector<work::Argument>& to) {
-      return work::parse_arguments(t.strings[side.shapes], t.strings[side.types], side.values, to);
-    };
-    if (!parse(node.io.inputs, arguments.inputs) || !parse(node.io.outputs, arguments.outputs))
-      return bad("foreign.torch.shape", fmt::format("{} has a tensor of an impossible shape", node.op));
+    const std::optional<work::Arguments> read = arguments_of(node, builder_.trace.strings);
+    if (!read) return bad("foreign.torch.shape", fmt::format("{} has a tensor of an impossible shape", node.op));
+    const work::Arguments& arguments = *read;
     const FunctionalRow* const row = find_collective(node.op);
     if (row) return add_collective(node, *row, arguments);
     if (!node.group.empty() || communicates(node.op))
@@ -352,7 +360,7 @@ class ProgramReader {
     for (const work::TensorShape& tensor : arguments.list(0)) {
       if (tensor.element_bytes == 0)
         return bad("foreign.torch.collective", fmt::format("{} has elements of an unknown type", node.op));
-      bytes = bytes + tensor.bytes();
+      bytes = bytes + tensor.full_bytes();
     }
     if (arguments.list(0).empty() || node.group.empty() || bytes.full())
       return bad("foreign.torch.collective",

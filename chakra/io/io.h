@@ -149,8 +149,8 @@ const FormatRow* format_of_name(std::string_view path);
 // ---- whole files ---------------------------------------------------------------------------------
 
 struct ReadOptions {
-  /// Keep tensors and attributes that have no column. Otherwise keep only comm_request, comm_wait, pass, micro_batch,
-  /// chunk, kernel and weight_bytes of computations, and storage_tier, io_kind and bytes of loads and stores.
+  /// Keep tensors and attributes without a column. Otherwise keep only comm_request, comm_wait, pass, phase, chunk,
+  /// micro_batch, kernel, weight_bytes (computations), and storage_tier, io_kind, bytes (loads and stores).
   bool texts = false;
 };
 /// Errors: io.et.empty, io.et.not_a_trace, io.et.truncated, io.et.damaged, io.et.range, and those of the

@@ -26,7 +26,8 @@ void keep(const AttrRecord& attr, NodeDraft& node) {
   const bool priced =
       type == trace::NodeType::comp && (attr.name == "kernel" || attr.name == "unknown_work" ||  // by a device's times
                                         attr.name == "weight_bytes");                            // in another batch
-  const bool planned = attr.name == "pass" || attr.name == "micro_batch" || attr.name == "chunk";  // by a schedule
+  const bool planned = attr.name == "pass" || attr.name == "phase" ||                            // by a schedule
+                       attr.name == "micro_batch" || attr.name == "chunk";
   if (!node.texts && !checked && !charged && !priced && !planned) return;
   if (const auto value = kept(attr, node.builder.trace)) node.builder.attr(*value);
 }

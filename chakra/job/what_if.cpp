@@ -38,6 +38,22 @@ struct Unchanged {
   std::optional<sim::SimInput> recorded;  ///< absent: the same
 };
 
+/// Whether a computation has a duration.
+bool has_times(const trace::TraceSet& job) {
+  return std::any_of(job.ranks.begin(), job.ranks.end(), [](const trace::Trace& t) {
+    const auto nodes = t.nodes();
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [&](trace::NodeId n) { return t.type[n] == trace::NodeType::comp && t.dur_ps[n] > 0; });
+  });
+}
+
+/// A job without times, such as an imported program, runs on --from-device before it runs on --device.
+Result<void> price_unchanged(const DeviceOptions& o, sim::SimInput& input) {
+  if (o.device.empty() || o.from_device.empty() || has_times(input.job)) return {};
+  CHAKRA_ASSIGN(input.system.target, device::find_or_load(o.from_device));
+  return device::use_stack(o.stack, *input.system.target);
+}
+
 Result<Unchanged> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
   Unchanged unchanged_job;
   sim::SimInput& input = unchanged_job.input;
@@ -59,6 +75,7 @@ Result<Unchanged> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
     if (communicates(input.job)) CHAKRA_TRY(whatif::give_transfers(input, out.findings));
   }
   if (gives_times(input.system)) unchanged_job.recorded = sim::copy_of(input);
+  CHAKRA_TRY(price_unchanged(o.devices, input));
   CHAKRA_TRY(whatif::bring_to_devices(input, out.findings));
   return unchanged_job;
 }
@@ -155,6 +172,18 @@ Finding about(const char* job, Finding finding) {
   return finding;
 }
 bool ignores_contention(const Finding& finding) { return finding.tag == "sim.closed.shared"; }
+bool has_free_nodes(const Finding& finding) {
+  return finding.tag == "sim.compute.free" || finding.tag == "sim.memory.free";
+}
+
+/// What the unchanged job leaves out, and the changed one does not: their difference has another reason than the
+/// change.
+void note_free_nodes(const sim::SimReport& before, const sim::SimReport& after, Findings& findings) {
+  for (const Finding& finding : before.findings)
+    if (has_free_nodes(finding) && std::none_of(after.findings.begin(), after.findings.end(),
+                                                [&](const Finding& other) { return other.tag == finding.tag; }))
+      findings.push_back(about("unchanged", finding));
+}
 
 bool changes_links(const WhatIf& now) {
   return std::any_of(now.applied.begin(), now.applied.end(),
@@ -191,6 +220,7 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
     if (input.job.ranks.size() != out.change.ranks.size()) out.change.ranks.clear(), out.change.steps.clear();
     CHAKRA_ASSIGN(out.report, sim::simulate(sim::copy_of(input)));
     out.report.devices = std::move(devices);
+    note_free_nodes(before, out.report, out.findings);
     if (changes_links(out)) whatif::compare_algorithms(before, out.report, out.findings);
   } else {
     out.report = std::move(before);

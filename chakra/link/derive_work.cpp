@@ -62,13 +62,14 @@ class Works {
     const HostOp& op = l_.host().ops[h];
     const WorkRow& row = *rows_[op.name];
     const trace::Io io = l_.host().io(op);
-    const Key key{&row, io.inputs.shapes, io.inputs.types, io.outputs.shapes, io.outputs.types, 0};
+    const Key key{&row, io.inputs.shapes, io.inputs.types, io.outputs.shapes, io.outputs.types, io.inputs.strides};
     const bool keep = !row_of(row.kind).needs_values;
     if (keep)
       if (const auto found = known_.find(key); found != known_.end()) return found->second;
     Arguments arguments;
     arguments.impossible =
-        !parse_arguments(l_.text(io.inputs.shapes), l_.text(io.inputs.types), io.inputs.values, arguments.inputs) ||
+        !parse_arguments(l_.text(io.inputs.shapes), l_.text(io.inputs.types), io.inputs.values, arguments.inputs,
+                         l_.text(io.inputs.strides)) ||
         !parse_arguments(l_.text(io.outputs.shapes), l_.text(io.outputs.types), {}, arguments.outputs);
     const Known known = evaluate(row, op.name, arguments);
     if (keep) known_.emplace(key, known);
@@ -89,7 +90,7 @@ class Works {
     const std::string_view types = recorded.texts[texts.types];
     const ElementType of_lists = contains(types, "TensorList") ? element_type_of_kernel(kernel) : ElementType();
     const uint32_t list_key = static_cast<uint32_t>(of_lists.bytes * 256) + static_cast<uint32_t>(of_lists.dtype) + 1;
-    const Key key{&row, texts.dims, texts.types, texts.values, 0, list_key};
+    const Key key{&row, texts.dims, texts.types, texts.values, list_key, kOfProfile};
     const bool by_autograd = row.kind == WorkKind::convolution && texts.values == 0;
     if (!by_autograd)
       if (const auto found = known_.find(key); found != known_.end()) return found->second;
@@ -160,6 +161,7 @@ class Works {
         gradients_.emplace(op.sequence, l_.profile().shapes.rows[op.shapes]);
   }
 
+  static constexpr uint32_t kOfProfile = UINT32_MAX;  ///< in place of the strides, which profiles do not have
   using Key = std::tuple<const WorkRow*, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;
   Linking& l_;
   RowCache& rows_;

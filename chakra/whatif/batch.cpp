@@ -20,14 +20,21 @@ using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
 
-/// Nodes of the optimizer: by their names, those of their callers, and those of the calls that launched them.
+/// Nodes of the optimizer: by their names or phases, those of their callers, and those of the calls that launched them.
 std::vector<char> of_optimizer(const Trace& t) {
   std::vector<char> named(t.strings.size(), 0);
   for (StringId id = 0; id < named.size(); ++id)
     named[id] = to_lower(t.strings[id]).find("optimizer") != std::string::npos;
+  const StringId phase = t.strings.find("phase");
+  const auto in_phase = [&](NodeId n) {  // of an imported program
+    if (phase != 0)
+      for (const trace::Attr& attr : t.attrs_of(n))
+        if (attr.name == phase) return attr.text() == "optimizer";
+    return false;
+  };
   std::vector<char> is(t.size(), 0);
   for (const NodeId n : trace::topological_order(t.ctrl).order) {
-    is[n] = named[t.name[n]];
+    is[n] = named[t.name[n]] || in_phase(n);
     for (const NodeId caller : t.ctrl.of(n)) is[n] |= is[caller];
   }
   for (const NodeId n : t.nodes())

@@ -53,7 +53,38 @@ bool parse_shape(std::string_view text, TensorShape& shape) {
     shape.dims.push_back(static_cast<uint64_t>(size));
     shape.elements = shape.elements * static_cast<uint64_t>(size);
   });
+  shape.distinct = shape.elements;
   return list && good && !(shape.elements * 16).full();
+}
+
+/// The strides of a shape; empty for other lists.
+std::vector<uint64_t> parse_strides(std::string_view text, const TensorShape& shape) {
+  std::vector<uint64_t> strides;
+  const bool list = for_each_item(text, [&](std::string_view item) {
+    uint64_t stride = 0;
+    if (parse_unsigned(item, stride)) strides.push_back(stride);
+  });
+  if (!list || strides.size() != shape.rank()) strides.clear();
+  return strides;
+}
+/// From the first element in memory to the last. Requires as many strides as dimensions.
+Count span_of(const TensorShape& shape, const std::vector<uint64_t>& strides) {
+  Count span = 1;
+  for (size_t d = 0; d < strides.size(); ++d) {
+    if (shape[d] == 0) return 0;
+    span = span + Count(shape[d] - 1) * strides[d];
+  }
+  return span;
+}
+/// Count the elements of overlapping tensors once: at most those that the dimensions with a stride have, and at most
+/// those between the first and the last one.
+void set_strides(std::string_view text, TensorShape& shape) {
+  const std::vector<uint64_t> strides = parse_strides(text, shape);
+  if (strides.empty()) return;
+  Count moved = 1;
+  for (size_t d = 0; d < strides.size(); ++d)
+    if (strides[d] > 0 || shape[d] == 0) moved = moved * shape[d];
+  shape.distinct = std::min(moved, span_of(shape, strides));
 }
 
 /// Whether a recorded type is that of a tensor: types of numbers begin with a capital ("Int", "Scalar").
@@ -62,12 +93,13 @@ bool is_tensor(std::string_view type) {
   return !type.empty() && ((type[0] >= 'a' && type[0] <= 'z'));
 }
 
-bool add_tensor(std::string_view shape, std::string_view type, Argument& to) {
+bool add_tensor(std::string_view shape, std::string_view type, std::string_view strides, Argument& to) {
   TensorShape tensor;
   const ElementType element = element_type(type);
   tensor.dtype = element.dtype;
   tensor.element_bytes = element.bytes;
   if (!parse_shape(shape, tensor)) return false;
+  set_strides(strides, tensor);
   to.tensors.push_back(std::move(tensor));
   return true;
 }
@@ -173,18 +205,26 @@ ElementType element_type_of_kernel(std::string_view kernel) {
 }
 
 bool parse_arguments(std::string_view shapes, std::string_view types, std::string_view values,
-                     std::vector<Argument>& side) {
+                     std::vector<Argument>& side, std::string_view strides) {
   side.clear();
   std::vector<std::string_view> type_of;
   for_each_item(types, [&](std::string_view type) { type_of.push_back(type); });
+  const std::vector<std::string_view> stride_of = list_items(strides);
+  const auto at = [](const std::vector<std::string_view>& list, size_t i) {
+    return i < list.size() ? list[i] : std::string_view();
+  };
   bool good = true;
   for_each_item(shapes, [&](std::string_view shape) {
     Argument& argument = side.emplace_back();
-    const std::string_view type = side.size() <= type_of.size() ? type_of[side.size() - 1] : std::string_view();
+    const std::string_view type = at(type_of, side.size() - 1), of_shape = at(stride_of, side.size() - 1);
     argument.is_list = type == "TensorList" || (type.starts_with("GenericList[") && contains(type, "Tensor("));
+    const std::vector<std::string_view> of_items =
+        argument.is_list ? list_items(of_shape) : std::vector<std::string_view>();
     if (argument.is_list)
-      for_each_item(shape, [&](std::string_view item) { good = good && add_tensor(item, type, argument); });
-    else if (is_tensor(type)) good = good && add_tensor(shape, type, argument);
+      for_each_item(shape, [&](std::string_view item) {
+        good = good && add_tensor(item, type, at(of_items, argument.tensors.size()), argument);
+      });
+    else if (is_tensor(type)) good = good && add_tensor(shape, type, of_shape, argument);
   });
   size_t i = 0;
   for_each_item(values, [&](std::string_view value) {
@@ -193,6 +233,13 @@ bool parse_arguments(std::string_view shapes, std::string_view types, std::strin
     ++i;
   });
   return good;
+}
+
+std::optional<uint64_t> span_of(std::string_view shape, std::string_view strides) {
+  TensorShape tensor;
+  if (!parse_shape(shape, tensor)) return std::nullopt;
+  const std::vector<uint64_t> steps = parse_strides(strides, tensor);
+  return (steps.empty() ? tensor.elements : span_of(tensor, steps)).value();
 }
 
 std::optional<std::vector<int64_t>> Arguments::numbers(size_t i) const {

@@ -38,11 +38,13 @@ struct TensorShape {
   trace::DType dtype = trace::DType::unknown;
   uint64_t element_bytes = 0;  ///< 0: unknown
   Count elements = 1;
+  Count distinct = 1;  ///< elements in memory: the strides of an expanded tensor are 0
 
   size_t rank() const { return dims.size(); }
   uint64_t operator[](size_t dim) const { return dims[dim]; }
   uint64_t last(size_t back = 0) const { return dims[dims.size() - 1 - back]; }
-  Count bytes() const { return elements * element_bytes; }
+  Count bytes() const { return distinct * element_bytes; }       ///< in memory: what a reader reads
+  Count full_bytes() const { return elements * element_bytes; }  ///< of a new tensor of this shape
 };
 
 struct Argument {
@@ -54,6 +56,9 @@ struct Argument {
 struct Arguments {
   std::vector<Argument> inputs, outputs;
   bool impossible = false;  ///< a shape with negative or huge sizes, or not a list of numbers
+  /// Whether no other operator copies or fills the output, as in programs. In recordings, functional operators call
+  /// others for this.
+  bool alone = false;
 
   const TensorShape* input(size_t i) const { return tensor(inputs, i); }
   const TensorShape* output(size_t i) const { return tensor(outputs, i); }
@@ -75,9 +80,13 @@ struct Arguments {
 /// Parse one side of an operator in the notation of either trace: lists in the form of JSON or of Python.
 /// `shapes` "[[32, 3], [], [[2], [3]]]", `types` "['float', 'Scalar', 'TensorList']" or "['Tensor(float)',
 /// 'Int', 'GenericList[Tensor(float)]']", `values` "['', '1', '']" or "[[7, 8, 0, 64, 4, 'cpu'], 1, [...]]".
-/// The values of the result are views into `values`. False if a shape is impossible. Cost: O(text).
+/// The values of the result are views into `values`. `strides` "[[3, 1], [], [[1], [1]]]", in elements; tensors without
+/// strides are contiguous. False if a shape is impossible. Cost: O(text).
 bool parse_arguments(std::string_view shapes, std::string_view types, std::string_view values,
-                     std::vector<Argument>& side);
+                     std::vector<Argument>& side, std::string_view strides = {});
+/// Return how many elements the memory of a tensor spans, from its first to its last; 0 for a tensor without elements.
+/// Texts as above, for one tensor. Without strides that fit: the number of elements. nullopt for an impossible shape.
+std::optional<uint64_t> span_of(std::string_view shape, std::string_view strides);
 
 /// Return the elements of a list in JSON or Python, without quotes; empty if the text is not a list. Cost: O(text).
 std::vector<std::string_view> list_items(std::string_view list);

@@ -37,6 +37,12 @@ Count bytes_of(const Arguments& a, size_t i) {
   for (const TensorShape& t : a.list(i)) bytes = bytes + t.bytes();
   return bytes;
 }
+/// The bytes of all elements of an argument, list or tensor.
+Count full_bytes_of(const Arguments& a, size_t i) {
+  Count bytes = 0;
+  for (const TensorShape& t : a.list(i)) bytes = bytes + t.full_bytes();
+  return bytes;
+}
 /// What the recording says of the outputs, else `else_bytes`.
 Count written(const Arguments& a, Count else_bytes) {
   Count bytes = 0;
@@ -44,9 +50,19 @@ Count written(const Arguments& a, Count else_bytes) {
   for (const Argument& output : a.outputs)
     for (const TensorShape& t : output.tensors) {
       any |= t.element_bytes > 0;
-      bytes = bytes + t.bytes();
+      bytes = bytes + t.full_bytes();
     }
   return any ? bytes : else_bytes;
+}
+bool in_place(std::string_view name) { return name.ends_with('_'); }
+/// The bytes of an operator that changes a part of its output: `part`, where another operator fills in the rest. Else
+/// the arguments `read`, and the whole output.
+Count part_or_whole(std::string_view name, const Arguments& a, Count part, std::initializer_list<size_t> read,
+                    Count output) {
+  if (!a.alone || in_place(name)) return part;
+  Count bytes = written(a, output);
+  for (const size_t i : read) bytes = bytes + bytes_of(a, i);
+  return bytes;
 }
 
 /// The element type of an output. Same, except: of whole numbers and truth values the default floating type, or the
@@ -224,8 +240,8 @@ bool convolution_backward(const WorkRow&, std::string_view, const Arguments& a, 
   const Count one = (transposed ? x->elements : dy->elements) * weights_of_one(*w) * 2;
   work.operations = one * (uint64_t{wanted[0]} + uint64_t{wanted[1]});
   work.bytes = dy->bytes() + x->bytes() + w->bytes();
-  if (wanted[0]) work.bytes = work.bytes + x->bytes();
-  if (wanted[1]) work.bytes = work.bytes + w->bytes();
+  if (wanted[0]) work.bytes = work.bytes + x->full_bytes();
+  if (wanted[1]) work.bytes = work.bytes + w->full_bytes();
   work.dtype = dy->dtype;
   return true;
 }
@@ -290,16 +306,15 @@ bool attend(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
   }
   const Count out = q->elements / std::max<uint64_t>(q->last(), 1) * v->last();
   const Count inputs = q->bytes() + k->bytes() + v->bytes(), output = out * q->element_bytes;
+  const Count gradients = q->full_bytes() + k->full_bytes() + v->full_bytes();
   work.operations =
       Backward ? pairs * (Count(q->last()) * 3 + Count(v->last()) * 2) * 2 : pairs * (Count(q->last()) + v->last()) * 2;
-  work.bytes = Backward ? inputs * 2 + output * 2 : inputs + output;
+  work.bytes = Backward ? inputs + gradients + output * 2 : inputs + output;
   work.dtype = q->dtype;
   return true;
 }
 
 // ---- elementwise and the like ----------------------------------------------------------------------------
-
-bool in_place(std::string_view name) { return name.ends_with('_'); }
 
 /// The first `reads` tensors broadcast to the output; one more is the output itself.
 template <Output O>
@@ -358,7 +373,7 @@ bool like(const WorkRow& row, std::string_view, const Arguments& a, Work& work) 
   if (!x || x->element_bytes == 0) return false;
   for (const TensorShape* t : tensors_of(a)) work.bytes = work.bytes + t->bytes();
   work.operations = x->elements * row.per_element;
-  work.bytes = work.bytes + written(a, x->bytes());
+  work.bytes = work.bytes + written(a, x->full_bytes());
   work.dtype = x->dtype;
   return true;
 }
@@ -403,7 +418,7 @@ bool reduce(const WorkRow& row, std::string_view name, const Arguments& a, Work&
 bool move_first(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
   const std::span<const TensorShape> tensors = a.list(0);
   if (tensors.empty() || tensors[0].element_bytes == 0) return false;
-  work.bytes = bytes_of(a, 0) * 2;
+  work.bytes = bytes_of(a, 0) + full_bytes_of(a, 0);
   work.dtype = tensors[0].dtype;
   return true;
 }
@@ -456,10 +471,11 @@ bool topk(const WorkRow& row, std::string_view, const Arguments& a, Work& work) 
 bool foreach (const WorkRow& row, std::string_view, const Arguments& a, Work & work) {
   Count first = 0;
   size_t seen = 0;
-  for (size_t i = 0; i < a.inputs.size() && seen < row.reads; ++i) {
+  const bool optimizer = row.kind == WorkKind::optimizer;
+  for (size_t i = 0; i < a.inputs.size() && (optimizer ? i : seen) < row.reads; ++i) {
     if (!a.inputs[i].is_list) continue;
     if (seen == 0 && a.inputs[i].tensors.empty()) return false;
-    const bool writes = row.kind == WorkKind::optimizer ? seen != 1 : row.kind == WorkKind::elementwise && seen == 0;
+    const bool writes = optimizer ? i != 1 : row.kind == WorkKind::elementwise && seen == 0;
     for (const TensorShape& t : a.inputs[i].tensors) {
       if (t.element_bytes == 0) return false;
       if (seen == 0) first = first + t.elements, work.dtype = t.dtype;
@@ -494,14 +510,15 @@ bool quantize(const WorkRow&, std::string_view, const Arguments& a, Work& work) 
 
 /// Lists or tensors are read and written elsewhere, all of them.
 bool move_all(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
-  Count read = 0;
+  Count read = 0, moved = 0;
   for (const Argument& argument : a.inputs)
     for (const TensorShape& t : argument.tensors) {
       if (t.element_bytes == 0) return false;
       read = read + t.bytes();
+      moved = moved + t.full_bytes();
       work.dtype = t.dtype;
     }
-  work.bytes = read + written(a, read);
+  work.bytes = read + written(a, moved);
   return a.any_tensor();
 }
 
@@ -520,7 +537,7 @@ bool fill_tensor(const WorkRow& row, std::string_view, const Arguments& a, Work&
 bool fill_output(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
   const TensorShape* out = a.output(0);
   if (!out || out->element_bytes == 0) return false;
-  work.bytes = out->bytes();
+  work.bytes = out->full_bytes();
   work.dtype = out->dtype;
   return true;
 }
@@ -530,7 +547,7 @@ bool embedding(const WorkRow&, std::string_view, const Arguments& a, Work& work)
   const TensorShape *table = a.input(0), *index = a.input(1);
   if (!table || !index || table->rank() == 0 || table->element_bytes == 0) return false;
   const Count rows = index->elements * product(std::span(table->dims).subspan(1)) * table->element_bytes;
-  work.bytes = index->bytes() + rows + written(a, rows);
+  work.bytes = index->bytes() + std::min(rows, table->bytes()) + written(a, rows);
   work.dtype = table->dtype;
   return true;
 }
@@ -541,19 +558,19 @@ bool embedding_bag(const WorkRow&, std::string_view, const Arguments& a, Work& w
   if (!table || !index || !offsets || table->rank() != 2 || table->element_bytes == 0) return false;
   const Count values = index->elements * table->last();
   work.operations = values;
-  work.bytes = index->bytes() + offsets->bytes() + values * table->element_bytes +
+  work.bytes = index->bytes() + offsets->bytes() + std::min(values * table->element_bytes, table->bytes()) +
                written(a, offsets->elements * table->last() * table->element_bytes);
   work.dtype = table->dtype;
   return true;
 }
 
 /// (gradient [..., d], indices, ...): rows are read, and added to rows of the table's gradient.
-bool embedding_backward(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
+bool embedding_backward(const WorkRow&, std::string_view name, const Arguments& a, Work& work) {
   const TensorShape *dy = a.input(0), *index = a.input(1);
   if (!dy || !index || dy->element_bytes == 0) return false;
   const Count rows = dy->rank() > 0 ? index->elements * dy->last() * dy->element_bytes : dy->bytes();
   work.operations = dy->elements;
-  work.bytes = index->bytes() + dy->bytes() + rows * 2;
+  work.bytes = part_or_whole(name, a, index->bytes() + dy->bytes() + rows * 2, {0, 1}, rows);
   work.dtype = dy->dtype;
   return true;
 }
@@ -573,7 +590,8 @@ bool index_select(const WorkRow&, std::string_view, const Arguments& a, Work& wo
     left[static_cast<size_t>(at)] = 1;
     out = product(left) * index->elements;
   }
-  work.bytes = index->bytes() + out * x->element_bytes * 2;
+  const Count selected = out * x->element_bytes;
+  work.bytes = index->bytes() + std::min(selected, x->bytes()) + selected;
   work.dtype = x->dtype;
   return true;
 }
@@ -582,7 +600,7 @@ bool index_select(const WorkRow&, std::string_view, const Arguments& a, Work& wo
 bool indexed(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
   const TensorShape *x = a.input(0), *out = a.output(0);
   if (!x || !out || out->element_bytes == 0) return false;
-  work.bytes = bytes_of(a, 1) + out->bytes() * 2;
+  work.bytes = bytes_of(a, 1) + std::min(out->full_bytes(), x->bytes()) + out->full_bytes();
   work.dtype = x->dtype;
   return true;
 }
@@ -591,30 +609,33 @@ bool indexed(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
 bool gather(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
   const TensorShape *x = a.input(0), *index = a.input(2);
   if (!x || !index || x->element_bytes == 0) return false;
-  work.bytes = index->bytes() + index->elements * x->element_bytes * 2;
+  const Count gathered = index->elements * x->element_bytes;
+  work.bytes = index->bytes() + std::min(gathered, x->bytes()) + gathered;
   work.dtype = x->dtype;
   return true;
 }
 
 /// scatter_(x, dimension, index, source): `per_element` 0 writes, 1 adds to the old values.
-bool scatter(const WorkRow& row, std::string_view, const Arguments& a, Work& work) {
+bool scatter(const WorkRow& row, std::string_view name, const Arguments& a, Work& work) {
   const TensorShape *x = a.input(0), *index = a.input(2), *source = a.input(3);
   if (!x || !index || x->element_bytes == 0) return false;
   const Count moved = source && source->rank() > 0 ? source->elements : index->elements;
   work.operations = moved * row.per_element;
-  work.bytes = index->bytes() + moved * x->element_bytes * (2 + uint64_t{row.per_element});
+  const Count part = index->bytes() + moved * x->element_bytes * (2 + uint64_t{row.per_element});
+  work.bytes = part_or_whole(name, a, part, {0, 2, 3}, x->full_bytes());
   work.dtype = x->dtype;
   return true;
 }
 
 /// index_put_(x, [indices], values, add): values are read, and written or added.
-bool index_put(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
+bool index_put(const WorkRow&, std::string_view name, const Arguments& a, Work& work) {
   const TensorShape *x = a.input(0), *values = a.input(2);
   if (!x || !values || x->element_bytes == 0) return false;
   const auto adds = a.truths(3);
   const bool add = adds && adds->size() == 1 && adds->front();
   work.operations = add ? values->elements : Count(0);
-  work.bytes = bytes_of(a, 1) + values->elements * x->element_bytes * (add ? 3 : 2);
+  const Count part = bytes_of(a, 1) + values->elements * x->element_bytes * (add ? 3 : 2);
+  work.bytes = part_or_whole(name, a, part, {0, 1, 2}, x->full_bytes());
   work.dtype = x->dtype;
   return true;
 }
@@ -636,11 +657,12 @@ bool nll_loss(const WorkRow& row, std::string_view, const Arguments& a, Work& wo
   return true;
 }
 
-/// (dy, x, target, weight, ...): dx has one value for each target; zeros are filled in by another operator.
-bool nll_loss_backward(const WorkRow&, std::string_view, const Arguments& a, Work& work) {
+/// (dy, x, target, weight, ...): dx has one value for each target. In recordings, another operator fills in zeros.
+bool nll_loss_backward(const WorkRow&, std::string_view name, const Arguments& a, Work& work) {
   const TensorShape *dy = a.input(0), *x = a.input(1), *target = a.input(2), *weight = a.input(3);
   if (!dy || !x || !target || x->element_bytes == 0 || target->element_bytes == 0) return false;
-  work.bytes = dy->bytes() + target->bytes() + target->elements * x->element_bytes * (weight ? 2 : 1);
+  const Count part = dy->bytes() + target->bytes() + target->elements * x->element_bytes * (weight ? 2 : 1);
+  work.bytes = part_or_whole(name, a, part, {0, 2, 3}, x->full_bytes());
   work.dtype = x->dtype;
   return true;
 }
@@ -653,7 +675,7 @@ bool elementwise_loss(const WorkRow& row, std::string_view, const Arguments& a, 
   if (!x || x->element_bytes == 0) return false;
   for (size_t i = 0; i < (Backward ? 4 : 3); ++i) work.bytes = work.bytes + bytes_of(a, i);
   work.operations = x->elements * row.per_element;
-  work.bytes = work.bytes + x->bytes();
+  work.bytes = work.bytes + x->full_bytes();
   work.dtype = x->dtype;
   return true;
 }
@@ -689,7 +711,7 @@ bool pool_backward(const WorkRow&, std::string_view, const Arguments& a, Work& w
   Count indices = 0;
   for (size_t i = 2; i < a.inputs.size(); ++i) indices = indices + bytes_of(a, i);
   work.operations = dy->elements;
-  work.bytes = dy->bytes() + indices + x->bytes();
+  work.bytes = dy->bytes() + indices + x->full_bytes();
   work.dtype = dy->dtype;
   return true;
 }
@@ -930,25 +952,29 @@ constexpr std::array kRows{
             resized, "elements of the larger of x and output", "x, output", 1},
     WorkRow{pooling, "aten::upsample_bilinear2d aten::upsample_bicubic2d", resized, "8 n", "x, output", 8},
 
-    WorkRow{lookup, "aten::embedding", embedding, "none", "indices, rows, output"},
+    WorkRow{lookup, "aten::embedding", embedding, "none", "indices, rows (at most the table), output"},
     WorkRow{lookup, "aten::_embedding_bag aten::_embedding_bag_forward_only",
             embedding_bag, "an addition for each value of the rows", "indices, offsets, rows, output"},
     WorkRow{lookup, "aten::embedding_dense_backward aten::embedding_backward",
-            embedding_backward, "elements of dy", "indices, dy, rows read and written"},
+            embedding_backward, "elements of dy", "indices, dy, rows read and written; in programs the whole output"},
     WorkRow{lookup, "aten::index_select", index_select, "none", "indices, values, output"},
     WorkRow{lookup, "aten::index aten::take", indexed, "none", "indices, values, output; needs the output's shape"},
     WorkRow{lookup, "aten::gather", gather, "none", "indices, values, output"},
-    WorkRow{lookup, "aten::scatter_ aten::scatter aten::index_copy_ aten::index_fill_",
-            scatter, "none", "indices, values read and written"},
-    WorkRow{lookup, "aten::scatter_add_ aten::scatter_add aten::index_add_ aten::index_add aten::scatter_reduce_",
-            scatter, "elements of the source", "indices, source, values read and written", 1},
+    WorkRow{lookup, "aten::scatter_ aten::scatter aten::index_copy_ aten::index_copy aten::index_fill_ "
+                    "aten::index_fill",
+            scatter, "none", "indices, values read and written; in programs all of x and the output"},
+    WorkRow{lookup, "aten::scatter_add_ aten::scatter_add aten::index_add_ aten::index_add aten::scatter_reduce_ "
+                    "aten::scatter_reduce",
+            scatter, "elements of the source",
+            "indices, source, values read and written; in programs all of x and the output", 1},
     WorkRow{lookup, "aten::index_put_ aten::_index_put_impl_ aten::index_put",
-            index_put, "elements of values, where it adds", "indices, values, destination"},
+            index_put, "elements of values, where it adds",
+            "indices, values, destination; in programs all of x and the output"},
 
     WorkRow{loss, "aten::nll_loss_forward aten::nll_loss2d_forward",
             nll_loss, "one for each target", "target, a value of x for each target, losses", 1},
     WorkRow{loss, "aten::nll_loss_backward aten::nll_loss2d_backward",
-            nll_loss_backward, "none", "dy, target, a value of dx for each target"},
+            nll_loss_backward, "none", "dy, target, a value of dx for each target; in programs the whole output"},
     WorkRow{loss, "aten::mse_loss aten::l1_loss aten::smooth_l1_loss aten::huber_loss aten::binary_cross_entropy",
             elementwise_loss<false>, "3 n", "inputs, a loss for each n", 3},
     WorkRow{loss, "aten::mse_loss_backward aten::smooth_l1_loss_backward aten::huber_loss_backward "
@@ -956,7 +982,7 @@ constexpr std::array kRows{
             elementwise_loss<true>, "3 n", "inputs, dx", 3},
 
     WorkRow{optimizer, "aten::_fused_adam_ aten::_fused_adamw_",
-            foreach, "12 for each parameter", "parameters, gradients, moments; all but gradients written", 12, 4},
+            foreach, "12 for each parameter", "parameters, gradients, moments; all but gradients written", 12, 5},
     WorkRow{optimizer, "aten::_fused_sgd_ aten::_fused_adagrad_",
             foreach, "4 for each parameter", "parameters, gradients, momentum; all but gradients written", 4, 3},
 

@@ -14,13 +14,15 @@ namespace {
 
 struct Recorded {
   std::string name, shapes, types;
-  std::string values = {}, out_shapes = {}, out_types = {};
+  std::string values = {}, out_shapes = {}, out_types = {}, strides = {};
+  bool alone = false;
 };
 
 std::optional<Work> work(const Recorded& r) {
   Arguments arguments;
-  arguments.impossible = !parse_arguments(r.shapes, r.types, r.values, arguments.inputs) ||
+  arguments.impossible = !parse_arguments(r.shapes, r.types, r.values, arguments.inputs, r.strides) ||
                          !parse_arguments(r.out_shapes, r.out_types, {}, arguments.outputs);
+  arguments.alone = r.alone;
   const WorkRow* row = find_work_row(r.name);
   Work work;
   return row && work_of(*row, r.name, arguments, work) ? std::optional(work) : std::nullopt;
@@ -232,6 +234,68 @@ TEST(Work, OfOthers) {
   EXPECT_EQ(find_work_row("triton_tem_fused_mm_0"), nullptr);
 }
 
+TEST(Work, ReadsExpandedTensorsOnce) {
+  using trace::DType;
+  const auto of = [](const std::string& name, const std::string& shapes, const std::string& types,
+                     const std::string& strides) { return Recorded{name, shapes, types, {}, {}, {}, strides}; };
+  expect(of("aten::clone", "[[1024, 1024], []]", "['float', 'Int']", "[[0, 1], []]"), 0, 4 * (1024 + 1024 * 1024),
+         DType::f32);
+  expect(of("aten::copy_", "[[512, 256], [512, 256], []]", "['float', 'float', '']", "[[256, 1], [0, 1], []]"), 0,
+         4 * (512 * 256 + 256), DType::f32);
+  expect(of("aten::bmm", "[[8, 4, 16], [8, 16, 32]]", "['float', 'float']", "[[64, 16, 1], [0, 32, 1]]"),
+         2 * 8 * 4 * 16 * 32, 4 * (8 * 4 * 16 + 16 * 32 + 8 * 4 * 32), DType::f32);
+  expect(of("aten::mul", "[[6], [6]]", "['float', 'float']", "[[1], [2]]"), 6, 4 * 18, DType::f32);  // every second
+  expect(of("aten::relu", "[[3, 4]]", "['float']", "[[1, 1]]"), 12, 4 * (6 + 12), DType::f32);       // overlap
+  expect(of("aten::relu", "[[3, 4]]", "['float']", "[[1]]"), 12, 4 * 24, DType::f32);  // strides of another tensor
+  expect(of("aten::cat", "[[[2, 3], [2, 3]], []]", "['GenericList[Tensor(float),Tensor(float)]', 'Int']",
+            "[[[3, 1], [0, 0]], []]"),
+         0, 4 * (6 + 1 + 12), DType::f32);
+  EXPECT_EQ(span_of("[3, 4]", "[4, 1]"), 12U);
+  EXPECT_EQ(span_of("[3, 4]", "[8, 1]"), 20U);
+  EXPECT_EQ(span_of("[1000000, 1024]", "[0, 1]"), 1024U);
+  EXPECT_EQ(span_of("[3, 0]", "[4, 1]"), 0U);
+  EXPECT_EQ(span_of("[]", "[]"), 1U);
+  EXPECT_EQ(span_of("[3, 4]", ""), 12U);
+  EXPECT_EQ(span_of("[-1]", "[1]"), std::nullopt);
+}
+
+TEST(Work, ProgramsFillAndCopyTheWholeOutput) {
+  using trace::DType;
+  const auto both = [](Recorded r, uint64_t operations, uint64_t recorded, uint64_t alone) {
+    expect(r, operations, recorded, DType::f32);
+    r.alone = true;
+    expect(r, operations, alone, DType::f32);
+  };
+  both({"aten::nll_loss_backward", "[[], [8, 100], [8], []]", "['float', 'float', 'long', '']"}, 0, 4 + 64 + 32,
+       4 + 64 + 3200);
+  both({"aten::embedding_dense_backward", "[[4, 16], [4]]", "['float', 'long']", "", "[[1000, 16]]", "['float']"}, 64,
+       32 + 256 * 3, 32 + 256 + 64000);
+  both({"aten::index_put", "[[50, 4], [[10]], [10, 4], []]", "['float', 'GenericList[Tensor(long)]', 'float', 'Bool']",
+        "['', '', '', 'False']"},
+       0, 80 + 160 * 2, 80 + 160 + 800 * 2);
+  both({"aten::scatter_add", "[[50, 4], [], [10, 4], [10, 4]]", "['float', 'Int', 'long', 'float']"}, 40, 320 + 160 * 3,
+       320 + 160 + 800 * 2);
+  both({"aten::scatter_add_", "[[50, 4], [], [10, 4], [10, 4]]", "['float', 'Int', 'long', 'float']"}, 40,
+       320 + 160 * 3, 320 + 160 * 3);
+}
+
+TEST(Work, ReadsATableAtMostOnce) {
+  using trace::DType;
+  expect({"aten::embedding", "[[10, 64], [4096]]", "['float', 'long']"}, 0, 4096 * 8 + 2560 + 4096 * 256, DType::f32);
+  expect({"aten::gather", "[[2, 3], [], [2, 9]]", "['float', 'Int', 'long']"}, 0, 144 + 24 + 72, DType::f32);
+}
+
+TEST(Work, AdamKeepsTheLargestMomentsWithAmsgrad) {
+  const std::string list = "GenericList[Tensor(float)]";
+  const auto adam = [&](const std::string& most) {
+    const std::string types = "['" + list + "', '" + list + "', '" + list + "', '" + list + "', '" +
+                              (most.empty() ? "GenericList[]" : list) + "', '" + list + "']";
+    return Recorded{"aten::_fused_adam_", "[[[192]], [[192]], [[192]], [[192]], [" + most + "], [[]]]", types};
+  };
+  expect(adam(""), 12 * 192, 7 * 768, trace::DType::f32);
+  expect(adam("[192]"), 12 * 192, 9 * 768, trace::DType::f32);
+}
+
 TEST(Work, ShapesThatCannotBe) {
   const std::string types = R"(["float", "float"])";
   for (const char* shapes :
@@ -281,7 +345,7 @@ TEST(Work, AnyTextIsReadOrRefused) {
   for (int i = 0; i < 20'000; ++i) {
     const WorkRow& row = kWorkRows[random.below(kWorkRows.size())];
     const std::string name(row.names.substr(0, row.names.find(' ')));
-    (void)work({name, text(), text(), text(), text(), text()});
+    (void)work({name, text(), text(), text(), text(), text(), text(), random.chance(0.5)});
     Arguments arguments;
     const std::string shapes = "[[2,3,4,5],[3,3,4,5],[3,3,4,5],[2,3],[4],[4],[4],[4],[4],[4],[4],[4],[4]]";
     const std::string values = text();
