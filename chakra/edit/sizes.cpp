@@ -32,9 +32,12 @@ constexpr double kSmall = 200;  ///< times the width: fewer bytes are not those 
 /// What the sizes of the communications of a trace measure.
 class Quantities {
  public:
-  /// `width`: shown for the model; 0: unknown.
+  /// `width`: of the model; 0: unknown. All models of a cell of widths then have the same small communications.
   Quantities(const Trace& t, const trace::RolesByName& roles, double width, bool is_measured)
       : t_(t), roles_(t, roles), small_(static_cast<uint64_t>(kSmall * width)), is_measured_(is_measured) {
+    for (const trace::ProcessGroup& group : t.groups)
+      if (const StringId name = t.strings.find(group.name); name != 0)
+        members_[name] = static_cast<uint64_t>(std::max<int64_t>(group.size, static_cast<int64_t>(group.ranks.size())));
     for (const NodeId n : t.nodes())
       if (moves_parameters(n)) ++counts_[{t.comm(n)->group, t.comm(n)->type}].by_bytes[t.comm(n)->bytes];
     for (auto& [call, counts] : counts_)
@@ -46,17 +49,23 @@ class Quantities {
 
   Quantity of(NodeId n) const {
     const Comm& comm = *t_.comm(n);
-    if (comm.in_split.empty() && comm.bytes < small_) return Quantity::small;
+    if (comm.in_split.empty() && is_small(comm)) return Quantity::small;
     if (!moves_parameters(n)) return Quantity::activations;
     if (is_measured_ && comm.type == CommType::all_reduce) return Quantity::buckets;
     return is_of_layers(comm) ? Quantity::layers : Quantity::parameters;
   }
 
  private:
+  /// By the whole tensor: an all-gather states the part of a rank.
+  bool is_small(const Comm& comm) const {
+    uint64_t bytes = comm.bytes;
+    if (const auto found = members_.find(comm.group); comm.type == CommType::all_gather && found != members_.end())
+      if (__builtin_mul_overflow(bytes, std::max<uint64_t>(found->second, 1), &bytes)) return false;
+    return bytes < small_;
+  }
   bool moves_parameters(NodeId n) const {
     const Comm* const comm = t_.comm(n);
-    if (!comm || t_.type[n] != NodeType::coll || comm->bytes < small_ || comm->type == CommType::all_to_all)
-      return false;
+    if (!comm || t_.type[n] != NodeType::coll || is_small(*comm) || comm->type == CommType::all_to_all) return false;
     return trace::row_of(roles_.of(*comm)).moves != trace::Moves::activations;
   }
   /// Layers repeat, embeddings do not. Stages share embeddings alone.
@@ -75,6 +84,7 @@ class Quantities {
   const Trace& t_;
   trace::RolesOfTrace roles_;
   uint64_t small_;
+  std::map<StringId, uint64_t> members_;  ///< by group
   bool is_measured_;
   std::map<std::pair<StringId, CommType>, Counts> counts_;  ///< equal for all members of the group
 };
@@ -91,7 +101,7 @@ class SizeHider {
         growth_(hiding.growth),
         grows_(grows),
         hidden_(hidden),
-        quantities_(t, roles, shown_width(hiding.grid, hiding.width), hiding.is_measured) {
+        quantities_(t, roles, static_cast<double>(hiding.width), hiding.is_measured) {
     for (size_t q = 0; q < scale_.size(); ++q) scale_[q] = scale(hiding.grid, static_cast<Quantity>(q), hiding.width);
   }
 

@@ -1,5 +1,7 @@
 #include "chakra/sim/alone.h"
 
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace chakra::sim {
@@ -18,17 +20,29 @@ uint64_t transfers_of(const coll::Plan& plan) {
 }
 
 Picoseconds time_alone(const net::Fabric& fabric, Congestion congestion, const coll::Plan& plan,
-                       std::span<const uint32_t> order, std::span<const int64_t> ranks, uint64_t flow) {
+                       std::span<const uint32_t> order, std::span<const int64_t> ranks, uint64_t flow,
+                       std::span<const Picoseconds> arrivals) {
+  CHAKRA_ASSERT(arrivals.empty() || arrivals.size() == ranks.size());
   Traffic traffic(fabric, congestion, {});
   traffic.add(0, plan, order, ranks, flow);
   std::vector<Traffic::Done> done;
-  for (uint32_t m = 0; m < ranks.size(); ++m) traffic.begin(0, 0, m, done);
   Picoseconds last = 0;
   // An advance that finishes nothing, as the last one without latency, does not say when.
-  for (size_t known = done.size(); traffic.next_event_time() != net::kNever; known = done.size()) {
-    const Picoseconds now = traffic.advance_to(net::kNever, done);
-    if (done.size() > known) last = now;
+  const auto advance = [&](Picoseconds until) {
+    for (size_t known = done.size(); traffic.next_event_time() < until; known = done.size()) {
+      const Picoseconds now = traffic.advance_to(until, done);
+      if (done.size() > known) last = now;
+    }
+  };
+  std::vector<uint32_t> members(ranks.size());
+  std::iota(members.begin(), members.end(), 0);
+  if (!arrivals.empty()) std::ranges::stable_sort(members, {}, [&](uint32_t m) { return arrivals[m]; });
+  for (const uint32_t m : members) {
+    const Picoseconds now = arrivals.empty() ? 0 : arrivals[m];
+    advance(now);
+    traffic.begin(now, 0, m, done);
   }
+  advance(net::kNever);
   return last;
 }
 

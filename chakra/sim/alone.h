@@ -19,9 +19,11 @@ inline constexpr uint64_t kMostTransfersAlone = uint64_t{1} << 14;
 /// Return the number of transfers between members. Cost: O(rounds).
 uint64_t transfers_of(const coll::Plan& plan);
 
-/// Return the end of the last member if all members begin at 0. Requires fluid or packet. Cost: that of Traffic.
+/// Return the end of the last member if members begin at `arrivals`, from 0; empty: all at 0. Requires fluid or packet.
+/// Cost: that of Traffic.
 Picoseconds time_alone(const net::Fabric& fabric, Congestion congestion, const coll::Plan& plan,
-                       std::span<const uint32_t> order, std::span<const int64_t> ranks, uint64_t flow);
+                       std::span<const uint32_t> order, std::span<const int64_t> ranks, uint64_t flow,
+                       std::span<const Picoseconds> arrivals = {});
 
 /// Choose among candidates with close predictions by simulating them over shared links (fluid): the fastest wins.
 /// Predictions ignore contention between rounds of members that do not wait for each other. The chosen candidate

@@ -22,7 +22,7 @@ constexpr Picoseconds kMs = 1'000'000'000;
 
 bool warns(const SimReport& report) {
   return std::any_of(report.findings.begin(), report.findings.end(),
-                     [](const Finding& f) { return f.tag == "sim.closed.shared"; });
+                     [](const Finding& f) { return f.tag == "sim.closed.shared" || f.tag == "sim.closed.collective"; });
 }
 
 SimReport run(const SimInput& input, Congestion congestion) {
@@ -78,6 +78,57 @@ TEST(Congestion, AutoIsNearFluidAndTakesItWhereItMust) {
   EXPECT_LE(far, rounds / 50);
   EXPECT_GT(moved, rounds / 10);
   EXPECT_GT(right, rounds / 3);
+}
+
+/// Members of each collective come up to `spread` apart.
+SimInput staggered(CommType type, Picoseconds spread, uint64_t seed) {
+  constexpr size_t kRanks = 8;
+  Prng random(seed);
+  Job job(kRanks);
+  SimInput in;
+  for (size_t r = 0; r < kRanks; ++r) {
+    std::vector<NodeId> after;
+    for (int step = 0; step < 6; ++step) {
+      const auto late = static_cast<Picoseconds>(random.below(static_cast<uint64_t>(spread) + 1));
+      after = {job.compute(r, kMs / 10 + late, after)};
+      after = {job.collective(r, type, 16 * kMiB, after)};
+    }
+  }
+  in.job = job.finish();
+  in.fabric = *net::parse_fabric(
+      *parse_spec("{topology: [Switch], npus_count: [8], bandwidth: [25], latency: [500]}", "net.yml"));
+  return in;
+}
+
+TEST(Congestion, AutoTakesFluidWhereMembersComeOneAfterTheOther) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    const SimInput late = staggered(CommType::all_to_all, kMs / 5, seed);
+    const SimReport fluid = run(late, Congestion::fluid), closed = run(late, Congestion::closed);
+    EXPECT_LT(error(closed, fluid), -0.05);
+    EXPECT_TRUE(warns(closed));
+    const SimReport chosen = run(late, Congestion::automatic);
+    EXPECT_EQ(chosen.congestion, Congestion::fluid);
+    EXPECT_EQ(chosen.makespan_ps, fluid.makespan_ps);
+    const SimInput together = staggered(CommType::all_to_all, 0, seed);
+    EXPECT_EQ(run(together, Congestion::automatic).congestion, Congestion::closed);
+    EXPECT_NEAR(error(run(together, Congestion::closed), run(together, Congestion::fluid)), 0, 0.01);
+  }
+}
+
+TEST(Congestion, LoadsInClosedFormCarryEachByteOnce) {
+  SimInput in = staggered(CommType::all_reduce, kMs / 5, 4);
+  in.link_loads = true;
+  const auto most = [&](Congestion congestion) {
+    std::map<std::string, double> sums;
+    for (const LoadPiece& piece : run(in, congestion).link_loads.busiest)
+      sums[piece.link] += piece.share * static_cast<double>(piece.end_ps - piece.start_ps);
+    double sum = 0;
+    for (const auto& [link, of] : sums) sum = std::max(sum, of);
+    return sum;
+  };
+  const double bytes = 6 * 2 * 7.0 / 8 * 16 * kMiB;  // of a link: six all-reduces of eight ranks
+  EXPECT_NEAR(most(Congestion::closed) * 25e9 / kPsPerSecond / bytes, 1, 0.02);
+  EXPECT_NEAR(most(Congestion::fluid) * 25e9 / kPsPerSecond / bytes, 1, 0.02);
 }
 
 net::Fabric network(const std::string& text) { return *net::parse_fabric(*parse_spec(text, "net.yml")); }

@@ -73,6 +73,7 @@ uint32_t SharedLinks::timeline(std::vector<Span>&& spans) {
   timelines_.push_back(std::move(spans));
   most_at_once_.push_back(most);
   flows_.emplace_back();
+  demands_.push_back(0);
   return same_hash.back();
 }
 
@@ -82,7 +83,15 @@ uint32_t SharedLinks::add(const coll::Plan& plan, std::span<const uint32_t> orde
   CHAKRA_ASSERT(!spans.empty());
   const uint32_t t = timeline(std::move(spans));
   loads_.add(t, plan, order, groups, count, flow, seconds);
+  demands_[t] = 1;
   return t;
+}
+
+void SharedLinks::add_again(const coll::Plan& plan, std::span<const uint32_t> order,
+                            std::span<const std::vector<int64_t>> groups, size_t count, uint64_t flow, double seconds,
+                            std::vector<Span> spans) {
+  CHAKRA_ASSERT(!spans.empty());
+  loads_.add(timeline(std::move(spans)), plan, order, groups, count, flow, seconds);
 }
 
 void SharedLinks::count(uint32_t timeline, const coll::Plan& plan, size_t groups) {
@@ -223,7 +232,7 @@ LoadsOverTime SharedLinks::demand(const std::vector<LinkLoads::Place>& places, P
       link.links = std::ssize(ids);
     }
     for (const LinkLoad& load : place.loads)
-      for (size_t i = 0; i < link.mean.size(); ++i) {
+      for (size_t i = 0; i < link.mean.size() && demands_[load.timeline]; ++i) {
         const double share = runs[load.timeline][i];
         link.mean[i] += load.mean * share;
         if (share > 0) link.peak[i] += load.peak * most_at_once_[load.timeline];

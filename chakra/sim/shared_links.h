@@ -31,6 +31,9 @@ class SharedLinks {
   /// Add as in LinkLoads::add, with the times at which all groups run the plan; at least one span. Return the timeline.
   uint32_t add(const coll::Plan& plan, std::span<const uint32_t> order, std::span<const std::vector<int64_t>> groups,
                size_t count, uint64_t flow, double seconds, std::vector<Span> spans);
+  /// Add transfers at another time, too, than the one at which they were added: they are no demand over time.
+  void add_again(const coll::Plan& plan, std::span<const uint32_t> order, std::span<const std::vector<int64_t>> groups,
+                 size_t count, uint64_t flow, double seconds, std::vector<Span> spans);
 
   /// Count the transfers of the plan, of `groups` groups, for each span of the timeline. For Sharing::flows.
   void count(uint32_t timeline, const coll::Plan& plan, size_t groups);
@@ -72,6 +75,7 @@ class SharedLinks {
   LinkLoads loads_;
   std::vector<std::vector<Span>> timelines_;
   std::vector<Flows> flows_;                                    ///< by timeline
+  std::vector<char> demands_;                                   ///< by timeline: has transfers of its own
   std::vector<uint32_t> most_at_once_;                          ///< by timeline: spans that overlap
   absl::flat_hash_map<uint64_t, std::vector<uint32_t>> known_;  ///< timelines by hash
   std::vector<Edge> edges_;

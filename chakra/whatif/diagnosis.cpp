@@ -162,9 +162,10 @@ Result<Judgement> slow_rank(DiagnosedRun& run) {
   Diagnosis& d =
       j.diagnoses.emplace_back(row_of(run, "slow_rank", place, cost, {"ranks", static_cast<int64_t>(worst->ranks[0])}));
   d.sentence = fmt::format(
-      "{} computes {} longer than the median of {} ranks with the same operations. With the times of a usual rank, the "
-      "job takes {} less.",
-      place, show_time(longer(*worst)), worst->peers, amount(d));
+      "{} {} {} longer than rank {}, the middle one of {} ranks with the same operations. With the times of that rank, "
+      "the job takes {} less.",
+      place, worst->ranks.size() > 1 ? "compute up to" : "computes", show_time(longer(*worst)),
+      run.report.ranks[worst->usual].rank, worst->peers, amount(d));
   d.sentence[0] = 'R';
   return j;
 }
@@ -190,8 +191,7 @@ Result<Judgement> late_data_loader(DiagnosedRun& run) {
                                                  {"tiers", tier - run.report.tiers.begin()}));
   d.sentence = fmt::format(
       "Ranks wait for the data loader on tier {}. Without the time of this tier, the job takes {} less. Prefetching or "
-      "a "
-      "faster tier can hide this time.",
+      "a faster tier can hide this time.",
       tier->name, amount(d));
   return j;
 }

@@ -71,33 +71,84 @@ void add_early(Run& run, uint32_t group, const CollectiveTotals& totals, Picosec
       if (came < until) spans.push_back({came, until});
     }
     if (!list.empty() && !spans.empty())
-      links.add(plan, choice.order, whole.places, whole.places.size(), whole.flow, seconds, std::move(spans));
+      links.add_again(plan, choice.order, whole.places, whole.places.size(), whole.flow, seconds, std::move(spans));
   }
 }
 
-/// Simulates one collective of each kind that takes a part of the run, if members do not wait for each other, as in
-/// trees and lanes: closed form does not know which of their rounds meet on a link.
+/// How long after its first member each member of a collective came. Empty if that is not known.
+std::vector<Picoseconds> arrivals_of(const CollectiveTotals& totals, const CollectiveTotals::When& when,
+                                     const GroupPlaces& places, size_t members) {
+  std::vector<Picoseconds> of(totals.early.size(), when.last - when.first);
+  bool any = false;
+  for (size_t m = 0; m < of.size(); ++m)
+    for (const auto& [came, end] : totals.early[m])
+      if (end == when.end && came >= when.first && came < when.last) of[m] = came - when.first, any = true;
+  std::vector<Picoseconds> arrivals(any ? members : 0);
+  for (size_t w = 0; w < arrivals.size(); ++w) arrivals[w] = of[places.member_at[w]];
+  return arrivals;
+}
+
+/// Simulates some collectives of each kind that takes a part of the run: one if members do not wait for each other, as
+/// in trees and lanes, and those whose members came one after the other. Closed form does not know which of their
+/// rounds meet on a link.
 class OwnSharing {
  public:
   explicit OwnSharing(Run& run) : run_(run) {}
 
-  void look_at(const Folded::Group& whole, const coll::Operation& op, const coll::Choice& choice, size_t count,
-               Picoseconds closed) {
+  /// `closed`: the time of one whose members come together.
+  void look_at(const GroupPlaces& places, const coll::Operation& op, const coll::Choice& choice,
+               const CollectiveTotals& totals, Picoseconds closed) {
     if (!run_.in.fabric.fits.empty()) return;  // fluid does not use them
-    if (choice.plan.lanes == 1 && coll::rotation_symmetric(choice.plan)) return;
-    const auto runs = static_cast<double>(count);
+    const Folded::Group& whole = run_.job.folded.groups[places.folded];
+    const auto runs = static_cast<double>(totals.when.size());
     if (static_cast<double>(closed) * runs < kLeastPart * static_cast<double>(run_.report.makespan_ps)) return;
-    const std::optional<Picoseconds> shared = time_of(whole, op, choice);
-    if (!shared) return;
-    const double misses = std::abs(static_cast<double>(*shared - closed)) * runs;
-    if (misses <= static_cast<double>(worst_.misses_ps)) return;
-    worst_ = {fmt::format("{} of {} ({})", trace::name(op.type), show_bytes(static_cast<double>(op.bytes)),
-                          choice.algorithm->name),
-              closed, *shared, static_cast<Picoseconds>(std::min(misses, static_cast<double>(kLongestPs)))};
+    look_at_late(places, whole, op, choice, totals);
+    if (choice.plan.lanes == 1 && coll::rotation_symmetric(choice.plan)) return;
+    if (const std::optional<Picoseconds> shared = time_of(whole, op, choice))
+      note(op, choice, "", closed, *shared, runs);
   }
   Sharing::Own worst() && { return std::move(worst_); }
 
  private:
+  /// `runs`: how many collectives miss as much as this one.
+  void note(const coll::Operation& op, const coll::Choice& choice, std::string_view how, Picoseconds closed,
+            Picoseconds shared, double runs) {
+    const double misses = std::abs(static_cast<double>(shared - closed)) * runs;
+    if (misses <= static_cast<double>(worst_.misses_ps)) return;
+    worst_ = {fmt::format("{} of {} ({}){}", trace::name(op.type), show_bytes(static_cast<double>(op.bytes)),
+                          choice.algorithm->name, how),
+              closed, shared, static_cast<Picoseconds>(std::min(misses, static_cast<double>(kLongestPs)))};
+  }
+
+  /// Of the collectives whose members came one after the other, some from the first to the last stand for all.
+  void look_at_late(const GroupPlaces& places, const Folded::Group& whole, const coll::Operation& op,
+                    const coll::Choice& choice, const CollectiveTotals& totals) {
+    std::vector<const CollectiveTotals::When*> late;
+    for (const CollectiveTotals::When& when : totals.when)
+      if (!totals.early.empty() && when.first < when.last) late.push_back(&when);
+    const size_t samples = std::min(late.size(), kMostSamples);
+    const uint64_t transfers = transfers_of(choice.plan);
+    if (samples == 0 || transfers >= std::min(kMostTransfersAlone, left_ / samples)) return;
+    left_ -= transfers * samples;
+    double misses = 0, most = -1;
+    size_t known = 0;
+    Picoseconds closed = 0, shared = 0, apart = 0;
+    for (size_t s = 0; s < samples; ++s) {
+      const CollectiveTotals::When& when = *late[s * late.size() / samples];
+      const std::vector<Picoseconds> arrivals = arrivals_of(totals, when, places, whole.ranks.size());
+      if (arrivals.empty()) continue;
+      const Picoseconds time =
+          time_alone(run_.in.fabric, Congestion::fluid, choice.plan, choice.order, whole.ranks, whole.flow, arrivals);
+      const double one = std::abs(static_cast<double>(time - (when.end - when.first)));
+      misses += one;
+      ++known;
+      if (one > most) most = one, closed = when.end - when.first, shared = time, apart = when.last - when.first;
+    }
+    const double runs = most > 0 ? misses / most * static_cast<double>(late.size()) / static_cast<double>(known) : 0;
+    if (runs > 0)
+      note(op, choice, fmt::format(", whose members arrive up to {} apart,", show_time(apart)), closed, shared, runs);
+  }
+
   /// Over shared links, once for all groups in equivalent places; nullopt if that takes too many transfers.
   std::optional<Picoseconds> time_of(const Folded::Group& whole, const coll::Operation& op,
                                      const coll::Choice& choice) {
@@ -111,6 +162,7 @@ class OwnSharing {
   }
 
   static constexpr double kLeastPart = 0.02;  ///< of the run
+  static constexpr size_t kMostSamples = 4;   ///< of a kind
   Run& run_;
   uint64_t left_ = uint64_t{1} << 16;  ///< transfers that may still be simulated
   std::map<std::tuple<uint32_t, trace::CommType, uint64_t, uint32_t>, Picoseconds> times_;
@@ -131,7 +183,7 @@ Sharing::Own add_collectives(Run& run, const Collectives& collectives, SharedLin
                                         static_cast<double>(alone) / kPsPerSecond, spans_of(totals, alone));
     links.count(timeline, choice.plan, whole.places.size());
     add_early(run, group, totals, alone, choice, links);
-    own.look_at(whole, op, choice, totals.when.size(), alone);
+    own.look_at(run.job.places[group], op, choice, totals, alone);
   }
   return std::move(own).worst();
 }
