@@ -96,14 +96,14 @@ class Reader {
     });
   }
 
-  /// Time outside of steps, such as the start of the profiler, is idle. Its part of the waits for the host is unknown,
-  /// so all of it is subtracted.
+  /// Time outside of steps, such as the start of the profiler, is idle: more than the idle time cannot be outside. Its
+  /// part of the waits for the host is unknown, so all of it is subtracted.
   void leave_out_outside(Rank& r) const {
     const auto steps = in_steps_.find(r.rank);
     if (steps == in_steps_.end() || steps->second >= r.total) return;
-    const Picoseconds outside = r.total - steps->second;
-    r.total = steps->second;
-    r.idle = std::max<Picoseconds>(0, r.idle - outside);
+    const Picoseconds outside = std::min(r.idle, r.total - steps->second);
+    r.total -= outside;
+    r.idle -= outside;
     r.host_wait = std::max<Picoseconds>(0, r.host_wait - outside);
   }
 

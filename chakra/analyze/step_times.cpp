@@ -48,6 +48,8 @@ class RankSteps {
       if (loads) {
         waits[step].emplace_back(s_.start[n], inclusive_[n]);
         named[step] = 1;
+        // The only step of a recording without steps begins with the first launch, which waits for the load.
+        if (spans_.size() == 1) spans_[0].begin = std::min(spans_[0].begin, s_.start[n]);
       } else if (!names_loader_ && is_long_gap(n, step) && s_.start[n] < first_[step]) {
         waits[step].emplace_back(s_.start[n], std::min(s_.end[n], first_[step]));
       }

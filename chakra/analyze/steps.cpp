@@ -94,9 +94,15 @@ class StepFinder {
                          t_.lane[n] != t_.lane[windows_[static_cast<size_t>(step)].node];
       put(n, step, waits ? uint8_t{0} : kBoth);
     }
+    bool launches = false;
     for (const NodeId n : t_.nodes())
       if (t_.on_device(n))
-        if (const NodeId launch = launch_of(n); launch != trace::kNoNode) put(n, out_.of[launch], Steps::kEnds);
+        if (const NodeId launch = launch_of(n); launch != trace::kNoNode)
+          put(n, out_.of[launch], Steps::kEnds), launches = true;
+    if (launches) return;
+    for (const NodeId n : t_.nodes())  // without any launch, the start of device work decides
+      if (t_.on_device(n) && t_.has_start(n))
+        if (const int32_t step = window_at(t_.start_ps[n]); step >= 0) put(n, step, kBoth);
   }
 
   std::optional<int64_t> linked_iteration() const {

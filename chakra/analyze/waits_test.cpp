@@ -141,5 +141,26 @@ TEST(Waits, ALoadFromStorageIsALateLoader) {
   EXPECT_NEAR(first.share, 0.1, 0.001);
 }
 
+/// One rank reads its batch on the host, before the device begins: the time is in no step of a profiler.
+TEST(Waits, ALoaderBeforeTheFirstDeviceWorkOfOneRank) {
+  std::vector<Recorder> ranks;
+  for (int64_t r = 0; r < 3; ++r) {
+    Recorder& rank = ranks.emplace_back(r, 0);
+    const int64_t begin = r == 1 ? 200 : 0;
+    if (begin > 0) {
+      rank.add(NodeType::comp, 0, begin, 0);
+      rank.b.trace.name.edit(rank.last) = rank.b.trace.strings.intern("enumerate(DataLoader)#next");
+      rank.b.trace.flags.edit(rank.last) |= trace::kOnCpu;
+      rank.b.trace.lane.edit(rank.last) = rank.b.lane({trace::Lane::Kind::thread, 1, 1});
+    }
+    rank.add(NodeType::comp, begin, begin + 790, 7);
+    rank.all_to_all(begin + 790, 1000, 1000);
+  }
+  const Diagnosis first = diagnose(numbers_of_job(std::move(ranks), {{"ep", {0, 1, 2}}})).rows[0];
+  EXPECT_EQ(first.kind, "late_data_loader") << first.sentence;
+  EXPECT_EQ(first.place, "rank 1");
+  EXPECT_NEAR(first.share, 0.2, 0.001);
+}
+
 }  // namespace
 }  // namespace chakra::analyze
