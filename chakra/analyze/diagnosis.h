@@ -96,6 +96,7 @@ struct DiagnosisNumbers {
   std::vector<Uneven> uneven;
   std::vector<MessageWait> message_waits;
   std::vector<Peak> peaks;
+  std::map<std::string, std::vector<int64_t>> groups;  ///< ranks of process groups
   std::vector<Picoseconds> step_lengths;  ///< of the rank with the longest, in order; empty: no steps are recorded
 
   int64_t steps() const;      ///< of the rank with most; at least 1
@@ -162,6 +163,7 @@ extern const std::span<const DiagnosisRule> kDiagnosisRules;
 inline constexpr double kLeastDiagnosedShare = 0.03;  ///< of a step or a run; smaller costs are not reported
 inline constexpr double kSlower = 1.25;               ///< time or load of a link by the usual one of its kind
 inline constexpr double kSkewed = 1.2;                ///< most bytes by the mean: above, experts are skewed
+inline constexpr double kUnbalanced = 1.1;            ///< likewise: routers with a loss for balance stay below
 inline constexpr size_t kLeastLinks = 3;              ///< fewer do not show which one is the exception
 inline constexpr double kNoOverlap = 0.25;            ///< overlapped share of communication; below, it does not overlap
 inline constexpr int64_t kLatencyParts = 4;  ///< a collective is small if its latency is at least this part of its time

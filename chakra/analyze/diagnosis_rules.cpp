@@ -218,9 +218,29 @@ std::optional<std::pair<int64_t, Picoseconds>> late_rank(const Numbers& n, const
   return std::pair(late.rank->rank, cost);
 }
 
+/// Whether this load is that of one rank: far above the mean, unless the rank is early where it has most bytes; or
+/// above balanced loads while the rank makes most of the lateness of its group.
+bool is_of_one_rank(const Numbers& n, const Numbers::Load& load) {
+  if (!load.type.starts_with(kAllToAll)) return false;
+  Picoseconds all = 0, own = 0;
+  bool early = false;
+  for (const Numbers::Uneven& u : n.uneven) {
+    if (u.group != load.group) continue;
+    if (u.late > 0) all = add_saturated(all, u.late);
+    if (u.rank != load.rank) continue;
+    own = std::max<Picoseconds>(0, u.late);
+    early = u.late <= 0;
+  }
+  return load.ratio >= kSkewed ? !early : load.ratio >= kUnbalanced && own > all / 2;
+}
+
 /// Experts whose load changes from layer to layer: in each uneven all-to-all, the rank with most bytes is late. With
 /// even loads, it would start when the mean of the members starts. The group that loses most time has the row.
-std::optional<Diagnosis> changing_experts(const Numbers& n) {
+struct ChangingExperts {
+  std::string group;
+  Diagnosis row;
+};
+std::optional<ChangingExperts> changing_experts(const Numbers& n) {
   std::map<std::string, Picoseconds> late;
   for (const Numbers::Uneven& u : n.uneven) late[u.group] = add_saturated(late[u.group], u.late);
   const auto most = std::max_element(late.begin(), late.end(), [](auto& a, auto& b) { return a.second < b.second; });
@@ -230,27 +250,23 @@ std::optional<Diagnosis> changing_experts(const Numbers& n) {
     if (x.type == kAllToAll && x.group == most->first) exposed = std::max(exposed, x.time);
   const Picoseconds cost = std::min(most->second, exposed);
   if (cost <= 0) return std::nullopt;
-  // One rank has most load of all layers together, although another one can be later in a single layer.
-  const auto load = std::find_if(n.loads.begin(), n.loads.end(), [&](const Numbers::Load& l) {
-    return l.type == kAllToAll && l.group == most->first && l.ratio >= kSkewed;
-  });
-  const Numbers::Uneven *worst = nullptr, *loaded = nullptr;
-  for (const Numbers::Uneven& u : n.uneven) {
-    if (u.group != most->first) continue;
-    if (!worst || u.late > worst->late) worst = &u;
-    if (load != n.loads.end() && u.rank == load->rank && u.late > 0) loaded = &u;
-  }
-  const bool one = loaded != nullptr;
-  if (one) worst = loaded;
-  Diagnosis d = row_of(n, "skewed_expert", one ? fmt::format("rank {}", worst->rank) : "group " + most->first, cost,
-                       {"uneven_waits", worst->row});
+  // One rank can have most load of all layers together, although other ranks are later in single layers.
+  const Numbers::Load* load = nullptr;
+  for (const Numbers::Load& l : n.loads)
+    if (l.group == most->first && (!load || l.ratio > load->ratio) && is_of_one_rank(n, l)) load = &l;
+  const Numbers::Uneven* worst = nullptr;
+  for (const Numbers::Uneven& u : n.uneven)
+    if (u.group == most->first && (!worst || u.late > worst->late)) worst = &u;
+  const Evidence evidence = load ? Evidence{"imbalance", load->row} : Evidence{"uneven_waits", worst->row};
+  Diagnosis d =
+      row_of(n, "skewed_expert", load ? fmt::format("rank {}", load->rank) : "group " + most->first, cost, evidence);
   d.sentence = fmt::format(
       "{}, and the rank with most bytes of each uneven all-to-all is late (group {}). With even loads, the job takes "
       "{} less. A loss for balance, a limit of capacity or copies of busy experts can even out the load.",
-      one ? fmt::format("The experts of rank {} have {:.1f} times the mean load", worst->rank, load->ratio)
-          : "The busiest experts are on ranks that change",
+      load ? fmt::format("The experts of rank {} have {:.1f} times the mean load", load->rank, load->ratio)
+           : "The busiest experts are on ranks that change",
       most->first, amount(n, d));
-  return d;
+  return ChangingExperts{most->first, std::move(d)};
 }
 
 Judgement skewed_expert(const Numbers& n, Taken& taken) {
@@ -260,12 +276,12 @@ Judgement skewed_expert(const Numbers& n, Taken& taken) {
                    [](const Numbers::Transfer& t) { return t.type.starts_with(kAllToAll) && t.bytes > 0; }))
     return {"no all-to-all with its size is recorded", {}};
   const auto late = late_rank(n, taken);
-  std::optional<Diagnosis> changing = changing_experts(n);
+  std::optional<ChangingExperts> changing = changing_experts(n);
   for (const Numbers::Load& load : n.loads) {
-    if (!late || load.rank != late->first || load.ratio < kSkewed || !load.type.starts_with(kAllToAll)) continue;
+    if (!late || load.rank != late->first || !is_of_one_rank(n, load)) continue;
     // With even loads, the rank does the work of the mean, not that of the others: they take its surplus.
     const Picoseconds cost = late->second / load.members * (load.members - 1);
-    if (changing && cost / n.steps() <= changing->cost) break;
+    if (changing && cost / n.steps() <= changing->row.cost) break;
     changing.reset();
     Diagnosis& d = j.diagnoses.emplace_back(
         row_of(n, "skewed_expert", fmt::format("rank {}", late->first), cost, {"imbalance", load.row}));
@@ -278,11 +294,10 @@ Judgement skewed_expert(const Numbers& n, Taken& taken) {
     break;
   }
   if (changing) {
-    const std::string& group = n.uneven[static_cast<size_t>(changing->evidence.row)].group;
     for (const Numbers::Uneven& u : n.uneven)
-      if (u.group == group && u.late > 0) taken.by_rank[u.rank] += u.late / (u.members - 1) * u.members;
-    taken.by_group[{std::string(kAllToAll), group}] += changing->cost * n.steps();
-    j.diagnoses.push_back(std::move(*changing));
+      if (u.group == changing->group && u.late > 0) taken.by_rank[u.rank] += u.late / (u.members - 1) * u.members;
+    taken.by_group[{std::string(kAllToAll), changing->group}] += changing->row.cost * n.steps();
+    j.diagnoses.push_back(std::move(changing->row));
   }
   return j;
 }
@@ -398,8 +413,9 @@ constexpr DiagnosisRule kRules[] = {
      "ranks: the least; of one rank: above the median of the others, at most the waiting for this rank"},
     {"memory_peak", memory_peak, "time of calls that allocate or free device memory, on the critical path"},
     {"skewed_expert", skewed_expert,
-     "waiting for the slow rank, if this rank has most bytes of uneven all-to-alls, at least 1.2 times the mean; less "
-     "the part of this rank in even loads; or the lateness of the busiest rank of each such all-to-all, in sum"},
+     "waiting for the slow rank, if this rank has most bytes of uneven all-to-alls, at least 1.2 times the mean (1.1 "
+     "if it makes most of the lateness); less the part of this rank in even loads; or the lateness of the busiest rank "
+     "of each such all-to-all, in sum"},
     {"slow_rank", slow_rank,
      "waiting for the rank, less waiting for the next one; at most the time without exposed communication that the "
      "rank has more than the median of the others"},

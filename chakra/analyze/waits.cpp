@@ -54,12 +54,13 @@ class AlignedTimes {
   std::vector<std::vector<trace::CommSpan>> spans_;  ///< by rank and row of Trace::comms
 };
 
-/// The member with most bytes, if these are at least kSkewed times the mean.
+/// The member with most bytes, if these are at least kUnbalanced times the mean.
 std::optional<size_t> busiest(const std::vector<uint64_t>& bytes) {
   double sum = 0;
   for (const uint64_t each : bytes) sum += static_cast<double>(each);
   const auto most = std::max_element(bytes.begin(), bytes.end());
-  if (most == bytes.end() || static_cast<double>(*most) * static_cast<double>(bytes.size()) < kSkewed * sum || sum == 0)
+  if (most == bytes.end() || static_cast<double>(*most) * static_cast<double>(bytes.size()) < kUnbalanced * sum ||
+      sum == 0)
     return std::nullopt;
   return static_cast<size_t>(most - bytes.begin());
 }
@@ -115,7 +116,7 @@ NamedTable uneven_waits(const Job& job, const JobTimes& times) {
   }
   Table table{"Uneven all-to-alls: lateness of the rank with most bytes",
               {{"group", Kind::text, "group", "the process group"},
-               {"rank", Kind::id, "rank", "the rank with most bytes, at least 1.2 times the mean"},
+               {"rank", Kind::id, "rank", "the rank with most bytes, at least 1.1 times the mean"},
                {"members", Kind::count, "members", "ranks of the group"},
                {"collectives", Kind::count, "collectives", "all-to-alls in which it has most bytes"},
                {"late", Kind::time_ps, "late_ps", "sum of its lateness, against the mean start of the members"}},
