@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/analyze/cells.h"
 #include "chakra/analyze/diagnosis_rules.h"
 #include "chakra/analyze/rows.h"
 #include "chakra/base/join.h"
@@ -97,7 +98,9 @@ Result<DiagnosisNumbers> diagnosis_numbers(const Job& job, Findings& findings) {
     const std::vector<NamedTable>& some = job.made->at(row.name);
     sources.insert(sources.end(), some.begin(), some.end());
   }
-  return numbers_of(sources);
+  DiagnosisNumbers numbers = numbers_of(sources);
+  for (const match::Group& group : job.matching.groups) numbers.groups[group_name(group.name)] = group.ranks;
+  return numbers;
 }
 
 std::vector<NamedTable> diagnosis_tables(const Diagnoses& found) {

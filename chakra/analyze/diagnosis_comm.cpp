@@ -9,6 +9,7 @@
 
 #include "chakra/analyze/diagnosis_rules.h"
 #include "chakra/base/join.h"
+#include "chakra/base/quantile.h"
 
 namespace chakra::analyze {
 namespace {
@@ -18,7 +19,8 @@ constexpr int64_t kSizesApart = 4;               ///< ratio of two sizes whose t
 constexpr Picoseconds kMostRound = 100'000'000;  ///< latency of a round: no network takes longer, also with TCP
 constexpr std::string_view kMessages = "messages";
 
-/// Least exposed time of a type and group over the ranks that use it: the last rank to arrive does not wait.
+/// Least exposed time of a type and group over the ranks that use it, at most their transfers: the last rank to arrive
+/// does not wait, but each rank can be the last one in turn.
 struct Exposure {
   Picoseconds least = 0, mean = 0;
   int64_t row = 0;  ///< evidence: rank with least
@@ -33,14 +35,19 @@ Exposure exposure_of(const Numbers& n, std::string_view type, std::string_view g
     ++count;
   }
   if (count < members) e.least = 0;  // a member without a row has no exposed time
+  Picoseconds transfers = 0;
+  for (const Numbers::Transfer& t : n.transfers)
+    if (t.type == type && t.group == group) transfers = add_saturated(transfers, t.time);
+  e.least = std::min(e.least, transfers);
   return e;
 }
 
 Picoseconds mean_time(const Numbers::Transfer& t) { return t.time / t.count; }
 
-/// The ranks with exposed communication of a group.
-std::set<int64_t> ranks_of(const Numbers& n, std::string_view group) {
+std::set<int64_t> ranks_of(const Numbers& n, const std::string& group) {
   std::set<int64_t> ranks;
+  if (const auto found = n.groups.find(group); found != n.groups.end())
+    ranks.insert(found->second.begin(), found->second.end());
   for (const Numbers::Exposed& x : n.exposed)
     if (x.group == group) ranks.insert(x.rank);
   return ranks;
@@ -51,42 +58,42 @@ struct SlowGroup {
   std::map<std::string, Picoseconds> by_type;  ///< time above that of the others
   const Numbers::Transfer* worst = nullptr;    ///< with most time above that of the others
   Picoseconds usual = 0, over = 0;  ///< of the worst: time of one in the other groups; the time above, in all
+  Picoseconds all = 0;              ///< time above that of the others, of all types
   size_t others = 0;
 };
 using SlowGroups = std::map<std::string, SlowGroup>;
+
+/// The usual one of the times of all: if half of them or more are slow, the slow ones are no exception. Of two, the
+/// less.
+Picoseconds usual_of(std::vector<Picoseconds> times) {
+  const size_t middle = times.size() < kLeastLinks ? 0 : times.size() / 2;
+  return times.empty() ? 0 : nth_of(times, middle);
+}
 
 /// Add the slowest of groups with the same collectives, if it is slower than the others.
 void add_slowest(const std::vector<const Numbers::Transfer*>& level, SlowGroups& groups) {
   const Numbers::Transfer& worst =
       **std::max_element(level.begin(), level.end(), [](auto* a, auto* b) { return mean_time(*a) < mean_time(*b); });
-  std::vector<Picoseconds> others;
-  for (const Numbers::Transfer* t : level)
-    if (t != &worst) others.push_back(mean_time(*t));
-  const Picoseconds usual = median_of(std::move(others));
+  std::vector<Picoseconds> times;
+  for (const Numbers::Transfer* t : level) times.push_back(mean_time(*t));
+  const Picoseconds usual = usual_of(std::move(times));
   if (static_cast<double>(mean_time(worst)) < kSlower * static_cast<double>(usual)) return;
   const Picoseconds over = (mean_time(worst) - usual) * worst.count;
   SlowGroup& group = groups[worst.group];
   group.by_type[worst.type] = add_saturated(group.by_type[worst.type], over);
+  group.all = add_saturated(group.all, over);
   if (group.worst && over <= group.over) return;
   group.worst = &worst, group.usual = usual, group.over = over, group.others = level.size() - 1;
 }
 
 /// A slow link slows down all collectives of its group, and those of other groups with the same rank.
 struct SlowLink {
-  std::string name;                    ///< of the group with most cost that at least two others show as the exception
-  SlowGroup group;                     ///< of that name
-  std::set<int64_t> ranks;             ///< of that group
+  std::string name;         ///< of the group with most time above that of others, which at least two others show
+  SlowGroup group;          ///< of that name
+  std::set<int64_t> ranks;  ///< of that group
   std::vector<std::string> more = {};  ///< other groups
   Picoseconds cost = 0;                ///< of all these groups: exposed time above that of others
 };
-
-/// How much of the time above that of others is exposed.
-Picoseconds exposed_over(const Numbers& n, const std::string& name, const SlowGroup& group) {
-  Picoseconds cost = 0;
-  for (const auto& [type, over] : group.by_type)
-    cost = add_saturated(cost, std::min(over, exposure_of(n, type, name, group.worst->members).least));
-  return cost;
-}
 
 void add_group(const Numbers& n, const std::string& name, const SlowGroup& group, SlowLink& link, Taken& taken) {
   for (const auto& [type, over] : group.by_type) {
@@ -111,14 +118,16 @@ bool find_slow_links(const Numbers& n, std::vector<SlowLink>& links, Taken& take
     if (level.size() >= 2) add_slowest(level, level.size() >= kLeastLinks ? groups : pairs);
   }
   std::vector<std::pair<Picoseconds, std::string>> sorted;
-  for (const auto& [name, group] : groups) sorted.emplace_back(exposed_over(n, name, group), name);
+  for (const auto& [name, group] : groups)  // less is noise
+    if (static_cast<double>(group.all) >= kLeastDiagnosedShare / 10 * static_cast<double>(n.whole()))
+      sorted.emplace_back(group.all, name);
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  const auto link_with = [&](const std::set<int64_t>& ranks) {
+  const auto link_with = [&](const std::set<int64_t>& ranks) {  // links are sorted: the one with most time
     return std::find_if(links.begin(), links.end(), [&](const SlowLink& link) {
       return std::any_of(ranks.begin(), ranks.end(), [&](int64_t rank) { return link.ranks.contains(rank); });
     });
   };
-  for (const auto& [cost, name] : sorted) {
+  for (const auto& [time, name] : sorted) {
     std::set<int64_t> ranks = ranks_of(n, name);
     const auto link = link_with(ranks);
     if (link != links.end()) link->more.push_back(name);
@@ -179,10 +188,9 @@ bool slow_pairs(const Numbers& n, Judgement& j) {
     judged = true;
     const auto worst =
         std::max_element(pairs.begin(), pairs.end(), [](auto& a, auto& b) { return a.second.time < b.second.time; });
-    std::vector<Picoseconds> others;
-    for (const auto& [ends, pair] : pairs)
-      if (ends != worst->first) others.push_back(pair.time);
-    const Picoseconds usual = median_of(std::move(others)), time = worst->second.time;
+    std::vector<Picoseconds> times;
+    for (const auto& [ends, pair] : pairs) times.push_back(pair.time);
+    const Picoseconds usual = usual_of(std::move(times)), time = worst->second.time;
     if (static_cast<double>(time) < kSlower * static_cast<double>(usual)) continue;
     Picoseconds exposed = 0;
     for (const Numbers::Exposed& x : n.exposed)

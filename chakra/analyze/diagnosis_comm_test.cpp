@@ -63,6 +63,25 @@ TEST(SlowLink, OfTwoGroupsAloneIsNotJudged) {
   for (const Diagnosis& d : found.rows) EXPECT_NE(d.kind, "slow_link");
 }
 
+/// The links of rank 0 are slow, and all of tp0's time is hidden. Noise in tp2 shares a rank with dp0, too.
+TEST(SlowLink, IsNamedByTheGroupWithMostTimeAboveTheOthers) {
+  DiagnosisNumbers n = slow_rank_0();
+  std::erase_if(n.exposed, [](const DiagnosisNumbers::Exposed& x) { return x.group == "tp0"; });
+  n.groups = {{"tp0", {0, 1}}, {"dp0", {0, 2, 4}}};
+  for (int64_t i = 0; i < 3; ++i)
+    n.transfers.push_back({"ALL_REDUCE", "tp" + std::to_string(i), 4096, 2, 1, 0, (i == 2 ? 2 : 1) * kMs / 100, 5 + i});
+  const Diagnosis found = diagnose(n).rows[0];
+  ASSERT_EQ(found.kind, "slow_link");
+  EXPECT_EQ(found.place, "group tp0");
+  EXPECT_EQ(found.cost, 15 * kMs);
+}
+
+TEST(SlowLink, HalfOfTheGroupsAreNoException) {
+  DiagnosisNumbers n = slow_rank_0();
+  n.transfers[1].time = 9 * kMs;  // tp0 and tp1, of three
+  for (const Diagnosis& d : diagnose(n).rows) EXPECT_NE(d.kind, "slow_link") << d.sentence;
+}
+
 /// Ten all-gathers of one size in one group, which take all exposed time.
 Diagnoses gathers(Picoseconds time) {
   DiagnosisNumbers n;
@@ -85,6 +104,17 @@ TEST(NoOverlap, CouldBeLatencyOnlyIfANetworkCanHaveIt) {
   }
 }
 
+TEST(NoOverlap, CountsNoWaitingForOtherRanks) {
+  DiagnosisNumbers n;
+  n.measured = true;
+  for (int64_t r = 0; r < 2; ++r) {
+    add_rank(n, r, 100 * kMs, 90 * kMs, 10 * kMs);
+    n.exposed.push_back({r, "ALL_GATHER", "0", 10 * kMs, r});  // each rank waits for the other one in turn
+  }
+  n.transfers.push_back({"ALL_GATHER", "0", 1 << 20, 2, 10, 18 * kMs, 2 * kMs, 0});
+  EXPECT_EQ(diagnose(n).rows[0].kind, "none");
+}
+
 /// Experts of four ranks: rank 2 has most bytes in one layer, rank 1 in two others and in sum.
 TEST(SkewedExpert, NamesTheRankWithMostLoadOfAllLayers) {
   DiagnosisNumbers n;
@@ -101,11 +131,17 @@ TEST(SkewedExpert, NamesTheRankWithMostLoadOfAllLayers) {
   EXPECT_EQ(found.place, "rank 1");
   EXPECT_EQ(found.cost, 14 * kMs);
   EXPECT_EQ(found.evidence.row, 0);
-  n.loads[0].ratio = 1.1;
+  n.loads[0].ratio = 1.15;
+  EXPECT_EQ(diagnose(n).rows[0].place, "group ep");
+  n.uneven[0].late = 9 * kMs;  // most of the lateness
+  EXPECT_EQ(diagnose(n).rows[0].place, "rank 1");
+  n.loads[0].ratio = 1.05;
   EXPECT_EQ(diagnose(n).rows[0].place, "group ep");
   n.loads[0].ratio = 1.4;
   n.uneven[0].late = -1 * kMs;  // not late: its load costs no time
   EXPECT_EQ(diagnose(n).rows[0].place, "group ep");
+  n.uneven.erase(n.uneven.begin());  // the busiest rank of no layer
+  EXPECT_EQ(diagnose(n).rows[0].place, "rank 1");
 }
 
 }  // namespace

@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "chakra/analyze/analyze.h"
 
@@ -16,14 +14,9 @@ inline DiagnosisNumbers numbers_of_job(const trace::TraceSet& set, const match::
   Findings findings;
   const Result<Job> job = prepare(set, groups, findings);
   EXPECT_TRUE(job);
-  std::vector<NamedTable> tables;
-  for (const AnalysisRow& row : kAnalyses) {
-    if (std::find(kDiagnosisSources.begin(), kDiagnosisSources.end(), row.name) == kDiagnosisSources.end()) continue;
-    auto some = row.run(*job, findings);
-    EXPECT_TRUE(some);
-    for (NamedTable& table : *some) tables.push_back(std::move(table));
-  }
-  return numbers_of(tables);
+  Result<DiagnosisNumbers> numbers = diagnosis_numbers(*job, findings);
+  EXPECT_TRUE(numbers);
+  return std::move(*numbers);
 }
 
 }  // namespace chakra::analyze::testing
