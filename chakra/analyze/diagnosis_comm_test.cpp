@@ -63,7 +63,7 @@ TEST(SlowLink, OfTwoGroupsAloneIsNotJudged) {
   for (const Diagnosis& d : found.rows) EXPECT_NE(d.kind, "slow_link");
 }
 
-/// The links of rank 0 are slow, and all of tp0's time is hidden. Noise in tp2 shares a rank with dp0, too.
+/// The links of rank 0 are slow, and all of tp0's time is hidden. Noise in tp2 also shares a rank with dp0.
 TEST(SlowLink, IsNamedByTheGroupWithMostTimeAboveTheOthers) {
   DiagnosisNumbers n = slow_rank_0();
   std::erase_if(n.exposed, [](const DiagnosisNumbers::Exposed& x) { return x.group == "tp0"; });
