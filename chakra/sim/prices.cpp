@@ -26,31 +26,36 @@ uint32_t Prices::shape(std::span<const int64_t> ranks, uint64_t flow) {
   return shape;
 }
 
-void Prices::make(Priced& priced, uint32_t shape, const coll::Operation& op) {
+std::unique_ptr<Prices::Priced> Prices::make(uint32_t shape, const coll::Operation& op) const {
+  auto priced = std::make_unique<Priced>();
   const coll::Place place{&fabric_, standings_[shape]->ranks, standings_[shape]->flow};
-  priced.choice = shared_ ? coll::choose(selection_, op, place, kSharedClose) : coll::choose(selection_, op, place);
-  if (shared_) choose_by_running(priced.choice, op, place);
-  const coll::Reordered seen(op, place, priced.choice.order);
-  priced.ranks.assign(seen.place.ranks.begin(), seen.place.ranks.end());
-  priced.costs.reset();
+  priced->choice = shared_ ? coll::choose(selection_, op, place, kSharedClose) : coll::choose(selection_, op, place);
+  if (shared_) choose_by_running(priced->choice, op, place);
+  const coll::Reordered seen(op, place, priced->choice.order);
+  priced->ranks.assign(seen.place.ranks.begin(), seen.place.ranks.end());
+  return priced;
+}
+
+/// Counts a plan that will be kept, and forgets all others where they would be too many.
+void Prices::make_room(const coll::Plan& plan) {
+  size_t transfers = plan.rounds.size();
+  for (const coll::Round& round : plan.rounds) transfers += round.list.size();
+  if ((held_ += transfers) <= kMostTransfersHeld) return;
+  plans_.clear();
+  uneven_plans_.clear();
+  held_ = transfers;
 }
 
 Prices::Priced& Prices::chosen(uint32_t shape, const coll::Operation& op) {
-  if (!op.splits.empty()) {
-    make(once_, shape, op);
-    return once_;
-  }
   const Key key{shape, op.type, op.bytes, op.root};
-  if (const auto found = plans_.find(key); found != plans_.end()) return *found->second;
-  auto made = std::make_unique<Priced>();
-  make(*made, shape, op);
-  size_t transfers = made->choice.plan.rounds.size();
-  for (const coll::Round& round : made->choice.plan.rounds) transfers += round.list.size();
-  if (held_ += transfers; held_ > kMostTransfersHeld) {
-    plans_.clear();
-    held_ = transfers;
-  }
-  return *plans_.emplace(key, std::move(made)).first->second;
+  const auto in = [&](auto& plans, auto whole_key) -> Priced& {
+    if (const auto found = plans.find(whole_key); found != plans.end()) return *found->second;
+    auto made = make(shape, op);
+    make_room(made->choice.plan);
+    return *plans.emplace(std::move(whole_key), std::move(made)).first->second;
+  };
+  if (op.splits.empty()) return in(plans_, key);
+  return in(uneven_plans_, Uneven(key, {op.splits.begin(), op.splits.end()}));
 }
 
 std::optional<net::FittedTime> Prices::fitted(uint32_t shape, const coll::Operation& op) const {
@@ -106,8 +111,9 @@ const std::vector<Picoseconds>& Prices::together(uint32_t shape, const coll::Ope
     run(shape, op, ends);
   };
   if (!op.splits.empty()) {
-    from_zero(once_ends_);
-    return once_ends_;
+    std::vector<Picoseconds>& ends = chosen(shape, op).together;
+    if (ends.empty()) from_zero(ends);
+    return ends;
   }
   auto& ends = ends_[{shape, op.type, op.bytes, op.root}];
   if (!ends) {

@@ -61,13 +61,16 @@ class Prices {
     coll::Choice choice;
     std::vector<int64_t> ranks;  ///< by member of the plan
     std::optional<coll::PricedPlan> costs;
+    std::vector<Picoseconds> together;  ///< of an operation with uneven splits: together(), or empty
   };
+  using Uneven = std::pair<Key, std::vector<uint64_t>>;  // the key, and the splits
   struct Standing {
     std::vector<int64_t> ranks;  ///< the first of that shape
     uint64_t flow = 0;
   };
   Priced& chosen(uint32_t shape, const coll::Operation& op);
-  void make(Priced& priced, uint32_t shape, const coll::Operation& op);
+  std::unique_ptr<Priced> make(uint32_t shape, const coll::Operation& op) const;
+  void make_room(const coll::Plan& plan);
 
   const net::Fabric& fabric_;
   const coll::Selection& selection_;
@@ -75,12 +78,11 @@ class Prices {
   Numbering shapes_;
   std::vector<std::unique_ptr<Standing>> standings_;  ///< by shape
   absl::flat_hash_map<Key, std::unique_ptr<Priced>> plans_;
+  absl::flat_hash_map<Uneven, std::unique_ptr<Priced>> uneven_plans_;
   absl::flat_hash_map<Key, std::unique_ptr<std::vector<Picoseconds>>> ends_;
   absl::flat_hash_map<Key, Picoseconds> after_last_;
-  size_t held_ = 0;  ///< transfers in plans_
-  // Of operations with uneven splits, which are not cached.
-  Priced once_;
-  std::vector<Picoseconds> once_ends_, ready_;
+  size_t held_ = 0;  ///< transfers in plans_ and uneven_plans_
+  std::vector<Picoseconds> ready_;
 };
 
 }  // namespace chakra::sim
