@@ -162,7 +162,7 @@ std::span<const EqualLinks::Use> EqualLinks::uses_of(size_t t) const {
 std::vector<uint32_t> EqualLinks::split(const std::vector<uint32_t>& colors) {
   std::vector<uint64_t> group_hash;
   for (const Members& group : ties_.groups) {
-    uint64_t hash = joined(roots_[group_hash.size()], group.shape);
+    uint64_t hash = joined(roots_[group_hash.size()], group.costs);
     for (size_t m = 0; m < group.index.size(); ++m)
       hash = joined(joined(hash, group.index[m] == kNobody ? UINT64_MAX : colors[group.index[m]]), group.port[m]);
     group_hash.push_back(hash);

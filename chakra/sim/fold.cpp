@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "chakra/sim/equal_costs.h"
 #include "chakra/sim/equal_links.h"
 #include "chakra/sim/run_size.h"
 #include "chakra/sim/ties.h"
@@ -99,6 +100,7 @@ Result<Folded> fold(trace::ClassJob&& job, const match::GroupTable& table, const
                     const Storage& storage, Prices& prices, const net::Fabric& fabric, const FoldLimits& limits) {
   assert_whole(job);
   Ties ties = find_ties(job, table, prices);
+  if (!limits.whole) find_equal_costs(job, ties, prices);
   Partition to = limits.whole ? all_ranks(job)
                  : limits.shared
                      ? partition_on_links(job, ties, storage, system, prices, fabric)

@@ -116,12 +116,19 @@ void LinkLoads::add(uint32_t timeline, const coll::Plan& plan, std::span<const u
   const uint64_t most = std::clamp(left_ / 8, kLeastPairs, kMostPairs);  // so that something is left for others
   const Pattern pattern = pattern_of(plan, most);
   uint64_t used = 0;
+  const size_t first_kind = kinds_.size();
+  double examined = 0;  // of groups that cost the same, some may use other kinds of links
   for (size_t g = 0; g < groups.size() && (g == 0 || used + pattern.cost <= most); ++g) {
     used += pattern.cost;
     find_loads(pattern, groups[g], order, flow, seconds);
-    if (g == 0) put_by_kind(timeline, static_cast<double>(count));
+    put_by_kind(timeline, first_kind);
+    examined += 1;
     put(timeline);
     by_kind_ = by_kind_ || (g + 1 < count && used + pattern.cost > most);
+  }
+  for (size_t k = first_kind; k < kinds_.size(); ++k) {
+    kinds_[k].mean *= static_cast<double>(count) / examined;
+    kinds_[k].peak *= static_cast<double>(count) / examined;
   }
   by_kind_ = by_kind_ || groups.size() < count;
   left_ -= std::min(left_, used);
@@ -198,8 +205,8 @@ void LinkLoads::put(uint32_t timeline) {
   touched_.clear();
 }
 
-void LinkLoads::put_by_kind(uint32_t timeline, double groups) {
-  const size_t first = kinds_.size();
+/// Adds to the kinds of links from `first` on.
+void LinkLoads::put_by_kind(uint32_t timeline, size_t first) {
   for (const uint32_t s : touched_) {
     const uint32_t kind = fabric_.link_kind(slots_[s].trunk);
     auto known = std::find_if(kinds_.begin() + static_cast<ptrdiff_t>(first), kinds_.end(),
@@ -208,8 +215,8 @@ void LinkLoads::put_by_kind(uint32_t timeline, double groups) {
       kinds_.push_back({timeline, kind, 0, 0});
       known = kinds_.end() - 1;
     }
-    known->mean += slots_[s].mean * groups;
-    known->peak += slots_[s].peak * groups;
+    known->mean += slots_[s].mean;
+    known->peak += slots_[s].peak;
   }
 }
 

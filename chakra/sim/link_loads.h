@@ -74,7 +74,7 @@ class LinkLoads {
   void play(const Pattern::Rounds& rounds);
   void end_lane();
   void put(uint32_t timeline);
-  void put_by_kind(uint32_t timeline, double groups);
+  void put_by_kind(uint32_t timeline, size_t first);
   void add_kinds(std::vector<Place>& out) const;
 
   const net::Fabric& fabric_;

@@ -1,8 +1,10 @@
 #include "chakra/sim/prices.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "chakra/sim/alone.h"
+#include "chakra/sim/equal_costs.h"
 
 namespace chakra::sim {
 
@@ -15,14 +17,13 @@ constexpr size_t kMostSteps = size_t{1} << 29;  ///< of after_last()
 
 uint32_t Prices::shape(std::span<const int64_t> ranks, uint64_t flow) {
   std::vector<int64_t> key = fabric_.placement(ranks);
-  const bool hashes = fabric_.routing.kind == net::Routing::ecmp && fabric_.has_choice();
-  if (hashes) {
+  if (hashes()) {
     key.assign(ranks.begin(), ranks.end());
     key.push_back(static_cast<int64_t>(flow));
   }
   const uint32_t shape = shapes_(key);
   if (shape == standings_.size())
-    standings_.push_back(std::make_unique<Standing>(Standing{{ranks.begin(), ranks.end()}, hashes ? flow : 0}));
+    standings_.push_back(std::make_unique<Standing>(Standing{{ranks.begin(), ranks.end()}, hashes() ? flow : 0}));
   return shape;
 }
 
@@ -68,6 +69,24 @@ std::string Prices::refusal(uint32_t shape, const coll::Operation& op) const {
   return coll::refusal(selection_, op, {&fabric_, standings_[shape]->ranks, standings_[shape]->flow});
 }
 
+const coll::PricedPlan& Prices::costs_of(Priced& priced, uint32_t shape) const {
+  if (!priced.costs) priced.costs = coll::price(priced.choice.plan, {&fabric_, priced.ranks, standings_[shape]->flow});
+  return *priced.costs;
+}
+
+bool Prices::add_costs(uint32_t shape, const coll::Operation& op, Digest& digest) {
+  if (!refusal(shape, op).empty()) return false;
+  if (const auto known = fitted(shape, op)) {
+    digest.add(std::bit_cast<uint64_t>(known->ns));
+    digest.add(uint64_t{known->other_ranks} << 1 | uint64_t{known->other_bytes});
+    for (const void* row : {static_cast<const void*>(known->fit), static_cast<const void*>(known->protocol)})
+      digest.add(reinterpret_cast<uintptr_t>(row));
+    return true;
+  }
+  Priced& priced = chosen(shape, op);
+  return sim::add_costs(priced.choice, shared_ ? nullptr : &costs_of(priced, shape), digest);
+}
+
 void Prices::run(uint32_t shape, const coll::Operation& op, std::span<Picoseconds> ready) {
   if (const auto known = fitted(shape, op)) {
     const Picoseconds last = *std::max_element(ready.begin(), ready.end());
@@ -76,11 +95,11 @@ void Prices::run(uint32_t shape, const coll::Operation& op, std::span<Picosecond
   }
   Priced& priced = chosen(shape, op);
   const std::vector<uint32_t>& order = priced.choice.order;
-  if (!priced.costs) priced.costs = coll::price(priced.choice.plan, {&fabric_, priced.ranks, standings_[shape]->flow});
-  if (order.empty()) return coll::run_closed(*priced.costs, ready);
+  const coll::PricedPlan& costs = costs_of(priced, shape);
+  if (order.empty()) return coll::run_closed(costs, ready);
   ready_.resize(order.size());
   for (size_t p = 0; p < order.size(); ++p) ready_[p] = ready[order[p]];
-  coll::run_closed(*priced.costs, ready_);
+  coll::run_closed(costs, ready_);
   for (size_t p = 0; p < order.size(); ++p) ready[order[p]] = ready_[p];
 }
 

@@ -29,6 +29,8 @@ class Numbering {
   absl::flat_hash_map<std::vector<int64_t>, uint32_t> ids_;
 };
 
+class Digest;
+
 class Prices {
  public:
   /// Both must outlive this object.
@@ -52,6 +54,11 @@ class Prices {
   /// Return the least time from the arrival of the last member, in any place, to the end of any member. Cost: that of
   /// coll::run_closed, for every member if members have different costs; 0 instead of more than 2^29 steps.
   Picoseconds after_last(uint32_t shape, const coll::Operation& op);
+  /// Return whether a hash of the members, rather than their places, chooses their routes: then it is false.
+  bool are_comparable() const { return !hashes(); }
+  /// Add what the costs of an operation of members in these places follow from, to compare them with others
+  /// (equal_costs.h). Return false if that does not state all costs. Cost: that of choice() and coll::price.
+  bool add_costs(uint32_t shape, const coll::Operation& op, Digest& digest);
   /// Replace the begin of each member in `ready` by its end. Cost: that of coll::run_closed.
   void run(uint32_t shape, const coll::Operation& op, std::span<Picoseconds> ready);
 
@@ -68,6 +75,8 @@ class Prices {
     std::vector<int64_t> ranks;  ///< the first of that shape
     uint64_t flow = 0;
   };
+  bool hashes() const { return fabric_.routing.kind == net::Routing::ecmp && fabric_.has_choice(); }
+  const coll::PricedPlan& costs_of(Priced& priced, uint32_t shape) const;
   Priced& chosen(uint32_t shape, const coll::Operation& op);
   std::unique_ptr<Priced> make(uint32_t shape, const coll::Operation& op) const;
   void make_room(const coll::Plan& plan);

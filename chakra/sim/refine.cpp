@@ -85,14 +85,21 @@ class Refiner {
         const uint32_t slot = rank.first_peer + s;
         key.push_back(ties_.end_of[slot] == kNobody ? -1 : int64_t{color_[ties_.end_of[slot]]});
         key.push_back(int64_t{ties_.first[slot]} << 32 | ties_.back[slot]);
-        const int64_t both[2] = {rank.rank, job_.peer_of[slot]};
-        const bool inside = std::max(both[0], both[1]) < fabric_.size();
-        key.push_back(inside ? int64_t{prices_.shape(both)} : -1);
+        add_path(key, rank.rank, job_.peer_of[slot]);
       }
       refined[r] = next(key);
     }
     color_ = std::move(refined);
     return next.size();
+  }
+  /// What a message takes; on shared links EqualLinks compares more.
+  void add_path(std::vector<int64_t>& key, int64_t from, int64_t to) const {
+    if (std::max(from, to) >= fabric_.size()) return key.push_back(-1);
+    for (const auto& [a, b] : {std::pair(from, to), std::pair(to, from)}) {
+      const net::Path path = fabric_.alone(a, b);
+      key.push_back(path.latency_ps);
+      key.push_back(std::bit_cast<int64_t>(path.bytes_per_s));
+    }
   }
   uint32_t peers(uint32_t r) const { return job_.peer_slots[job_.ranks[r].cls]; }
 
@@ -116,7 +123,7 @@ class Refiner {
     bool rooted = false;
     for (const Comm* call : ties_.ports[cls][port].calls) rooted |= call->root >= 0;
     // A root is a rank: groups in equivalent places may have their roots at different places.
-    const auto key = std::tuple(group.shape, cls, port, rooted ? group.name : std::string());
+    const auto key = std::tuple(group.costs, cls, port, rooted ? group.name : std::string());
     const auto [found, added] = roles_.try_emplace(key);
     if (!added) return found->second;
     std::vector<std::vector<int64_t>> ends(group.ranks.size());

@@ -190,7 +190,7 @@ uint32_t root_place(const Members& group, int64_t root) {
 }
 
 std::vector<int64_t> key_of(const Members& group, const std::vector<uint32_t>& colors) {
-  std::vector<int64_t> key{group.shape};
+  std::vector<int64_t> key{group.costs};
   key.reserve(group.index.size() + 1);
   for (size_t m = 0; m < group.index.size(); ++m)
     key.push_back(group.index[m] == kNobody ? -1

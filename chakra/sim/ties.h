@@ -30,6 +30,7 @@ struct Members {
   std::vector<uint32_t> index;  ///< parallel to ranks: into ClassJob::ranks, kNobody for a rank that is not in the job
   std::vector<uint32_t> port;   ///< parallel to ranks: the port of the member, or kNobody
   uint32_t shape = 0;
+  uint32_t costs = 0;  ///< find_equal_costs()
   uint64_t flow = 0;
   bool late_start = false;  ///< collectives begin when the last member arrives (start_late)
 };
