@@ -28,34 +28,19 @@ void assert_whole(const trace::ClassJob& job) {
   }
 }
 
-/// Ranks of the same trace differ, or links.
-bool is_uneven(const trace::ClassJob& job, const device::System& system, const net::Fabric& fabric) {
-  if (!fabric.odd_links.empty()) return true;
-  std::vector<const device::RankTraits*> of_class(job.classes.size());
-  for (const trace::ClassJob::Rank& r : job.ranks) {
-    const device::RankTraits& traits = system.traits(r.rank);
-    const device::RankTraits*& known = of_class[r.cls];
-    if (!known) known = &traits;
-    if (traits.speed != known->speed || traits.start_ps != known->start_ps || traits.device != known->device)
-      return true;
-  }
-  return false;
-}
-
 struct Partition {
   std::vector<uint32_t> colors;
   std::optional<uint32_t> exact_members = {};
   std::optional<LinkClasses> links = {};
 };
 
-/// The exact partition, unless it is too large for an uneven job: then the one with the largest exact groups that is
-/// not, else that with the fewest nodes.
+/// The exact partition, unless it is too large: then the one with the largest exact groups that is not, else that with
+/// the fewest nodes.
 Partition partition(const trace::ClassJob& job, Ties& ties, const Storage& storage, const device::System& system,
                     Prices& prices, const net::Fabric& fabric, double exact_nodes) {
   const auto mates = node_mates(job, storage, system);
   const auto colors = [&](double most) { return refine(job, ties, mates, system, prices, fabric, most, nullptr); };
   const auto nodes = [&](const std::vector<uint32_t>& of) { return size_of_run(job, of).nodes; };
-  if (!is_uneven(job, system, fabric)) return {colors(kNoLimit), {}};
   std::vector<uint32_t> exact = colors(exact_nodes);
   if (nodes(exact) <= exact_nodes) return {std::move(exact), {}};
   std::vector<uint32_t> late;

@@ -5,9 +5,10 @@
 // finds the coarsest such partition by refinement: start with the classes and split distinguishable
 // ranks until the partition is stable (colour refinement, as for equitable partitions of graphs).
 //
-// A slow rank makes every place of its groups different, and so every rank of a job of replicas. If the
-// exact partition of such a job is too large, the groups of many members start late: a collective begins
-// when its last member arrives. Then only the set of the members matters, not their places.
+// A slow rank makes every place of its groups different, and so every rank of a job of replicas; so do messages
+// that take longer from some places than from others, as on a Dragonfly. If the exact partition of such a job is too
+// large, the groups of many members start late: a collective begins when its last member arrives. Then only the set of
+// the members matters, not their places.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +66,8 @@ struct Folded {
 
 /// How to fold: `whole`: every rank is a separate actor; `shared`: transfers share links (equal_links.h); `memory`:
 /// bytes that the actors may take; `exact_nodes`: nodes of the actors beyond which unequal ranks may be folded with
-/// groups that start late; `most_share`: of the nodes of all ranks, above which no actors are made.
+/// groups that start late; `most_share`: of the nodes
+/// of all ranks, above which no actors are made.
 struct FoldLimits {
   bool whole = false, shared = false;
   uint64_t memory = UINT64_MAX;

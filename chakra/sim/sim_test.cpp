@@ -467,12 +467,26 @@ std::vector<size_t> order_of(const SimReport& report, size_t rank) {
   return nodes;
 }
 
+/// Equal ranks on a network of which the first switch has a rank more: groups of the same operations differ in place.
+SimInput unlike_places(Prng& random) {
+  SimInput in = alike(random);
+  const size_t ranks = in.job.ranks.size(), left = ranks / 2 + 1;
+  std::string text = fmt::format("ranks: {}\nswitches: [a, b, c]\nlinks:\n", ranks);
+  for (size_t r = 0; r < ranks; ++r)
+    text += fmt::format("  - {{ from: {}, to: {}, bandwidth: 40, latency: 500 }}\n", r, r < left ? "a" : "c");
+  text += "  - { from: a, to: b, bandwidth: 40, latency: 900 }\n  - { from: b, to: c, bandwidth: 80, latency: 300 }\n";
+  in.fabric = *net::parse_fabric(*parse_spec(text, "network"));
+  in.system.unlike.clear();
+  return in;
+}
+
 TEST(Fold, GroupsThatStartLateBoundEveryFinish) {
   Prng random(77);
-  size_t bounded = 0, wide = 0, fewer = 0, reordered = 0, beyond = 0;
+  size_t bounded = 0, wide = 0, fewer = 0, reordered = 0, beyond = 0, by_place = 0;
   for (int round = 0; round < 3000; ++round) {
     SCOPED_TRACE(round);
-    SimInput in = uneven(random);
+    const bool places = round % 3 == 0;
+    SimInput in = places ? unlike_places(random) : uneven(random);
     SimInput whole = again(in);
     whole.fold = false;
     in.node_times = whole.node_times = true;
@@ -483,6 +497,7 @@ TEST(Fold, GroupsThatStartLateBoundEveryFinish) {
     if (!folded) continue;
     expect_adds_up(*folded);
     const bool late = folded->late_start.has_value();
+    by_place += late && places;
     fewer += folded->actors.size() < unfolded->actors.size();
     if (!late) {
       for (size_t r = 0; r < folded->ranks.size(); ++r)
@@ -507,6 +522,7 @@ TEST(Fold, GroupsThatStartLateBoundEveryFinish) {
   fmt::print("{} bounded, {} wide, {} folded, {} reordered, {} of these beyond\n", bounded, wide, fewer, reordered,
              beyond);
   EXPECT_GT(bounded - reordered, 50u);
+  EXPECT_GT(by_place, 20u);
   EXPECT_GT(wide, bounded / 4) << "the bounds hardly differ: the test has no point";
 }
 

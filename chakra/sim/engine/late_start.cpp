@@ -21,9 +21,9 @@ Finishes finishes_of(const Run& run) {
   return out;
 }
 
-// `sim.late_start` (warning): ranks differ, and the job is too large to simulate all ranks that depend on a slow one
-// one by one. Collectives of many members begin when the last member arrives, so the times are upper bounds. The text
-// has the lower bound. --no-fold simulates every rank.
+// `sim.late_start` (warning): ranks differ, or their places in the network do, and the job is too large to simulate
+// all ranks that depend on these one by one. Collectives of many members begin when the last member arrives, so the
+// times are upper bounds. The text has the lower bound. --no-fold simulates every rank.
 void add_bounds(const Run& run, const Finishes& earliest, SimReport& report) {
   LateStart& late = report.late_start.emplace();
   late.exact_members = *run.job.folded.exact_members;
@@ -38,7 +38,8 @@ void add_bounds(const Run& run, const Finishes& earliest, SimReport& report) {
   report.findings.push_back(
       {"sim.late_start", Severity::warning, -1, -1,
        fmt::format(
-           "ranks differ, so {} ranks are simulated as {}, and collectives of more than {} members begin when "
+           "ranks or their places differ, so {} ranks are simulated as {}, and collectives of more than {} members "
+           "begin when "
            "the last member arrives. The job takes at most {}, and at most {} ({}) less; the finish of a rank is "
            "at most {} too late.{} --no-fold is exact, but simulates every rank",
            show_count(static_cast<int64_t>(run.job.folded.ranks.size())),
