@@ -225,7 +225,12 @@ namespace {
 /// the largest. 0: unknown.
 Picoseconds latency_of(const std::vector<const Numbers::Transfer*>& sizes) {
   const Numbers::Transfer &small = *sizes.front(), &large = *sizes.back();
-  if (small.bytes <= kLatencyBytes) return mean_time(small);
+  if (small.bytes <= kLatencyBytes) {
+    Picoseconds least = mean_time(small);
+    for (const Numbers::Transfer* t : sizes)
+      if (t->bytes <= kLatencyBytes) least = std::min(least, mean_time(*t));
+    return least;
+  }
   if (large.bytes / kSizesApart < small.bytes) return 0;
   const double slope =
       static_cast<double>(mean_time(large) - mean_time(small)) / static_cast<double>(large.bytes - small.bytes);
@@ -265,22 +270,25 @@ struct SmallMessages {
   Picoseconds cost = 0;
   int64_t count = 0, bytes = 0, members = 0;
   const Numbers::Transfer* most = nullptr;  ///< most often
-  Picoseconds latency = 0;                  ///< of `most`
+  Picoseconds time = 0;                     ///< of all
   std::vector<std::string> types;
 };
 SmallMessages small_of(const Numbers& n, const std::map<std::string, Sizes>& types, Taken& taken) {
   SmallMessages small;
   for (const auto& [type, sizes] : types) {
     int64_t count = 0, bytes = 0;
+    Picoseconds time = 0;
     const Numbers::Transfer* most = nullptr;
     for (const Numbers::Transfer* t : sizes.rows) {
       if (sizes.latency == 0 || mean_time(*t) / kLatencyParts > sizes.latency) continue;
       count += t->count, bytes = std::max(bytes, t->bytes);
+      time = add_saturated(time, t->time);
       if (!most || t->count > most->count) most = t;
     }
     if (!most || count < kLeastMessages * n.steps()) continue;
     const std::pair key(type, most->group);
-    const double saved = static_cast<double>(sizes.latency) * static_cast<double>(count - n.steps());
+    const double saved = std::min(static_cast<double>(sizes.latency) * static_cast<double>(count - n.steps()),
+                                  static_cast<double>(time));
     const Picoseconds rest = exposure_of(n, type, most->group, most->members).least - taken.by_group[key];
     const Picoseconds cost = saved < static_cast<double>(rest) ? static_cast<Picoseconds>(saved) : rest;
     if (cost <= 0) continue;
@@ -288,8 +296,9 @@ SmallMessages small_of(const Numbers& n, const std::map<std::string, Sizes>& typ
     small.cost = add_saturated(small.cost, cost);
     small.count += count, small.bytes = std::max(small.bytes, bytes);
     small.members = most->members;
+    small.time = add_saturated(small.time, time);
     small.types.push_back(type);
-    if (!small.most || most->count > small.most->count) small.most = most, small.latency = sizes.latency;
+    if (!small.most || most->count > small.most->count) small.most = most;
   }
   return small;
 }
@@ -353,10 +362,10 @@ Judgement small_messages(const Numbers& n, Taken& taken) {
     Diagnosis& d = j.diagnoses.emplace_back(
         row_of(n, "small_messages", fmt::format("group {}", name), small.cost, {"collectives", small.most->row}));
     d.sentence = fmt::format(
-        "{} {} of at most {} in group {} have a latency of about {} each: up to {}. Larger buckets or one fused "
-        "collective save the latency of the others.",
+        "{} {} of at most {} in group {} take {} each in the mean, mainly latency: up to {}. Larger buckets or one "
+        "fused collective save the latency of the others.",
         show_count(small.count / n.steps()), join(small.types, " and "), show_bytes(static_cast<double>(small.bytes)),
-        name, show_time(small.latency), amount(n, d));
+        name, show_time(small.time / small.count), amount(n, d));
   }
   if (!judged) j.not_judged = "no group has collectives of sizes that show the latency";
   return j;

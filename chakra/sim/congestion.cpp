@@ -68,8 +68,8 @@ Finding shared_finding(const SimReport& closed, const std::string& remedy) {
                       show_time(closed.sharing.longer_ps), show_percent(share(closed)), remedy)};
 }
 
-// `sim.closed.collective` (warning): a collective whose members do not wait for each other takes another time over its
-// links than in closed form, by more than 2 % of the job
+// `sim.closed.collective` (warning): a collective whose members do not wait for each other, or come one after the
+// other, takes another time over its links than in closed form, by more than 2 % of the job
 Finding own_finding(const SimReport& closed, const std::string& remedy) {
   return {"sim.closed.collective", Severity::warning, -1, -1,
           fmt::format("{}: {} ({}) of the job; {}", show_own(closed.sharing.own),

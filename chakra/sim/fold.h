@@ -66,8 +66,8 @@ struct Folded {
 
 /// How to fold: `whole`: every rank is a separate actor; `shared`: transfers share links (equal_links.h); `memory`:
 /// bytes that the actors may take; `exact_nodes`: nodes of the actors beyond which unequal ranks may be folded with
-/// groups that start late; `most_share`: of the nodes
-/// of all ranks, above which no actors are made.
+/// groups that start late; `most_share`: the part of
+/// the nodes of all ranks above which no actors are made.
 struct FoldLimits {
   bool whole = false, shared = false;
   uint64_t memory = UINT64_MAX;

@@ -75,7 +75,7 @@ class SharedLinks {
   LinkLoads loads_;
   std::vector<std::vector<Span>> timelines_;
   std::vector<Flows> flows_;                                    ///< by timeline
-  std::vector<char> demands_;                                   ///< by timeline: has transfers of its own
+  std::vector<char> demands_;                                   ///< by timeline: counts as demand over time
   std::vector<uint32_t> most_at_once_;                          ///< by timeline: spans that overlap
   absl::flat_hash_map<uint64_t, std::vector<uint32_t>> known_;  ///< timelines by hash
   std::vector<Edge> edges_;

@@ -12,6 +12,8 @@
 namespace chakra::whatif {
 namespace {
 
+std::string_view group_text(std::string_view group) { return group.empty() ? "all" : group; }
+
 using analyze::Diagnosis;
 using analyze::Judgement;
 
@@ -313,11 +315,11 @@ Result<Judgement> small_messages(DiagnosedRun& run) {
     for (const auto& [each, of] : small)
       if (groups.contains(each.second)) run.by_group[each] += std::min(saved, of.latencies);
     Diagnosis& d = j.diagnoses.emplace_back(
-        row_of(run, "small_messages", fmt::format("group {}", name), saved, {"collectives", most.row}));
+        row_of(run, "small_messages", fmt::format("group {}", group_text(name)), saved, {"collectives", most.row}));
     d.sentence = fmt::format(
         "{} collectives of at most {} in group {} take a latency each. As one collective of each type, the job takes "
         "up to {} less. Larger buckets or fused collectives save these latencies.",
-        show_count(most.count), show_bytes(static_cast<double>(most.most_bytes)), name, amount(d));
+        show_count(most.count), show_bytes(static_cast<double>(most.most_bytes)), group_text(name), amount(d));
   }
   return j;
 }
@@ -376,10 +378,10 @@ Result<Judgement> no_overlap(DiagnosedRun& run) {
     for (const trace::CommType type : group.types)
       types += (types.empty() ? "" : " and ") + std::string(trace::name(type));
     Diagnosis& d = j.diagnoses.emplace_back(
-        row_of(run, "no_overlap", fmt::format("group {}", group.name), cost, {"actors", group.actor}));
+        row_of(run, "no_overlap", fmt::format("group {}", group_text(group.name)), cost, {"actors", group.actor}));
     const Picoseconds exposed = group.cost - run.links;
-    d.sentence = analyze::not_hidden_sentence(fmt::format("{} in group {}", types, group.name), amount(run, exposed),
-                                              cost < exposed ? amount(d) : "");
+    d.sentence = analyze::not_hidden_sentence(fmt::format("{} in group {}", types, group_text(group.name)),
+                                              amount(run, exposed), cost < exposed ? amount(d) : "");
   }
   return j;
 }

@@ -39,9 +39,8 @@ void add_bounds(const Run& run, const Finishes& earliest, SimReport& report) {
       {"sim.late_start", Severity::warning, -1, -1,
        fmt::format(
            "ranks or their places differ, so {} ranks are simulated as {}, and collectives of more than {} members "
-           "begin when "
-           "the last member arrives. The job takes at most {}, and at most {} ({}) less; the finish of a rank is "
-           "at most {} too late.{} --no-fold is exact, but simulates every rank",
+           "begin when the last member arrives. The job takes at most {}, and at most {} ({}) less; the finish of a "
+           "rank is at most {} too late.{} --no-fold is exact, but simulates every rank",
            show_count(static_cast<int64_t>(run.job.folded.ranks.size())),
            show_count(static_cast<int64_t>(latest.size())), late.exact_members, show_time(report.makespan_ps),
            show_time(less), show_percent(share), show_time(late.most_rank_ps),
