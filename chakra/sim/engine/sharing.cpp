@@ -128,7 +128,7 @@ class OwnSharing {
       if (!totals.early.empty() && when.first < when.last) late.push_back(&when);
     const size_t samples = std::min(late.size(), kMostSamples);
     const uint64_t transfers = transfers_of(choice.plan);
-    if (samples == 0 || transfers >= std::min(kMostTransfersAlone, left_ / samples)) return;
+    if (samples == 0 || whole.late_start || transfers >= std::min(kMostTransfersAlone, left_ / samples)) return;
     left_ -= transfers * samples;
     double misses = 0, most = -1;
     size_t known = 0;
@@ -139,10 +139,13 @@ class OwnSharing {
       if (arrivals.empty()) continue;
       const Picoseconds time =
           time_alone(run_.in.fabric, Congestion::fluid, choice.plan, choice.order, whole.ranks, whole.flow, arrivals);
-      const double one = std::abs(static_cast<double>(time - (when.end - when.first)));
+      std::vector<Picoseconds> ends = arrivals;  // priced again, because `when` may have uneven sizes
+      run_.prices.run(whole.shape, op, ends);
+      const Picoseconds priced = std::max(when.last - when.first, *std::max_element(ends.begin(), ends.end()));
+      const double one = std::abs(static_cast<double>(time - priced));
       misses += one;
       ++known;
-      if (one > most) most = one, closed = when.end - when.first, shared = time, apart = when.last - when.first;
+      if (one > most) most = one, closed = priced, shared = time, apart = when.last - when.first;
     }
     const double runs = most > 0 ? misses / most * static_cast<double>(late.size()) / static_cast<double>(known) : 0;
     if (runs > 0)
