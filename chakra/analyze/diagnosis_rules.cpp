@@ -32,9 +32,8 @@ std::string amount(const Numbers& n, Picoseconds time) { return amount(n, row_of
 std::string not_hidden_sentence(std::string_view what, std::string_view exposed, std::string_view at_most) {
   if (at_most.empty())
     return fmt::format(
-        "On each rank, {} runs without computation for {} or more. Where later computation does not need the result, "
-        "an "
-        "earlier start or a wait at a later point hides this time.",
+        "On each rank, {} runs without computation for {} or more. Where later computation does not need the "
+        "result, an earlier start or a wait at a later point hides this time.",
         what, exposed);
   return fmt::format(
       "On each rank, {} runs without computation for {} or more. There is other computation to hide at most {}: where "
