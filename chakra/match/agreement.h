@@ -44,8 +44,8 @@ class Agreement {
  public:
   Agreement(const trace::TraceSet& job, Findings& findings) : job_(job), findings_(findings) {}
 
-  /// Compare the calls of `members`, by ascending rank. Result: content if calls in the same place differ. Ends if
-  /// calls are missing or in another order, and only their order tells which of them belong together.
+  /// Compare the calls of `members`, by ascending rank. Result: content, if calls in the same place differ. Ends, if
+  /// calls are missing or in another order, and nothing but the order pairs the calls of different ranks.
   Doubt compare(const Group& group, const absl::flat_hash_map<int64_t, size_t>& member_of,
                 std::span<const MemberCalls> members, bool by_number);
   /// Return whether the members of one collective agree.

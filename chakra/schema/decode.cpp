@@ -126,7 +126,7 @@ bool whole_varint(const char* at, const char* end, uint64_t& value) {
 }
 
 /// Read an attribute as nearly all writers make it: a name, then one integer, text or list. False for other bytes,
-/// which read_attr() reads. Requires an empty attribute.
+/// which read_attr() reads; the attribute then stays empty. Requires an empty attribute.
 bool read_plain_attr(std::string_view message, AttrRecord& attr) {
   constexpr uint32_t kName = kAttrName << 3 | static_cast<uint32_t>(pbf_wire_type::length_delimited);
   const char *at = message.data(), *const end = at + message.size();
@@ -417,7 +417,6 @@ Result<void> decode(std::string_view message, NodeRecord& record, std::vector<st
 Result<void> decode(std::string_view message, AttrRecord& attr) {
   attr = {};
   if (read_plain_attr(message, attr)) return {};
-  attr = {};
   return guarded(message, [&](pbf_reader& reader) -> Result<void> {
     UnknownFields ignored;
     read_attr(reader, attr, UnknownField::kMessage, ignored);

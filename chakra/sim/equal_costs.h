@@ -1,7 +1,7 @@
-// Groups whose operations cost the same, wherever their members are. What members do in closed form follows from the
-// plans of the group's operations and from the costs of the transfers: groups with equal plans and equal costs behave
-// identically, even if no turn of the network maps one onto the other (turns.h). On shared links only the plans are
-// compared, and equal_links.h compares the links. Inside sim.
+// Finds groups whose operations cost the same, also in unlike places of the network. In closed form, the plans and the
+// costs of transfers determine what members do. Groups with equal plans and equal costs therefore behave identically,
+// although no turn of the network (turns.h) may map one onto the other. On shared links, this header compares the plans
+// alone, and equal_links.h compares the links. Inside sim.
 #pragma once
 
 #include <cstdint>

@@ -64,10 +64,10 @@ struct Folded {
   std::vector<uint32_t> first_peer;
 };
 
-/// How to fold: `whole`: every rank is a separate actor; `shared`: transfers share links (equal_links.h); `memory`:
-/// bytes that the actors may take; `exact_nodes`: nodes of the actors beyond which unequal ranks may be folded with
-/// groups that start late; `most_share`: the part of
-/// the nodes of all ranks above which no actors are made.
+/// How to fold. `whole`: every rank is a separate actor. `shared`: transfers share links (equal_links.h). `memory`:
+/// the most bytes that the actors may take. `exact_nodes`: if the actors of the exact partition have more nodes, ranks
+/// may be folded with groups that start late. `most_share`: if the actors have more than this part of the nodes of all
+/// ranks, no actors are made.
 struct FoldLimits {
   bool whole = false, shared = false;
   uint64_t memory = UINT64_MAX;

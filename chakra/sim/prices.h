@@ -56,8 +56,8 @@ class Prices {
   Picoseconds after_last(uint32_t shape, const coll::Operation& op);
   /// Return whether a hash of the members, rather than their places, chooses their routes: then it is false.
   bool are_comparable() const { return !hashes(); }
-  /// Add what the costs of an operation of members in these places follow from, to compare them with others
-  /// (equal_costs.h). Return false if that does not state all costs. Cost: that of choice() and coll::price.
+  /// Add the plan and the costs of an operation of members in these places, for equal_costs.h. Return false if these
+  /// do not determine the times of the members. Cost: that of choice() and coll::price.
   bool add_costs(uint32_t shape, const coll::Operation& op, Digest& digest);
   /// Replace the begin of each member in `ready` by its end. Cost: that of coll::run_closed.
   void run(uint32_t shape, const coll::Operation& op, std::span<Picoseconds> ready);

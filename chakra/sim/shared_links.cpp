@@ -231,12 +231,14 @@ LoadsOverTime SharedLinks::demand(const std::vector<LinkLoads::Place>& places, P
       fabric_.links_of(place.trunk, ids);
       link.links = std::ssize(ids);
     }
-    for (const LinkLoad& load : place.loads)
-      for (size_t i = 0; i < link.mean.size() && demands_[load.timeline]; ++i) {
+    for (const LinkLoad& load : place.loads) {
+      if (!demands_[load.timeline]) continue;
+      for (size_t i = 0; i < link.mean.size(); ++i) {
         const double share = runs[load.timeline][i];
         link.mean[i] += load.mean * share;
         if (share > 0) link.peak[i] += load.peak * most_at_once_[load.timeline];
       }
+    }
   }
   const bool sampled = std::ranges::any_of(places, [](const auto& place) { return place.trunk == net::kNoLink; });
   if (sampled)
