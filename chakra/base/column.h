@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "chakra/base/assert.h"
+#include "chakra/base/memory.h"
 
 namespace chakra {
 
@@ -32,7 +33,7 @@ class Column {
   Column() = default;
   Column(std::initializer_list<T> values) { append(values); }
   Column(const Column& other) : data_(other.data_), size_(other.size_), capacity_(other.size_) {
-    if (data_) owners().fetch_add(1, std::memory_order_relaxed);
+    if (data_) head().owners.fetch_add(1, std::memory_order_relaxed);
   }
   Column(Column&& other) noexcept { swap(other); }
   Column& operator=(Column other) noexcept {
@@ -111,21 +112,27 @@ class Column {
   }
 
  private:
-  static constexpr size_t kHead = alignof(std::max_align_t);  ///< before the rows: the number of sharing columns
+  /// Before the rows.
+  struct Head {
+    std::atomic<size_t> owners{1};  ///< columns that share the block
+    size_t bytes = 0;               ///< of the block
+  };
+  static constexpr size_t kHead = alignof(std::max_align_t);
+  static_assert(sizeof(Head) <= kHead);
 
   // Of columns that share bytes, only one has a capacity above its size. It adds rows unseen by the others.
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
 
-  using Owners = std::atomic<size_t>;
-  static_assert(sizeof(Owners) <= kHead);
   char* block() const { return reinterpret_cast<char*>(data_) - kHead; }
-  Owners& owners() const { return *std::launder(reinterpret_cast<Owners*>(block())); }
-  bool is_shared() const { return data_ && owners().load(std::memory_order_acquire) > 1; }
+  Head& head() const { return *std::launder(reinterpret_cast<Head*>(block())); }
+  bool is_shared() const { return data_ && head().owners.load(std::memory_order_acquire) > 1; }
 
   void release() {
-    if (data_ && owners().fetch_sub(1, std::memory_order_acq_rel) == 1) std::free(block());
+    if (!data_ || head().owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (const size_t bytes = head().bytes; bytes < kLargeBlock) std::free(block());
+    else free_large_block(block(), bytes);
   }
 
   /// Make the bytes unshared, with room for `capacity` rows, at least size().
@@ -134,15 +141,21 @@ class Column {
     if (capacity > (SIZE_MAX / 2 - kHead) / sizeof(T)) throw std::bad_alloc();
     const size_t bytes = kHead + capacity * sizeof(T);
     const bool keeps = data_ && !is_shared();
-    char* const fresh = static_cast<char*>(keeps ? std::realloc(block(), bytes) : std::malloc(bytes));
-    if (!fresh) throw std::bad_alloc();
-    T* const rows = reinterpret_cast<T*>(fresh + kHead);
-    if (!keeps) {
-      new (fresh) Owners(1);
-      std::copy(begin(), end(), rows);
-      release();
+    const size_t old_bytes = keeps ? head().bytes : 0;
+    if (old_bytes < bytes) {
+      const bool large = bytes >= kLargeBlock, moves = keeps && large == (old_bytes >= kLargeBlock);
+      void* const old = moves ? block() : nullptr;
+      void* const fresh = large ? grow_large_block(old, moves ? old_bytes : 0, bytes) : std::realloc(old, bytes);
+      if (!fresh) throw std::bad_alloc();
+      T* const rows = reinterpret_cast<T*>(static_cast<char*>(fresh) + kHead);
+      if (!moves) {
+        new (fresh) Head();
+        std::copy(begin(), end(), rows);
+        release();
+      }
+      data_ = rows;
+      head().bytes = bytes;
     }
-    data_ = rows;
     capacity_ = capacity;
   }
 };

@@ -1,6 +1,7 @@
 // Columns against vectors: whatever is done to one of those that share bytes, the others do not see it.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -8,53 +9,68 @@
 namespace chakra {
 namespace {
 
-TEST(Column, OfEqualOwnersDoNotSeeWhatOthersDo) {
+/// A value so large that a few rows take a large block.
+struct Page {
+  uint32_t value = 0;
+  std::array<char, kLargeBlock / 8 - sizeof(uint32_t)> rest;
+
+  Page(uint32_t v = 0) : value(v) {}  // NOLINT: the rest is not compared
+  bool operator==(const Page& other) const { return value == other.value; }
+};
+
+/// Do random things to columns that share bytes, and to vectors, of at most about `most` rows.
+template <class T>
+void compare_with_vectors(int rounds, size_t most) {
   Prng random(1);
-  for (int round = 0; round < 200; ++round) {
-    std::vector<Column<uint32_t>> columns(1);
-    std::vector<std::vector<uint32_t>> vectors(1);
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<Column<T>> columns(1);
+    std::vector<std::vector<T>> vectors(1);
     for (int step = 0; step < 200; ++step) {
       const size_t i = random.below(columns.size());
-      Column<uint32_t>& column = columns[i];
-      std::vector<uint32_t>& vector = vectors[i];
-      const auto value = static_cast<uint32_t>(random.below(1000));
+      Column<T>& column = columns[i];
+      std::vector<T>& vector = vectors[i];
+      const auto number = static_cast<uint32_t>(random.below(1000));
+      const T value(number);
       switch (random.below(9)) {
         case 0:
         case 1:
         case 2: column.push_back(value), vector.push_back(value); break;
         case 3: {
-          const size_t size = random.below(60);
+          const size_t size = random.below(most);
           column.resize(size, value), vector.resize(size, value);
           break;
         }
         case 4:
           if (vector.empty()) break;
-          column.edit(value % vector.size()) = value, vector[value % vector.size()] = value;
+          column.edit(number % vector.size()) = value, vector[number % vector.size()] = value;
           break;
         case 5: {
-          const std::vector<uint32_t> more(random.below(40), value);
+          const std::vector<T> more(random.below(most * 2 / 3), value);
           column.append(more), vector.insert(vector.end(), more.begin(), more.end());
           break;
         }
         case 6:
           if (random.chance(0.1)) column.clear(), vector.clear();
-          else if (!vector.empty()) column.push_back(column[0]), vector.push_back(uint32_t{vector[0]});
+          else if (!vector.empty()) column.push_back(column[0]), vector.push_back(T(vector[0]));
           break;
         case 7:
           if (columns.size() >= 6) columns.erase(columns.begin()), vectors.erase(vectors.begin());
           break;
         case 8: {
-          Column<uint32_t> copy = column;
+          Column<T> copy = column;
           EXPECT_TRUE(copy.shares_with(column));
-          std::vector<uint32_t> same = vector;
+          std::vector<T> same = vector;
           columns.push_back(std::move(copy)), vectors.push_back(std::move(same));
           break;
         }
       }
-      for (size_t c = 0; c < columns.size(); ++c) ASSERT_EQ(columns[c], std::span<const uint32_t>(vectors[c])) << round;
+      for (size_t c = 0; c < columns.size(); ++c) ASSERT_TRUE(columns[c] == std::span<const T>(vectors[c])) << round;
     }
   }
 }
+
+TEST(Column, OfEqualOwnersDoNotSeeWhatOthersDo) { compare_with_vectors<uint32_t>(200, 60); }
+TEST(Column, OfLargeBlocksIsLikeAnyOther) { compare_with_vectors<Page>(3, 12); }
 
 TEST(Column, TakesMemoryOnlyWhereItDiffers) {
   Column<int64_t> a;

@@ -1,5 +1,6 @@
 #include "chakra/base/memory.h"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -46,5 +47,26 @@ uint64_t available_memory() {
       least = std::min(least, rest(space.rlim_cur, *pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE))));
   return least;
 }
+
+void* grow_large_block(void* old, size_t old_bytes, size_t bytes) {
+  constexpr uintptr_t kPage = uintptr_t{1} << 21;
+  const size_t reserved = bytes + kPage;
+  void* const whole = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (whole == MAP_FAILED) return nullptr;
+  const auto begin = reinterpret_cast<uintptr_t>(whole), first = (begin + kPage - 1) / kPage * kPage;
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t end = (first + bytes + page - 1) / page * page,
+                  reserved_end = (begin + reserved + page - 1) / page * page;
+  if (first > begin) munmap(whole, first - begin);
+  if (reserved_end > end) munmap(reinterpret_cast<void*>(end), reserved_end - end);
+  void* const block = reinterpret_cast<void*>(first);
+  (void)madvise(block, bytes, MADV_HUGEPAGE);  // a kernel without such pages gives small ones
+  if (!old) return block;
+  if (mremap(old, old_bytes, old_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, block) == block) return block;
+  munmap(block, bytes);
+  return nullptr;
+}
+
+void free_large_block(void* block, size_t bytes) { munmap(block, bytes); }
 
 }  // namespace chakra

@@ -184,9 +184,9 @@ class NodeReader {
 
   /// The groups of PyTorch's node of that name, unless the metadata has groups.
   void add_groups(const NodeRecord& record) {
-    if (!contains(record.name, "## process_group:init ##") || !trace().groups.empty()) return;
     const std::string_view list = record.inputs.values;  // ['[{...}]']
-    if (list.size() > 4 && !read_groups(list.substr(2, list.size() - 4), "", trace()))
+    if (list.size() <= 4 || !trace().groups.empty() || !contains(record.name, "## process_group:init ##")) return;
+    if (!read_groups(list.substr(2, list.size() - 4), "", trace()))
       trace().groups.clear();  // groups then come from elsewhere or are reported as unknown
   }
 
@@ -210,19 +210,12 @@ class NodeReader {
 /// All nodes that follow the metadata.
 Result<void> read_nodes(RecordSource& source, const ReadOptions& options, int64_t default_pid, Builder& builder) {
   NodeReader nodes(builder, options, default_pid);
-  const bool records = source.makes_records();
-  std::string_view message;
   NodeRecord record;
   std::vector<std::string_view> attrs;
-  EmptyNodes empty_nodes;
   for (;;) {
-    CHAKRA_ASSIGN(const bool more, records ? source.next_node(record) : source.next(message));
+    CHAKRA_ASSIGN(const bool more, source.next_node(record, &attrs));
     if (!more) return {};
     if (builder.trace.size() >= kMostNodes) return range("more nodes than 32 bits can number", source.place());
-    if (!records) {
-      CHAKRA_TRY(empty_nodes.see(message.empty(), source));
-      CHAKRA_TRY(placed(decode(message, record, attrs), source));
-    }
     CHAKRA_TRY(placed(nodes.add(record, attrs), source));
   }
 }

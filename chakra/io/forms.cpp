@@ -132,12 +132,12 @@ Failure EmptyNodes::second(const RecordSource& source) {
               source.place());
 }
 
-Result<bool> RecordSource::next_node(NodeRecord& record) {
+Result<bool> RecordSource::next_node(NodeRecord& record, std::vector<std::string_view>* undecoded) {
   std::string_view message;
   CHAKRA_ASSIGN(const bool more, next(message));
   if (!more) return false;
   CHAKRA_TRY(empty_nodes_.see(message.empty(), *this));
-  CHAKRA_TRY(placed(decode(message, record), *this));
+  CHAKRA_TRY(placed(undecoded ? decode(message, record, *undecoded) : decode(message, record), *this));
   return true;
 }
 

@@ -60,9 +60,8 @@ class RecordSource {
   virtual Result<bool> next(std::string_view& message) = 0;
   /// Return the next message, which is a node, as the record that decode() makes, valid until the following call; false
   /// at the end of the file. Errors: those of next(), decode() and EmptyNodes.
-  virtual Result<bool> next_node(NodeRecord& record);
-  /// Whether next_node() makes its records without messages.
-  virtual bool makes_records() const { return false; }
+  /// `undecoded`, if given, may get the messages of the attributes, which the record then lacks.
+  virtual Result<bool> next_node(NodeRecord& record, std::vector<std::string_view>* undecoded = nullptr);
   /// Whether decode() accepts all messages of nodes.
   virtual bool makes_messages() const { return false; }
   /// Return where in the file the message last returned by next() begins.

@@ -56,7 +56,7 @@ class PackedRank : public RecordSource {
     CHAKRA_TRY(placed(decode(message, record_), *this));
     return true;
   }
-  Result<bool> next_node(NodeRecord& record) override {
+  Result<bool> next_node(NodeRecord& record, std::vector<std::string_view>*) override {
     CHAKRA_ASSIGN(const bool more, reader_.next(record));
     if (!more) return false;
     const bool survives = survives_a_message(record);
@@ -65,7 +65,6 @@ class PackedRank : public RecordSource {
     if (!survives) CHAKRA_TRY(placed(decode(out_.view(), record), *this));
     return true;
   }
-  bool makes_records() const override { return true; }
   bool makes_messages() const override { return true; }
   Place place() const override { return reader_.place(); }
 

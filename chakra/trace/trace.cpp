@@ -69,10 +69,17 @@ void Builder::resolve_ids() {
   };
 
   const auto resolve = [&](EdgeList& from, EdgeList& to, Defect::Kind missing) {
+    bool whole = true;
+    const std::span<uint64_t> on = from.on.edit();
+    for (size_t e = 0; e < on.size(); ++e) {
+      const NodeId row = row_of(on[e]);
+      if (row == kNoNode) note({missing, from.node[e], on[e]}), whole = false;
+      on[e] = row;
+    }
+    if (whole && to.empty()) return std::swap(from, to);
     to.reserve(from.node.size());
-    from.for_each([&](NodeId node, uint64_t id, uint8_t kind, Picoseconds lag) {
-      if (const NodeId row = row_of(id); row != kNoNode) to.add(node, row, kind, lag);
-      else note({missing, node, id});
+    from.for_each([&](NodeId node, uint64_t row, uint8_t kind, Picoseconds lag) {
+      if (row != kNoNode) to.add(node, row, kind, lag);
     });
     from = {};
   };

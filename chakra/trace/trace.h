@@ -309,9 +309,9 @@ class Builder {
  private:
   /// Edges in any order, in columns: there are millions, few with a lag.
   struct EdgeList {
-    std::vector<NodeId> node;
-    std::vector<uint64_t> on;
-    std::vector<uint8_t> kind;
+    Column<NodeId> node;
+    Column<uint64_t> on;
+    Column<uint8_t> kind;
     std::vector<std::pair<size_t, Picoseconds>> lag;  ///< by edge
 
     void add(NodeId from, uint64_t to, uint8_t how = 0, Picoseconds late = 0) {
@@ -352,16 +352,24 @@ Edges make_edges(uint32_t nodes, bool with_kind, const ForEach& for_each) {
   Edges edges;
   edges.begin.assign(nodes + 1, 0);
   const std::span<uint32_t> begin = edges.begin.edit();
-  for_each([&](NodeId node, NodeId, uint8_t, Picoseconds) { ++begin[node + 1]; });
+  bool ascend = true;  // as from a reader
+  NodeId last(0);
+  for_each([&](NodeId node, NodeId, uint8_t, Picoseconds) {
+    ++begin[node + 1];
+    ascend &= node >= last;
+    last = node;
+  });
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   edges.node.resize(begin.back());
   if (with_kind) edges.kind.resize(begin.back());
   const std::span<NodeId> to = edges.node.edit();
   const std::span<uint8_t> kinds = edges.kind.edit();
   std::vector<std::pair<uint32_t, Picoseconds>> lags;
-  std::vector<uint32_t> next(begin.begin(), begin.end() - 1);
+  std::vector<uint32_t> next;  // where the next edge of a node goes
+  if (!ascend) next.assign(begin.begin(), begin.end() - 1);
+  uint32_t end = 0;
   for_each([&](NodeId node, NodeId on, uint8_t kind, Picoseconds lag) {
-    const uint32_t at = next[node]++;
+    const uint32_t at = ascend ? end++ : next[node]++;
     to[at] = on;
     if (with_kind) kinds[at] = kind;
     if (lag != 0) lags.emplace_back(at, lag);
