@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <protozero/pbf_reader.hpp>
 #include <set>
 
 #include "chakra/io/masters.h"
@@ -14,14 +15,21 @@ using pack::Container;
 
 constexpr size_t kMostKept = size_t{1} << 26;  ///< of the messages of a rank that are kept
 
-using Names = std::set<std::string>;
+using Names = std::set<std::string, std::less<>>;
 
-/// The messages of a master's nodes, and the nodes with attributes of some names.
+/// The messages of a master's nodes, and where attributes stand in them whose values other ranks replace.
 struct MasterMessages {
   std::string bytes;
-  std::vector<uint32_t> ends;                                           ///< of each message, in `bytes`
-  std::vector<int64_t> blocks;                                          ///< of each message, where its block begins
-  std::map<std::string, std::vector<uint32_t>, std::less<>> with_attr;  ///< by name: the nodes, ascending
+  std::vector<uint32_t> ends;   ///< of each message, in `bytes`
+  std::vector<int64_t> blocks;  ///< of each message, where its block begins
+
+  /// The field of an attribute in the message of a node.
+  struct Part {
+    uint32_t node = 0, begin = 0, end = 0;  ///< bytes of the message
+    StringId kind = 0;                      ///< in `kinds`
+  };
+  std::vector<Part> parts;  ///< in the order of the messages
+  StringPool kinds;         ///< the different fields: each a message of a node with this attribute alone
 
   std::string_view message(size_t node) const {
     const uint32_t begin = node == 0 ? 0 : ends[node - 1];
@@ -33,72 +41,70 @@ struct MasterMessages {
     CHAKRA_ASSIGN(pack::RankReader reader, master.container->open_rank(master.rank));
     CHAKRA_TRY(reader.metadata());
     MasterMessages made;
-    for (const std::string& name : names) made.with_attr[name];
     NodeRecord record;
     wire::Bytes out;
     for (;;) {
       CHAKRA_ASSIGN(const bool more, reader.next(record));
       if (!more) return std::optional(std::move(made));
-      const auto node = static_cast<uint32_t>(made.ends.size());
-      for (const AttrRecord& attr : record.attrs)
-        for (auto& [name, nodes] : made.with_attr)
-          if (attr.name == name && (nodes.empty() || nodes.back() != node)) nodes.push_back(node);
       out.clear();
       encode(record, out);
       if (out.size() == 0 || !survives_a_message(record) || made.bytes.size() + out.size() > kMostKept)
         return std::nullopt;
+      made.find_parts(record, out.view(), names);
       made.bytes += out.view();
       made.ends.push_back(static_cast<uint32_t>(made.bytes.size()));
       made.blocks.push_back(reader.place().byte);
     }
   }
-};
-
-/// The values that take the places of others.
-class NewValues {
- public:
-  explicit NewValues(std::vector<Container::ChangedAttr> attrs) : attrs_(std::move(attrs)) {}
-
-  void put(NodeRecord& record) const {
-    for (AttrRecord& attr : record.attrs)
-      for (const Container::ChangedAttr& changed : attrs_)
-        if (attr.field == changed.member && attr.name == changed.name) put(attr, changed);
-  }
-  const std::vector<Container::ChangedAttr>& attrs() const { return attrs_; }
 
  private:
-  static void put(AttrRecord& attr, const Container::ChangedAttr& changed) {
-    const bool text = schema::kMembers[attr.field].coding == schema::Coding::text;
-    for (const auto& [from, to] : changed.values) {
-      if (text ? attr.bytes != from.text : integer_in(attr) != from.integer) continue;
-      if (text) attr.bytes = to.text;
-      else attr.natural = static_cast<uint64_t>(attr.integer = to.integer);
-      return;
+  /// Requires a message that encode() made of the record: the attributes stand in it in their order.
+  void find_parts(const NodeRecord& record, std::string_view message, const Names& names) {
+    const auto replaced = [&](const AttrRecord& attr) { return names.contains(attr.name); };
+    if (std::none_of(record.attrs.begin(), record.attrs.end(), replaced)) return;
+    protozero::pbf_reader reader(message.data(), message.size());
+    size_t attr = 0;
+    for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
+      reader.skip();
+      if (reader.tag() != schema::kNodeAttr || !replaced(record.attrs[attr++])) continue;
+      const auto at = static_cast<size_t>(begin - message.data()),
+                 end = static_cast<size_t>(reader.data().data() - message.data());
+      parts.push_back({static_cast<uint32_t>(ends.size()), static_cast<uint32_t>(at), static_cast<uint32_t>(end),
+                       kinds.intern(message.substr(at, end - at))});
     }
   }
-  static int64_t integer_in(const AttrRecord& attr) {
-    switch (schema::kMembers[attr.field].coding) {
-      case schema::Coding::natural:
-      case schema::Coding::fixed32:
-      case schema::Coding::fixed64: return static_cast<int64_t>(attr.natural);
-      default: return attr.integer;
-    }
-  }
-
-  std::vector<Container::ChangedAttr> attrs_;
 };
+
+/// Put the value of another rank into an attribute.
+void change(AttrRecord& attr, const Container::ChangedAttr& changed) {
+  if (attr.field != changed.member || attr.name != changed.name) return;
+  const schema::Coding coding = schema::kMembers[attr.field].coding;
+  const bool natural =
+      coding == schema::Coding::natural || coding == schema::Coding::fixed32 || coding == schema::Coding::fixed64;
+  const int64_t integer = natural ? static_cast<int64_t>(attr.natural) : attr.integer;
+  for (const auto& [from, to] : changed.values) {
+    if (coding == schema::Coding::text ? attr.bytes != from.text : integer != from.integer) continue;
+    if (coding == schema::Coding::text) attr.bytes = to.text;
+    else attr.natural = static_cast<uint64_t>(attr.integer = to.integer);
+    return;
+  }
+}
+
+/// Return the field of an attribute of a rank like the master, for the field of the master.
+Result<std::string> changed_field(std::string_view field, const std::vector<Container::ChangedAttr>& changes) {
+  NodeRecord record;
+  CHAKRA_TRY(decode(field, record));
+  for (AttrRecord& attr : record.attrs)
+    for (const Container::ChangedAttr& changed : changes) change(attr, changed);
+  return encode(record);
+}
 
 class LikeRank : public RecordSource {
  public:
-  LikeRank(const RankFile& file, std::shared_ptr<const MasterMessages> like, pack::RankReader reader, NewValues values)
-      : file_(file), like_(std::move(like)), reader_(std::move(reader)), values_(std::move(values)) {
-    for (const Container::ChangedAttr& attr : values_.attrs()) {
-      const auto nodes = like_->with_attr.find(attr.name);
-      if (nodes != like_->with_attr.end()) changed_.insert(changed_.end(), nodes->second.begin(), nodes->second.end());
-    }
-    std::sort(changed_.begin(), changed_.end());
-    changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-  }
+  /// `fields`: of this rank, by kind of the master's parts.
+  LikeRank(const RankFile& file, std::shared_ptr<const MasterMessages> like, pack::RankReader reader,
+           std::vector<std::string> fields)
+      : file_(file), like_(std::move(like)), reader_(std::move(reader)), fields_(std::move(fields)) {}
 
   Result<bool> next(std::string_view& message) override {
     if (!std::exchange(any_metadata_, true)) {
@@ -107,13 +113,14 @@ class LikeRank : public RecordSource {
     }
     if (next_ == like_->ends.size()) return false;
     message = like_->message(next_);
-    if (next_changed_ < changed_.size() && changed_[next_changed_] == next_) {
-      ++next_changed_;
-      CHAKRA_TRY(decode(message, record_));
-      values_.put(record_);
+    if (const auto& parts = like_->parts; part_ < parts.size() && parts[part_].node == next_) {
       out_.clear();
-      encode(record_, out_);
-      message = out_.view();
+      size_t at = 0;
+      for (; part_ < parts.size() && parts[part_].node == next_; ++part_) {
+        out_.append(message, at, parts[part_].begin - at).append(fields_[parts[part_].kind]);
+        at = parts[part_].end;
+      }
+      message = out_.append(message, at);
     }
     ++next_;
     return true;
@@ -125,12 +132,11 @@ class LikeRank : public RecordSource {
   const RankFile& file_;
   std::shared_ptr<const MasterMessages> like_;
   pack::RankReader reader_;  ///< of the metadata
-  NewValues values_;
-  std::vector<uint32_t> changed_;  ///< nodes with one of the attributes
+  std::vector<std::string> fields_;
   bool any_metadata_ = false;
-  size_t next_ = 0, next_changed_ = 0;
-  NodeRecord record_;
-  wire::Bytes out_;
+  size_t next_ = 0;  ///< node
+  size_t part_ = 0;  ///< the first of the following nodes
+  std::string out_;
 };
 
 }  // namespace
@@ -160,8 +166,11 @@ Result<RecordSourcePtr> RankRecords::open(size_t i) {
   if (messages)  // open_records() returns the errors, with their places
     if (auto found = file.container->likeness(file.rank); found && found->only_values) {
       CHAKRA_ASSIGN(pack::RankReader reader, file.container->open_rank(file.rank, 0, 0));
-      return std::make_unique<LikeRank>(file, std::move(messages), std::move(reader),
-                                        NewValues(std::move(found->attrs)));
+      std::vector<std::string> fields;
+      for (StringId kind = 0; kind < messages->kinds.size(); ++kind) {
+        CHAKRA_ASSIGN(fields.emplace_back(), changed_field(messages->kinds[kind], found->attrs));
+      }
+      return std::make_unique<LikeRank>(file, std::move(messages), std::move(reader), std::move(fields));
     }
   return open_records(file);
 }

@@ -4,6 +4,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -137,30 +138,43 @@ struct Packer::State {
     }
   }
 
-  /// Columns that are not the same in all groups of both.
-  static std::vector<uint64_t> differing(const RankColumns& rank, const RankColumns& master, size_t& bytes) {
-    std::map<uint32_t, bool> differ;
-    static const std::string nothing;
-    const auto compare = [&](const Columns& left, const Columns& right) {
-      for (const auto& [id, column] : left) {
-        const auto other = right.find(id);
-        if ((other == right.end() ? nothing : other->second) != column) differ[id] = true;
-      }
+  using ColumnBytes = std::map<uint32_t, size_t>;
+
+  static ColumnBytes bytes_of(const RankColumns& rank) {
+    ColumnBytes bytes;
+    for (const Group& group : rank.groups)
+      for (const auto& [id, column] : group.columns) bytes[id] += column.size();
+    return bytes;
+  }
+
+  /// The columns that are not the same in all groups of both, and their bytes in the rank.
+  struct Difference {
+    std::set<uint64_t> columns;
+    size_t bytes = 0;
+  };
+  /// Return none if the difference has `most` bytes or more, unless it is empty.
+  static std::optional<Difference> difference(const RankColumns& rank, const ColumnBytes& sizes,
+                                              const RankColumns& master, size_t most) {
+    Difference found;
+    const auto note = [&](uint32_t id, const std::string& left, const std::string& right) {
+      if (found.columns.contains(id) || left == right) return;
+      found.columns.insert(id);
+      if (const auto size = sizes.find(id); size != sizes.end()) found.bytes += size->second;
     };
+    static const std::string nothing;
     static const Columns none;
     for (size_t g = 0; g < rank.groups.size(); ++g) {
-      const Columns& other = g < master.groups.size() ? master.groups[g].columns : none;
-      compare(rank.groups[g].columns, other);
-      compare(other, rank.groups[g].columns);
+      const Columns &own = rank.groups[g].columns, &others = g < master.groups.size() ? master.groups[g].columns : none;
+      auto other = others.begin();
+      for (const auto& [id, column] : own) {
+        for (; other != others.end() && other->first < id; ++other) note(other->first, nothing, other->second);
+        const bool both = other != others.end() && other->first == id;
+        note(id, column, both ? (other++)->second : nothing);
+      }
+      for (; other != others.end(); ++other) note(other->first, nothing, other->second);
+      if (found.bytes > 0 && found.bytes >= most) return std::nullopt;
     }
-    std::vector<uint64_t> own;
-    for (const auto& [id, yes] : differ) own.push_back(id);
-    bytes = 0;
-    for (const Group& group : rank.groups)
-      for (const uint64_t id : own)
-        if (const auto found = group.columns.find(static_cast<uint32_t>(id)); found != group.columns.end())
-          bytes += found->second.size();
-    return own;
+    return found;
   }
 
   Result<void> write_metadata(RankColumns& rank, const RankColumns* master) {
@@ -209,25 +223,20 @@ struct Packer::State {
   Result<void> write_rank(RankColumns rank) {
     const RankColumns* master = nullptr;
     size_t least = rank.bytes / 2;  // worth it below half
+    const ColumnBytes sizes = bytes_of(rank);
     for (const RankColumns& candidate : masters) {
       if (candidate.header.group_nodes != rank.header.group_nodes) continue;
-      size_t bytes = 0;
-      std::vector<uint64_t> own = differing(rank, candidate, bytes);
-      if (bytes >= least && !(bytes == 0 && least == 0)) continue;
+      const auto found = difference(rank, sizes, candidate, least);
+      if (!found) continue;
       master = &candidate;
-      least = bytes;
-      rank.header.columns = std::move(own);
-      if (bytes == 0) break;
+      least = found->bytes;
+      rank.header.columns.assign(found->columns.begin(), found->columns.end());
+      if (least == 0) break;
     }
     RankHeader& header = rank.header;
     header.master = master ? master->header.rank : header.rank;
-    if (!master) {
-      std::map<uint32_t, bool> all;
-      for (const Group& group : rank.groups)
-        for (const auto& [id, bytes] : group.columns) all[id] = true;
-      header.columns.clear();
-      for (const auto& [id, yes] : all) header.columns.push_back(id);
-    }
+    if (!master)
+      for (const auto& [id, bytes] : sizes) header.columns.push_back(id);
     if (master && version >= kVersionOfChanges)
       header.changes.values = encode(substitute(rank.groups, master->groups, dictionary, header.columns));
     CHAKRA_TRY(write_pages(false));
