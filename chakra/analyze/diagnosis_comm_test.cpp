@@ -115,6 +115,24 @@ TEST(NoOverlap, CountsNoWaitingForOtherRanks) {
   EXPECT_EQ(diagnose(n).rows[0].kind, "none");
 }
 
+/// The line through the smallest and the largest size has a latency of 86 us, but most of the collectives take 10 us.
+TEST(SmallMessages, CostAtMostTheTimeOfTheirCollectives) {
+  DiagnosisNumbers n;
+  n.measured = true;
+  for (int64_t r = 0; r < 2; ++r) {
+    add_rank(n, r, 100 * kMs, 70 * kMs, 30 * kMs);
+    n.exposed.push_back({r, "ALL_GATHER", "0", 30 * kMs, r});
+  }
+  n.transfers = {{"ALL_GATHER", "0", 1 << 20, 2, 20, 0, 2 * kMs, 0},
+                 {"ALL_GATHER", "0", 2 << 20, 2, 200, 0, 2 * kMs, 1},
+                 {"ALL_GATHER", "0", 64 << 20, 2, 2, 0, 2 * kMs, 2}};
+  const Diagnoses found = diagnose(n);
+  const auto row =
+      std::find_if(found.rows.begin(), found.rows.end(), [](const Diagnosis& d) { return d.kind == "small_messages"; });
+  ASSERT_NE(row, found.rows.end());
+  EXPECT_EQ(row->cost, 4 * kMs);
+}
+
 /// Experts of four ranks: rank 2 has most bytes in one layer, rank 1 in two others and in sum.
 TEST(SkewedExpert, NamesTheRankWithMostLoadOfAllLayers) {
   DiagnosisNumbers n;
