@@ -130,12 +130,16 @@ class LinkJob {
       recorded::ComparedRanks compared = recorded::compare_ranks(std::move(facts_), job_.findings);
       job_.times = std::move(compared.times);
       job_.mismatches = std::move(compared.mismatches);
-      CHAKRA_TRY(each_in_parallel(ranks, [&](size_t i) {
-        recorded::complete(compared.communication.ranks[i], traces_.ranks[i]);
-        return write(traces_.ranks[i], i);
+      all_in_parallel(ranks, [&](size_t i) { recorded::complete(compared.communication.ranks[i], traces_.ranks[i]); });
+      // The run of the whole job, beside writing.
+      CHAKRA_TRY(each_in_parallel(ranks + 1, [&](size_t i) -> Result<void> {
+        if (i > 0) return write(traces_.ranks[i - 1], i - 1);
+        self_check(job_, trace::TraceSet(traces_), o_.max_error);
+        return {};
       }));
+    } else {
+      self_check(job_, {}, o_.max_error);
     }
-    self_check(job_, std::move(traces_), o_.max_error);
     for (std::optional<AtomicFile>& file : files_) job_.files.push_back(std::move(*file));
     return std::move(job_);
   }
