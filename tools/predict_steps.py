@@ -35,7 +35,7 @@ import tarfile
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from published_steps import BRIDGE, KORTHIKANTI
+from published_steps import BRIDGE, KORTHIKANTI, SERVED
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST_ERROR = 0.15
@@ -257,8 +257,13 @@ def two_levels(place, gpus, inside, across):
     return path
 
 
+def is_likely(report, seconds):
+    """Whether a measured step is in the range that `chakra sim` prints."""
+    return report["published"]["least_ps"] <= seconds * 1e12 <= report["published"]["most_ps"]
+
+
 def foundry_step(chakra, row, folder):
-    """Seconds of a step."""
+    """The simulation of a step."""
     layers, hidden, heads = MPT[row["model"]]
     h100, gpus = "h100" in row["gpu"], int(row["gpus"])
     device = os.path.join(ROOT, "examples/devices", "h100_sxm.json" if h100 else "a100_sxm_80gb.json")
@@ -279,22 +284,24 @@ def foundry_step(chakra, row, folder):
         subprocess.run(made + (["--fp8"] if row["precision"] == "amp_fp8" else []), capture_output=True, check=True)
         done = subprocess.run([chakra, "sim", job, "--network", network, "--congestion", "closed", *software, "--json", "-"],
                               capture_output=True, check=True)
-        return json.loads(done.stdout)["makespan_ps"] / 1e12
+        return json.loads(done.stdout)
 
 
 def foundry(arguments, chakra, folder):
     with open(os.path.join(arguments.data, "training_llm_foundry.csv"), encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))[::arguments.every]
     with ThreadPoolExecutor(max_workers=2) as pool:
-        seconds = list(pool.map(lambda row: foundry_step(chakra, row, folder), rows))
-    groups = collections.defaultdict(list)
-    for row, time in zip(rows, seconds):
-        off = math.log(time / float(row["measured_step_s"]))
+        reports = list(pool.map(lambda row: foundry_step(chakra, row, folder), rows))
+    groups, likely = collections.defaultdict(list), 0
+    for row, report in zip(rows, reports):
+        off = math.log(report["makespan_ps"] / 1e12 / float(row["measured_step_s"]))
+        likely += is_likely(report, float(row["measured_step_s"]))
         for group in ("all", row["gpu"], f"{row['gpu'][:4]}, {row['sequence']} tokens", row["model"]):
             groups[group].append(off)
     print("\n| | steps | error | mean simulated / measured |\n|---|---|---|---|")
     for group, offs in sorted(groups.items()):
         print(f"| {group} | {len(offs)} | {error(offs):.1%} | {math.exp(sum(offs) / len(offs)):.2f} |")
+    print(f"in the printed range: {likely} of {len(rows)}")
     return error(groups["all"]) <= 0.1
 
 
@@ -307,7 +314,8 @@ SOURCES = {"torchtitan": ("torchtitan", [], "all"), "NVIDIA Megatron-Bridge": ("
 
 
 def published_step(chakra, row, folder):
-    """The stack; seconds of a step over those published, and gibibytes at the peak over those: None where none are."""
+    """The stack; seconds of a step over those published, whether these are in the printed range, and gibibytes at the peak over those
+    published: None where none are."""
     stack, more, part = next(of for name, of in SOURCES.items() if row["source"].startswith(name))
     gpus, h100 = int(row["gpus"]), row["gpu"].startswith("H100")
     device = os.path.join(ROOT, "examples/devices", "h100_sxm.json" if h100 else "a100_sxm_80gb.json")
@@ -323,38 +331,41 @@ def published_step(chakra, row, folder):
         job, software = os.path.join(place, "job"), ["--device", device, "--stack", stack]
         made = [chakra, "gen", "step", *(f"--{key}={value}" for key, value in options.items()), *more, *software, "-o", job, "--json", "-"]
         report = json.loads(subprocess.run(made + (["--fp8"] if row["precision"] == "fp8" else []), capture_output=True, check=True).stdout)
-        seconds = gib = None
+        seconds = likely = gib = None
         if row["step_s"]:
             done = subprocess.run([chakra, "sim", job, "--network", network, "--congestion", "closed", *software, "--json", "-"],
                                   capture_output=True, check=True)
-            seconds = json.loads(done.stdout)["makespan_ps"] / 1e12 / float(row["step_s"])
+            simulated = json.loads(done.stdout)
+            seconds, likely = simulated["makespan_ps"] / 1e12 / float(row["step_s"]), is_likely(simulated, float(row["step_s"]))
         if row["peak_memory_gib"]:
             peak = report["memory_per_rank"]
-            held = sum(peak.values()) if part == "all" else (peak["activations_peak"] + peak["working"]) * 1.05
+            held = peak["sum"] if part == "all" else (peak["activations_peak"] + peak["working"]) * 1.05
             gib = held / 2**30 / float(row["peak_memory_gib"])
-    return stack, seconds, gib
+    return stack, seconds, likely, gib
 
 
 def published(arguments, chakra, folder):
     with open(os.path.join(arguments.data, "published_steps.csv"), encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    offs, peaks = collections.defaultdict(list), []
+    offs, peaks, ranges = collections.defaultdict(list), [], []
     print("\n| stack | model | GPUs | tokens | time, simulated / published | peak of memory, likewise |\n|---|---|---|---|---|---|")
     for row in rows:
-        stack, seconds, gib = published_step(chakra, row, folder)
+        stack, seconds, likely, gib = published_step(chakra, row, folder)
         if seconds:
             offs[stack].append(math.log(seconds))
+            ranges.append(likely)
         if gib:
             peaks.append(abs(gib - 1))
         cells = [f"{value:.2f}" if value else "-" for value in (seconds, gib)]
         print(f"| {stack} | {row['model']} | {row['gpus']} | {int(row['sequence']):,} | {' | '.join(cells)} |", flush=True)
     for stack, logs in offs.items():
         print(f"{stack}: {error(logs):.1%} off, ratio {math.exp(sum(logs) / len(logs)):.2f}")
+    print(f"steps in the printed range: {sum(ranges)} of {len(ranges)}")
     print(f"peaks within 15 %: {sum(peak <= 0.15 for peak in peaks)} of {len(peaks)}")
     return sum(peak <= 0.15 for peak in peaks) >= 0.8 * len(peaks)
 
 
-def simulated_seconds(chakra, folder, device, rates, gpus, options, flags):
+def simulated_step(chakra, folder, device, rates, gpus, options, flags):
     with tempfile.TemporaryDirectory(dir=folder) as place:
         if isinstance(options["model"], dict):
             config = os.path.join(place, "config.json")
@@ -366,16 +377,17 @@ def simulated_seconds(chakra, folder, device, rates, gpus, options, flags):
                        capture_output=True, check=True)
         done = subprocess.run([chakra, "sim", job, "--network", two_levels(place, gpus, *rates), "--congestion", "closed", *software, "--json", "-"],
                               capture_output=True, check=True)
-        return json.loads(done.stdout)["makespan_ps"] / 1e12
+        return json.loads(done.stdout)
 
 
 def papers(arguments, chakra, folder):
     groups = collections.defaultdict(list)
-    print("\n| step | GPUs | simulated, s | published, s | ratio |\n|---|---|---|---|---|")
+    print("\n| step | GPUs | simulated, s | published, s | ratio | in the printed range |\n|---|---|---|---|---|---|")
 
-    def judge(group, name, gpus, seconds, published_s):
+    def judge(group, name, gpus, report, published_s):
+        seconds, inside = report["makespan_ps"] / 1e12, "yes" if is_likely(report, published_s) else "no"
         groups[group].append(math.log(seconds / published_s))
-        print(f"| {name} | {gpus} | {seconds:.2f} | {published_s:.2f} | {seconds / published_s:.2f} |", flush=True)
+        print(f"| {name} | {gpus} | {seconds:.2f} | {published_s:.2f} | {seconds / published_s:.2f} | {inside} |", flush=True)
     for name, (layers, hidden, heads, pp, micro, sequences, virtual, gpus, *published_s) in KORTHIKANTI.items():
         for full, seconds in zip((True, False), published_s):
             options = {"model": "gpt3-175b", "layers": layers, "hidden": hidden, "ffn": 4 * hidden, "heads": heads, "kv-heads": heads,
@@ -384,7 +396,7 @@ def papers(arguments, chakra, folder):
                        "sequence-parallel": str(not full).lower(), "fused-attention": "false",
                        "schedule": "interleaved" if virtual > 1 else "1f1b", "virtual-stages": virtual}
             judge("Korthikanti", f"{name}, {options['recompute']}", gpus,
-                  simulated_seconds(chakra, folder, "a100_sxm_80gb.json", (250, 25), gpus, options, []), seconds)
+                  simulated_step(chakra, folder, "a100_sxm_80gb.json", (250, 25), gpus, options, []), seconds)
     for model, gpus, sequence, tp, pp, cp, virtual, ep, size, batch, eight, tokens in BRIDGE:
         dp = gpus // (tp * pp * cp)
         options = {"model": model, "sequence": sequence, "tp": tp, "pp": pp, "cp": cp, "dp": dp, "ep": ep, "etp": int(ep > 1), "zero": 1,
@@ -392,18 +404,10 @@ def papers(arguments, chakra, folder):
                    "virtual-stages": virtual}
         name = model if isinstance(model, str) else f"{model['model_type']}, {model['num_hidden_layers']} layers"
         judge("Megatron-Bridge, experts" if ep > 1 else "Megatron-Bridge, dense", name, gpus,
-              simulated_seconds(chakra, folder, "h100_sxm.json", (400, 50), gpus, options, ["--fp8"] if eight else []), batch * sequence / gpus / tokens)
+              simulated_step(chakra, folder, "h100_sxm.json", (400, 50), gpus, options, ["--fp8"] if eight else []), batch * sequence / gpus / tokens)
     for group, offs in groups.items():
         print(f"{group}: {error(offs):.1%} off, ratio {math.exp(sum(offs) / len(offs)):.2f}, worst {math.exp(max(abs(o) for o in offs)):.2f}")
     return max(abs(off) for group in ("Korthikanti", "Megatron-Bridge, dense") for off in groups[group]) <= math.log(1.12)
-
-
-# Models of measured serving -> config.json
-SERVED = {"Qwen/Qwen3-32B": {"model_type": "qwen3", "hidden_size": 5120, "intermediate_size": 25600, "num_hidden_layers": 64, "head_dim": 128,
-                             "num_attention_heads": 64, "num_key_value_heads": 8, "vocab_size": 151936, "max_position_embeddings": 40960},
-          "meta-llama/Llama-3.1-8B-Instruct": {"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
-                                               "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
-                                               "max_position_embeddings": 131072}}
 
 
 PROMPT_WAITS, REQUESTS = 2.7, 10  # of vLLM's and TensorRT-LLM's Qwen3 32B; requests of a client, as aiconfigurator measures

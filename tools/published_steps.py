@@ -1,4 +1,4 @@
-"""Steps that papers and documentation publish, for predict_steps.py papers."""
+"""Steps that papers and documentation publish, and models of measured serving, for predict_steps.py."""
 
 # Korthikanti et al., 2022, table 5: layers, hidden, heads, pp, micro-batches of a replica, sequences of one, virtual stages, GPUs (A100);
 # seconds of a step with full recomputation, and with selective one and sequence parallelism
@@ -22,3 +22,9 @@ BRIDGE = [
     (QWEN3_235B, 256, 4096, 2, 8, 1, 4, 32, 1, 2048, True, 1575), (QWEN3_235B, 256, 4096, 2, 8, 1, 4, 32, 1, 8192, True, 1633),
     ("deepseek-v3", 1024, 4096, 2, 8, 1, 4, 64, 1, 8192, True, 1297),
 ]
+# Models of measured serving -> config.json
+SERVED = {"Qwen/Qwen3-32B": {"model_type": "qwen3", "hidden_size": 5120, "intermediate_size": 25600, "num_hidden_layers": 64, "head_dim": 128,
+                             "num_attention_heads": 64, "num_key_value_heads": 8, "vocab_size": 151936, "max_position_embeddings": 40960},
+          "meta-llama/Llama-3.1-8B-Instruct": {"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+                                               "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
+                                               "max_position_embeddings": 131072}}

@@ -17,6 +17,7 @@
 #include "chakra/base/base.h"
 #include "chakra/device/estimate.h"
 #include "chakra/device/kernels.h"
+#include "chakra/device/published.h"  // IWYU pragma: export
 #include "chakra/device/stack.h"
 #include "chakra/trace/trace.h"
 #include "chakra/work/work.h"
@@ -71,8 +72,9 @@ Device device(const DeviceRow& row);
 const DeviceRow* find(std::string_view name);
 
 /// Return an upper estimate of the memory for tensors of `bytes`. Allocators round up and leave gaps (10 %); the
-/// context of the device and communication buffers take 2 GiB.
-double memory_at_most(double bytes);
+/// context of the device and communication buffers take 2 GiB. `fsdp`: published peaks of PyTorch's FSDP were up to
+/// 1.30 times the tensors (docs/explanation/accuracy.md, "Memory").
+double memory_at_most(double bytes, bool fsdp);
 
 /// Return the file of `examples/devices` with the measured kernels of the device of that name; "" if there is none.
 std::string_view measured_file(std::string_view device);

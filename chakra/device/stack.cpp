@@ -188,7 +188,9 @@ Result<Stack> find_or_load_stack(const std::string& name_or_file) {
 }
 
 void use_stack(const Stack& stack, Device& device) {
-  device.stack = {stack.name, 0, stack.elementwise_time, stack.error, stack.serving.pass_s, stack.serving.sequence_s};
+  device.stack = {
+      stack.name,       0, stack.elementwise_time, stack.error, stack.serving.pass_s, stack.serving.sequence_s,
+      stack.memory.fsdp};
   if (stack.host_s > 0) device.host_s = stack.host_s;
   if (stack.serving.bursts) device.sustained_time = 1;
   size_t longest = 0;

@@ -56,6 +56,7 @@ struct StackUse {
   double elementwise_time = 1;        ///< of operations without multiplications
   double error = 0;                   ///< of whole steps; 0: unknown
   double pass_s = 0, sequence_s = 0;  ///< of the host between passes of serving
+  bool fsdp = false;                  ///< StackMemory::fsdp
 };
 
 /// A row of the table, in the units of stack files: TFLOP/s, microseconds.

@@ -207,9 +207,9 @@ constexpr DeviceRow kDeviceRows[] = {
 };
 constinit const std::span<const DeviceRow> kDevices = kDeviceRows;
 
-double memory_at_most(double bytes) {
-  constexpr double kAllocator = 0.1, kContext = 2.0 * (1 << 30);
-  return bytes * (1 + kAllocator) + kContext;
+double memory_at_most(double bytes, bool fsdp) {
+  constexpr double kAllocator = 0.1, kFsdp = 0.3, kContext = 2.0 * (1 << 30);
+  return bytes * (1 + (fsdp ? kFsdp : kAllocator)) + kContext;
 }
 
 std::string_view measured_file(std::string_view device) {

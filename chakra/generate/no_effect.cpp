@@ -18,11 +18,14 @@ struct StepFacts {
   const StepJobOptions& asked;
   const gen::StepOptions& o;
   const gen::StepStats& stats;
+  const gen::Framework& framework;  ///< of the stack, which `o` does not have
+  bool fsdp() const { return framework.fsdp; }
 };
 struct ServeFacts {
   const ServeJobOptions& asked;
   const gen::ServeOptions& o;
   const gen::ServeStats& stats;
+  static constexpr bool fsdp() { return false; }
 };
 
 template <class Facts>
@@ -43,7 +46,7 @@ template <class Facts>
 std::string why_memory(const Facts& f) {
   const auto& most = fullest(f.stats.classes);
   const double device_bytes = f.asked.device_memory_gib.value_or(kUsualDeviceGib) * kGib;
-  const bool fits = !sim::memory_finding(most.first_rank, most.memory.sum(), device_bytes, "");
+  const bool fits = !sim::memory_finding(most.first_rank, most.memory.sum(), f.fsdp(), device_bytes, "");
   return f.asked.shows_memory || !f.asked.files.report.empty() || !fits
              ? ""
              : "the job fits, and only --stats and --json show the memory";
@@ -73,7 +76,7 @@ std::string why_sequence(const StepFacts& f) {
 }
 std::string why_gathered(const StepFacts& f) {
   if (f.o.tp == 1) return f.o.keep_gathered ? "tp is 1" : "";
-  if (!f.o.keep_gathered) return f.o.framework.fsdp ? "the stack always keeps gathered data" : "";
+  if (!f.o.keep_gathered) return f.fsdp() ? "the stack always keeps gathered data" : "";
   return f.o.sequence_parallel && f.o.model.shares_tokens() ? "" : "without sequence parallelism, no data is gathered";
 }
 std::string why_fused(const StepFacts& f) { return has_attention(f.o.model) ? "" : "the model has no attention"; }
@@ -215,8 +218,9 @@ Findings ignored(const std::array<IgnoredRow<Facts>, N>& rows, const Facts& fact
 
 }  // namespace
 
-Findings options_without_effect(const StepJobOptions& options, const gen::StepStats& stats) {
-  return ignored<StepFacts>(kStepRows, {options, options.step, stats});
+Findings options_without_effect(const StepJobOptions& options, const gen::Framework& framework,
+                                const gen::StepStats& stats) {
+  return ignored<StepFacts>(kStepRows, {options, options.step, stats, framework});
 }
 Findings options_without_effect(const ServeJobOptions& options, const gen::ServeOptions& serve,
                                 const gen::ServeStats& stats) {

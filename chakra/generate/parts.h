@@ -51,9 +51,9 @@ void describe_memory(const Classes& classes, trace::ClassJob& job) {
 }
 /// Compare the memory of the class that needs most with a device of that size. Finding: sim.device.memory.
 template <class Classes>
-void note_memory(const Classes& classes, double device_gib, Findings& findings) {
+void note_memory(const Classes& classes, bool fsdp, double device_gib, Findings& findings) {
   const auto& most = fullest(classes);
-  if (auto finding = sim::memory_finding(most.first_rank, most.memory.sum(), device_gib * kGib, "the device"))
+  if (auto finding = sim::memory_finding(most.first_rank, most.memory.sum(), fsdp, device_gib * kGib, "the device"))
     findings.push_back(std::move(*finding));
 }
 
@@ -70,7 +70,8 @@ using TakenValue = std::variant<int64_t, std::string>;
 std::vector<std::pair<std::string, TakenValue>> taken_options(const StepJob& job);
 
 /// Return a finding (sim.option.no_effect) for each option without effect.
-Findings options_without_effect(const StepJobOptions& options, const gen::StepStats& stats);
+Findings options_without_effect(const StepJobOptions& options, const gen::Framework& framework,
+                                const gen::StepStats& stats);
 Findings options_without_effect(const ServeJobOptions& options, const gen::ServeOptions& serve,
                                 const gen::ServeStats& stats);
 

@@ -46,7 +46,7 @@ Result<ServeJob> generate_serve(const ServeJobOptions& o, Findings& findings) {
   files.name = "serve";
   CHAKRA_ASSIGN(made.files, generate_job(job, files));
   made.files.shape = shape_of(made.serve);
-  if (!system.target && o.device_memory_gib) note_memory(made.stats.classes, *o.device_memory_gib, findings);
+  if (!system.target && o.device_memory_gib) note_memory(made.stats.classes, false, *o.device_memory_gib, findings);
   made.job = std::move(job);
   for (Finding& finding : options_without_effect(o, made.serve, made.stats)) findings.push_back(std::move(finding));
   made.findings = findings;

@@ -94,9 +94,11 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   files.name = "step";
   CHAKRA_ASSIGN(made.files, generate_job(job, files));
   made.files.shape = shape_of(made.step);
-  if (!system.target && o.device_memory_gib) note_memory(made.stats.classes, *o.device_memory_gib, findings);
+  if (!system.target && o.device_memory_gib)
+    note_memory(made.stats.classes, made.step.framework.fsdp, *o.device_memory_gib, findings);
   made.job = std::move(job);
-  for (Finding& finding : options_without_effect(o, made.stats)) findings.push_back(std::move(finding));
+  for (Finding& finding : options_without_effect(o, made.step.framework, made.stats))
+    findings.push_back(std::move(finding));
   made.findings = findings;
   return made;
 }

@@ -74,6 +74,9 @@ constexpr std::string_view kDeviceTimeLine =
     "([off by {device_time.estimated.error}|error not known of all of it])]"
     "[, {device_time.other.time_ps/device_time.time_ps} scaled or as recorded "
     "([off by {device_time.other.error}|error not known of all of it])]";
+constexpr std::string_view kPublishedLine =
+    "{?published.steps}likely ({published.covers}): {published.least_ps} to {published.most_ps}, as far from the "
+    "prediction as {published.steps} published steps were from theirs ({published.source})";
 constexpr std::string_view kDelayedLine =
     "\n  delayed: the job takes {delays.after_ps} instead of {delays.before_ps}, "
     "{+delays.change_ps}[ ({+delays.change_ps/delays.before_ps})]";
@@ -87,10 +90,11 @@ constexpr std::string_view kLinkUseLine =
     "  {link_use.links} links carried data; the busiest for {link_use.most_busy_ps}, "
     "half of them for {link_use.median_busy_ps} or less";
 
-constexpr std::array<Show, 22> kSimulateText{{
+constexpr std::array<Show, 23> kSimulateText{{
     {.line = kHeadLine},
     {.line = "congestion {congestion.mode}: {congestion.reason}"},
     {.line = kDeviceTimeLine},
+    {.line = kPublishedLine},
     {.line = kDelayedLine},
     {.table = "delays.rules", .first = 24, .columns = kShowRules},
     {.table = "delays.", .columns = kShowChangedJob},

@@ -73,6 +73,18 @@ void add_collectives(const sim::SimReport& report, std::vector<Reliability>& row
   add(priced, "collectives by the network model", "latency and bandwidth of the network file");
 }
 
+Reliability reliability_of_step(const answer::Answer& answer, Picoseconds makespan) {
+  if (const auto measured = share_of(answer, "measured.simulated_transfers.error"))
+    return {"step", makespan, measured, "the recording, which can be of another network or device"};
+  const auto least = time_of(answer, "published.least_ps"), most = time_of(answer, "published.most_ps");
+  if (!least || !most || *least <= 0 || makespan <= 0)
+    return {"step", makespan, std::nullopt,
+            "no measurement of this job; docs/explanation/accuracy.md has measured steps"};
+  const auto step = static_cast<double>(makespan);
+  const double off = std::max(step / static_cast<double>(*least), static_cast<double>(*most) / step) - 1;
+  return {"step", makespan, std::max(0.0, off), "published steps around their predictions, the one that is most off"};
+}
+
 }  // namespace
 
 std::vector<PathPart> path_parts(const sim::SimReport& report) {
@@ -121,11 +133,7 @@ std::vector<PathChange> path_changes(std::span<const PathPart> a, std::span<cons
 }
 
 std::vector<Reliability> reliability_of(const answer::Answer& answer, const sim::SimReport& report) {
-  std::vector<Reliability> rows;
-  const std::optional<double> measured = share_of(answer, "measured.simulated_transfers.error");
-  rows.push_back({"step", report.makespan_ps, measured,
-                  measured ? "the recording, which can be of another network or device"
-                           : "no measurement of this job; docs/explanation/accuracy.md has measured steps"});
+  std::vector<Reliability> rows{reliability_of_step(answer, report.makespan_ps)};
   if (const auto graph = share_of(answer, "measured.recorded_transfers.error"))
     rows.push_back({"step with recorded transfers", time_of(answer, "measured.recorded_transfers.time_ps"), graph,
                     "the self-check of the graph against the recording"});

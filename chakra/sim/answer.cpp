@@ -256,6 +256,26 @@ constexpr std::array kThroughput{
     column<&Throughput::model_ops_per_s>("model_ops_per_s_per_rank", Unit::flop_per_s,
                                          "FLOP/s of the model: forward and backward, each once"),
     column<&Throughput::mfu>("mfu", Unit::share, "their share of the peak; null: unknown")};
+/// A step by the steps of its class that others published.
+struct Published {
+  const device::PublishedSteps* of;
+  Picoseconds makespan_ps;
+};
+template <double device::PublishedSteps::*Times>
+constexpr auto published_time(std::string_view key, std::string_view meaning) {
+  return column<Published>(key, Unit::ps, meaning, [](const Published& p) {
+    return static_cast<Picoseconds>(std::llround(p.of->*Times * static_cast<double>(p.makespan_ps)));
+  });
+}
+constexpr std::array kPublished{
+    column<Published>("steps", Unit::count, "published training steps of this class, each predicted in the same way",
+                      [](const auto& p) { return p.of->steps; }),
+    published_time<&device::PublishedSteps::least>("least_ps", "the step, if as far off as the most overestimated one"),
+    published_time<&device::PublishedSteps::most>("most_ps", "the step, if as far off as the most underestimated one"),
+    column<Published>("covers", Unit::share, "share of further steps of the class that should be within",
+                      [](const auto& p) { return p.of->covers; }),
+    column<Published>("source", Unit::none, "the class, and where its steps were published",
+                      [](const auto& p) { return std::string(p.of->source); })};
 /// How evenly links are used: one that carries what eight should stands out.
 struct LinkUse {
   int64_t links = 0;
@@ -350,6 +370,10 @@ void add_native(const SimReport& report, const ToAdd& what, answer::Builder& to)
   to.values("device_time.", native && device_time.predicted() ? &device_time : nullptr, kDeviceTime);
   const Throughput throughput = throughput_of(report, what.step);
   to.values("throughput.", native && what.step.tokens > 0 ? &throughput : nullptr, kThroughput);
+  const Published published{what.step.published, report.makespan_ps};
+  const bool long_enough = static_cast<double>(report.makespan_ps) >= device::kShortestPublished_s * kPsPerSecond;
+  const bool has_range = native && published.of && long_enough && !report.interrupted;
+  to.values("published.", has_range ? &published : nullptr, kPublished);
   const LinkUse link_use(report.links);
   to.values("link_use.", native && !report.links.empty() ? &link_use : nullptr, kLinkUse);
   to.table("links", "links that carried something", report.links, kLinks, native);

@@ -7,6 +7,10 @@
 
 #include "chakra/answer/answer.h"
 
+namespace chakra::device {
+struct PublishedSteps;
+}
+
 namespace chakra::sim {
 
 struct ScaledTime;
@@ -17,6 +21,7 @@ struct StepWork {
   int64_t tokens = 0;            ///< of the step, all ranks
   int64_t model_operations = 0;  ///< for a rank: FLOPs of forward and backward, once, without the optimizer
   std::optional<int64_t> model_fp8_operations{};  ///< part of these, in 8 bits; absent: in the mix of what ranks ran
+  const device::PublishedSteps* published = nullptr;  ///< steps like this one; null: there are none, or not predicted
 };
 
 /// Rates of a run; 0 if the work is unknown.

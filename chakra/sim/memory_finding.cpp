@@ -6,8 +6,9 @@
 
 namespace chakra::sim {
 
-std::optional<Finding> memory_finding(int64_t rank, double bytes, double device_bytes, std::string_view device) {
-  const double most = device::memory_at_most(bytes);
+std::optional<Finding> memory_finding(int64_t rank, double bytes, bool fsdp, double device_bytes,
+                                      std::string_view device) {
+  const double most = device::memory_at_most(bytes, fsdp);
   if (most <= device_bytes) return std::nullopt;
   const std::string needs = fmt::format("rank {} holds {}", rank, show_bytes(bytes));
   const std::string has = fmt::format("and {} has {}", device, show_bytes(device_bytes));

@@ -327,14 +327,15 @@ class Summary {
     const auto held = trace::metadata_number(carrier.trace(), trace::kMemoryPerRank);
     if (held && *held > 0 && device.memory_bytes > 0) {  // 0: unknown
       Held& most = held_[to];
-      if (*held > most.bytes) most = {carrier.trace().rank, *held, device.memory_bytes};
+      if (*held > most.bytes) most = {carrier.trace().rank, *held, device.memory_bytes, device.stack.fsdp};
     }
     if (device.kernels.empty() && !carrier.rows.empty() && !device::measured_file(to).empty()) measured_.insert(to);
   }
 
   std::vector<ScaledTime> finish(Findings& findings) const {
     for (const auto& [device, held] : held_)
-      if (auto finding = memory_finding(held.rank, static_cast<double>(held.bytes), held.device_bytes, device))
+      if (auto finding =
+              memory_finding(held.rank, static_cast<double>(held.bytes), held.fsdp, held.device_bytes, device))
         findings.push_back(std::move(*finding));
     std::vector<ScaledTime> rows;
     for (const auto& [key, row] : rows_) rows.push_back(row);
@@ -443,6 +444,7 @@ class Summary {
   struct Held {
     int64_t rank = 0, bytes = 0;
     double device_bytes = 0;
+    bool fsdp = false;
   };
   std::map<std::string, Held> held_;        ///< by device
   std::set<std::string> measured_;          ///< devices by name, whose kernels a file of the examples has

@@ -85,7 +85,9 @@ struct ScaledTime {
 Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const device::System& system, Findings& findings);
 
 /// Return the finding sim.device.memory if a rank that holds `bytes` does not fit, or may not fit, into a device.
-std::optional<Finding> memory_finding(int64_t rank, double bytes, double device_bytes, std::string_view device);
+/// `fsdp`: as for device::memory_at_most().
+std::optional<Finding> memory_finding(int64_t rank, double bytes, bool fsdp, double device_bytes,
+                                      std::string_view device);
 
 /// Return the device of the recording: `system.recorded`, else the device in
 /// the metadata if there is exactly one and the table has it; else no value.

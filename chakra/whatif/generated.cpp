@@ -272,6 +272,17 @@ bool set_host(const device::Device& device, gen::StepOptions& o) {
 
 }  // namespace
 
+const device::PublishedSteps* published_steps(const Trace& step, const device::System& system) {
+  if (!system.devices.empty()) return nullptr;
+  const bool experts = trace::metadata_number(step, "experts").value_or(0) != 0;
+  if (system.target) return device::published_steps(*system.target, experts);
+  const gen::RecipeDevice of = gen::recipe_device_of(step);
+  if (of.device.empty()) return nullptr;
+  Result<device::Device> device = device::find_or_load(of.device);
+  if (!device || !device::use_stack(of.stack, *device)) return nullptr;  // the file is not here, or not any more
+  return device::published_steps(*device, experts);
+}
+
 // `sim.device.stack` (note): a generated job keeps its stack on another device, or gets the host times of a stack
 Result<void> use_stack_of_job(bool asked, sim::SimInput& input, Findings& findings) {
   const bool classes = input.classes.has_value();

@@ -194,6 +194,10 @@ Result<void> give_transfers(sim::SimInput& input, Findings& findings);
 /// A generated job gets the host times of the stack: between passes of serving, and of a step that has a host.
 /// Findings: sim.device.stack, sim.device.host. Errors: those of device::use_stack.
 Result<void> use_stack_of_job(bool asked, sim::SimInput& input, Findings& findings);
+/// Return the published steps like a generated one, by the device and stack of the system, else by those that the step
+/// was generated with. Null: there are none, its device file is not at hand, or ranks have different devices. Cost:
+/// that of reading the file.
+const device::PublishedSteps* published_steps(const trace::Trace& step, const device::System& system);
 /// Give nodes their times on the devices of the system now: rules change these times, not the measured ones. Returns
 /// how times came to the devices. Errors: as for sim::retarget.
 Result<std::vector<sim::ScaledTime>> bring_to_devices(sim::SimInput& input, Findings& findings);

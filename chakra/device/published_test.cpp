@@ -1,0 +1,63 @@
+#include "chakra/device/published.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "chakra/device/device.h"
+#include "chakra/device/stack.h"
+
+namespace chakra::device {
+namespace {
+
+TEST(Published, RangesHaveThePredictionInsideAndCoverWhatTheirNumberOfStepsAllows) {
+  for (const PublishedSteps& row : kPublishedSteps) {
+    EXPECT_LT(0, row.least) << row.source;
+    EXPECT_LE(row.least, 1) << row.source;
+    EXPECT_GE(row.most, 1) << row.source;
+    const auto n = static_cast<double>(row.steps);
+    EXPECT_NEAR(row.covers, row.steps < 40 ? (n - 1) / (n + 1) : 0.9, 0.006) << row.source;
+    if (!row.stack.empty()) EXPECT_TRUE(find_or_load_stack(std::string(row.stack))) << row.stack;
+  }
+}
+
+/// A device with or without a table of measured kernels, and what it has published steps of.
+const PublishedSteps* steps_on(const char* name, const std::string& stack, bool kernels, bool experts) {
+  Device device = chakra::device::device(*find(name));
+  std::vector<MeasuredKernel> measured;
+  for (int i = 1; i <= 30; ++i) measured.push_back({{100.0 * i, 1000}, 1e-6 * i});
+  if (kernels) device.kernels.emplace_back(device, "add", DType::f16, KernelConstants{}, measured);
+  EXPECT_TRUE(use_stack(stack, device));
+  return published_steps(device, experts);
+}
+
+TEST(Published, ClassesAreByStackDeviceFileAndExperts) {
+  const auto* const own = steps_on("H100-SXM", "megatron-te", true, false);
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->stack, "megatron-te");
+  const auto* const experts = steps_on("H100-SXM", "torchtitan", true, true);
+  ASSERT_TRUE(experts);
+  EXPECT_TRUE(experts->experts);
+  EXPECT_GT(experts->most, own->most);  // the dispatch of tokens has no price
+  const auto* const plain = steps_on("A100-SXM-80GB", "", true, false);
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain, steps_on("H100-SXM", "kernels", true, false));
+  EXPECT_GT(plain->most, own->most);
+  const auto* const sheet = steps_on("H100-SXM", "", false, false);
+  ASSERT_TRUE(sheet);
+  EXPECT_GT(sheet->most, plain->most);
+}
+
+TEST(Published, NoStepsNoClass) {
+  EXPECT_FALSE(steps_on("H100-SXM", "vllm", true, false));          // serves
+  EXPECT_FALSE(steps_on("H100-SXM", "megatron-te", false, false));  // no such predictions were compared
+  EXPECT_FALSE(steps_on("MI300X", "", true, false));
+  EXPECT_FALSE(steps_on("H200-SXM", "", true, false));
+  Device device = chakra::device::device(*find("H100-SXM"));
+  device.others = WorkConstants{};
+  EXPECT_FALSE(published_steps(device, false));
+}
+
+}  // namespace
+}  // namespace chakra::device
