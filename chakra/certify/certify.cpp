@@ -162,7 +162,9 @@ class Certification {
 
   /// Whether both jobs have the same ranks, and the same nodes as far as the level of the copy keeps them.
   Result<void> match_sides() {
-    if (original_.ranks != copy_.ranks) {
+    constexpr int64_t kKeepsRanks = 2;
+    const int64_t claimed = o_.level.value_or(level_of(traces_of(*copy_.loaded)[0]));
+    if (original_.ranks != copy_.ranks && (claimed <= kKeepsRanks || copy_.ranks.size() > original_.ranks.size())) {
       const auto [a, b] =
           std::mismatch(original_.ranks.begin(), original_.ranks.end(), copy_.ranks.begin(), copy_.ranks.end());
       return fail(Code::bad_input, "job.certify.ranks",

@@ -10,6 +10,7 @@
 #include "chakra/edit/hide.h"    // IWYU pragma: export
 #include "chakra/edit/layers.h"  // IWYU pragma: export
 #include "chakra/edit/sizes.h"   // IWYU pragma: export
+#include "chakra/edit/stages.h"  // IWYU pragma: export
 #include "chakra/match/match.h"
 #include "chakra/trace/trace.h"
 

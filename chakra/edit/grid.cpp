@@ -46,6 +46,13 @@ constexpr auto kWidths = std::to_array<Cell>({{1, 448, 384},
 constexpr auto kLayers = std::to_array<Cell>(
     {{4, 11, 6}, {12, 23, 16}, {24, 31, 28}, {32, 43, 36}, {44, 60, 48}, {61, 87, 72}, {88, 126, 96}});
 
+/// Numbers of stages of pipelines. A copy has one fewer than the least number of its cell; `shown` is a middle one.
+constexpr auto kStages = std::to_array<Cell>({{2, 6, 4}, {7, 14, 8}, {15, 128, 16}});
+
+/// Numbers of experts of a layer on each rank. The group of expert parallelism stays, and its size divides the number
+/// of experts, so that a cell stands for the multiples of the size.
+constexpr auto kExperts = std::to_array<Cell>({{1, 8, 4}, {9, 64, 16}, {65, 512, 128}});
+
 /// Cells of at least kLeastJobs jobs, `least` values and 1/bins octaves. Values that are left over at the end
 /// belong to the last cell. Empty if there is not enough for one.
 Cells cells_of(std::vector<Value> values, double octaves, size_t least = kLeastValues) {
@@ -92,9 +99,9 @@ const Cell& cell_of(const Cells& cells, double value) {
   return value / below.high < above->low / value ? below : *above;
 }
 
-const Cell& layer_cell_of(const Cells& cells, int64_t layers) {
-  CHAKRA_ASSERT(!cells.empty() && layers > 0);
-  const auto above = std::upper_bound(cells.begin(), cells.end(), static_cast<double>(layers),
+const Cell& layer_cell_of(const Cells& cells, int64_t number) {
+  CHAKRA_ASSERT(!cells.empty() && number > 0);
+  const auto above = std::upper_bound(cells.begin(), cells.end(), static_cast<double>(number),
                                       [](double v, const Cell& c) { return v < c.low; });
   return above == cells.begin() ? cells.front() : *std::prev(above);
 }
@@ -121,6 +128,9 @@ Grid shipped_grid() {
   Grid grid;
   grid.widths.assign(kWidths.begin(), kWidths.end());
   grid.layers.assign(kLayers.begin(), kLayers.end());
+  grid.layers_of_stage = grid.layers;
+  grid.stages.assign(kStages.begin(), kStages.end());
+  grid.experts.assign(kExperts.begin(), kExperts.end());
   return grid;
 }
 
@@ -136,11 +146,17 @@ Result<Grid> grid_of(std::span<const FleetJob> fleet) {
     return fail(Code::usage, "edit.grid.few",
                 fmt::format("{} of {} jobs show a width; a cell of the grid needs {} jobs with {} different widths",
                             known, fleet.size(), kLeastJobs, kLeastValues));
-  std::vector<Value> layers;
-  for (size_t job = 0; job < fleet.size(); ++job)
-    if (fleet[job].layers > 0)
-      layers.push_back({static_cast<double>(fleet[job].layers), static_cast<uint64_t>(fleet[job].layers), job});
-  grid.layers = cells_of(std::move(layers), 0, kLeastLayers);
+  const auto cells_of_numbers = [&](int64_t FleetJob::*number, int64_t least) {
+    std::vector<Value> values;
+    for (size_t job = 0; job < fleet.size(); ++job)
+      if (const int64_t is = fleet[job].*number; is >= least)
+        values.push_back({static_cast<double>(is), static_cast<uint64_t>(is), job});
+    return cells_of(std::move(values), 0, kLeastLayers);
+  };
+  grid.layers = cells_of_numbers(&FleetJob::layers, 1);
+  grid.layers_of_stage = cells_of_numbers(&FleetJob::layers_of_stage, 1);
+  grid.stages = cells_of_numbers(&FleetJob::stages, 2);
+  grid.experts = cells_of_numbers(&FleetJob::experts, 1);
   for (size_t q = 0; q < kQuantities.size(); ++q) {
     std::vector<Value> values;
     for (size_t job = 0; job < fleet.size(); ++job)

@@ -32,7 +32,7 @@ constexpr const QuantityRow& row_of(Quantity quantity) { return kQuantities[stat
 
 /// The least contents of a cell: that many jobs of the fleet, with that many different values.
 inline constexpr size_t kLeastJobs = 5, kLeastValues = 4;
-/// The least number of different numbers of layers in a cell.
+/// The least number of different numbers of layers, stages or experts in a cell.
 inline constexpr size_t kLeastLayers = 5;
 
 /// Values from `low` to `high` become `shown`.
@@ -45,6 +45,9 @@ using Cells = std::vector<Cell>;
 struct Grid {
   Cells widths;                                 ///< of models
   Cells layers;                                 ///< of models; empty: the fleet shows too few
+  Cells layers_of_stage;                        ///< of pipelines whose stages are hidden; likewise
+  Cells stages;                                 ///< of pipelines; likewise
+  Cells experts;                                ///< of a layer, on each rank; likewise
   std::array<Cells, kQuantities.size()> sizes;  ///< by Quantity, of sizes after scale(); empty: `bins` cells an octave
 };
 
@@ -66,13 +69,17 @@ struct FleetJob {
   bool is_measured = false;                                  ///< a rank has measured times
   int64_t width = 0;                                         ///< 0: unknown
   int64_t layers = 0;                                        ///< 0: unknown
+  int64_t layers_of_stage = 0;                               ///< of a pipeline; likewise
+  int64_t stages = 0;                                        ///< 0: unknown; 1: no pipeline
+  int64_t experts = 0;                                       ///< of a layer, on each rank; 0: unknown
   std::array<std::set<uint64_t>, kQuantities.size()> sizes;  ///< by Quantity
 };
 /// Make the grid of a fleet: the smallest cells that hold at least kLeastJobs jobs and kLeastValues different values.
 /// Errors: edit.grid.few (the fleet has fewer jobs or widths). Cost: O(sizes log sizes).
 Result<Grid> grid_of(std::span<const FleetJob> fleet);
 
-/// Return the cell of a number of layers: the last one that does not begin above it. Requires cells and layers > 0.
-const Cell& layer_cell_of(const Cells& cells, int64_t layers);
+/// Return the cell of a number of layers, stages or experts: the last one that does not begin above it. Requires cells
+/// and number > 0.
+const Cell& layer_cell_of(const Cells& cells, int64_t number);
 
 }  // namespace chakra::edit

@@ -150,9 +150,13 @@ class Texts {
     if (text.empty() || h_.is_public_name(text)) return std::string(text);
     return hide(work::hidden_kind(text, on_device), text);
   }
-  /// Numbers that frameworks give to groups stay. The same for all ranks: the text alone decides.
+  /// Numbers that frameworks give to groups stay, unless they show how many groups there are. The same for all ranks:
+  /// the text alone decides.
   std::string group(std::string_view text) {
-    if (text.size() < 10 && text.find_first_not_of("0123456789") == text.npos) return std::string(text);
+    constexpr int64_t kShowsCounts = 2;
+    if ((h_.level <= kShowsCounts || text == "0" || text.empty()) && text.size() < 10 &&
+        text.find_first_not_of("0123456789") == text.npos)
+      return std::string(text);
     const trace::Role role = trace::role_named(text);
     return hide(role == trace::Role::unknown ? "group" : trace::name(role), text);
   }

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "chakra/edit/layer_places.h"
+#include "chakra/edit/longer.h"
 
 namespace chakra::edit {
 
@@ -34,17 +35,6 @@ constexpr size_t kLeastKept = 2;  ///< parts of a run: the first and the last
 
 /// Attributes that number operations, or say what was launched when.
 constexpr auto kNumbers = std::to_array<std::string_view>({"rf_id", "seq_id", "correlation", "fw_parent"});
-/// Attributes in nanoseconds or microseconds.
-constexpr auto kTimes =
-    std::to_array<std::string_view>({"inside_dur_ns", "call_dur_ns", "call_late_ns", "duration_micros"});
-
-/// A number beyond the range of the type becomes its largest value.
-template <class Number>
-Number times(Number value, double by) {
-  constexpr double kMost = 9e18;  // below 2^63
-  return by == 1 ? value : static_cast<Number>(std::llround(std::min(static_cast<double>(value) * by, kMost)));
-}
-
 template <class List>
 bool is_in(const List& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -75,7 +65,7 @@ struct Stretch {
     const auto from_begin = [&](Picoseconds at) { return static_cast<double>(at) - static_cast<double>(begin); };
     const double at = from_begin(time), cut_at = from_begin(cut_begin);
     const double kept = at <= cut_at ? at : std::max(cut_at, at - (from_begin(cut_end) - cut_at));
-    return add_saturated(begin, times(Picoseconds{1}, kept * factor()));
+    return add_saturated(begin, longer(Picoseconds{1}, kept * factor()));
   }
 };
 
@@ -274,15 +264,15 @@ void Remover::add(NodeId n, trace::Builder& builder) {
   Trace& out = builder.trace;
   const NodeId row = rows_[n];
   const double by = factor(n);
-  const auto longer = [&](auto value) { return times(value, by); };
+  const auto longer_by = [&](auto value) { return longer(value, by); };
   out.flags.edit(row) = t_.flags[n];
   out.lane.edit(row) = t_.lane[n];
-  out.dur_ps.edit(row) = longer(t_.dur_ps[n]);
+  out.dur_ps.edit(row) = longer_by(t_.dur_ps[n]);
   const Place& place = layers_.place(n);
   out.start_ps.edit(row) =
       place && t_.has_start(n) ? stretches_.at({place.run, t_.lane[n]})(t_.start_ps[n]) : t_.start_ps[n];
-  if (!t_.num_ops.empty()) out.num_ops.push_back(longer(t_.num_ops[n]));
-  if (!t_.tensor_bytes.empty()) out.tensor_bytes.push_back(longer(t_.tensor_bytes[n]));
+  if (!t_.num_ops.empty()) out.num_ops.push_back(longer_by(t_.num_ops[n]));
+  if (!t_.tensor_bytes.empty()) out.tensor_bytes.push_back(longer_by(t_.tensor_bytes[n]));
   if (!t_.op_dtype.empty()) out.op_dtype.push_back(t_.op_dtype[n]);
   if (const Comm* const comm = t_.comm(n)) builder.comm(row) = *comm;
   if (t_.io_row[n] != trace::kNoRow) {
@@ -294,8 +284,8 @@ void Remover::add(NodeId n, trace::Builder& builder) {
     trace::Attr attr = *at;
     const std::string_view name = t_.strings[attr.name];
     if (layers_.count() > 0 && is_in(kNumbers, name)) continue;
-    if (by != 1 && is_in(kTimes, name)) {
-      if (const auto time = attr.integer()) attr.value = longer(*time);
+    if (by != 1 && is_time(name)) {
+      if (const auto time = attr.integer()) attr.value = longer_by(*time);
     }
     builder.attr(attr);
   }

@@ -54,6 +54,8 @@ class Quantities {
     if (is_measured_ && comm.type == CommType::all_reduce) return Quantity::buckets;
     return is_of_layers(comm) ? Quantity::layers : Quantity::parameters;
   }
+  /// Whether a node moves parameters of experts, or their gradients.
+  bool is_of_experts(NodeId n) const { return moves_parameters(n) && roles_.of(*t_.comm(n)) == Role::edp; }
 
  private:
   /// By the whole tensor: an all-gather states the part of a rank.
@@ -99,6 +101,8 @@ class SizeHider {
       : t_(t),
         grid_(hiding.grid),
         growth_(hiding.growth),
+        pass_growth_(hiding.pass_growth),
+        experts_(hiding.experts),
         grows_(grows),
         hidden_(hidden),
         quantities_(t, roles, static_cast<double>(hiding.width), hiding.is_measured) {
@@ -137,7 +141,9 @@ class SizeHider {
 
   void set_comm(NodeId n, Comm& comm, Arena& texts) {
     const Quantity quantity = quantities_.of(n);
-    const double by = scale_[kOf(quantity)] * (grows_.empty() || !grows_[n] ? 1 : growth_);
+    const double by = scale_[kOf(quantity)] * (grows_.empty() || !grows_[n] ? 1 : growth_) *
+                      (quantity == Quantity::activations ? pass_growth_ : 1) *
+                      (quantities_.is_of_experts(n) ? experts_ : 1);
     const Comm before = comm;
     const auto changed = [&](uint64_t value) { return show(value, quantity, by); };
     comm.bytes = changed(before.bytes);
@@ -179,7 +185,7 @@ class SizeHider {
 
   const Trace& t_;
   const Grid& grid_;
-  double growth_ = 1;
+  double growth_ = 1, pass_growth_ = 1, experts_ = 1;
   std::span<const uint8_t> grows_;
   HiddenSizes& hidden_;
   Quantities quantities_;

@@ -19,6 +19,8 @@ struct SizeHiding {
   int64_t width = 0;         ///< of the model; 0: unknown
   bool is_measured = false;  ///< FleetJob::is_measured of the job
   double growth = 1;         ///< of the bytes of communications of layers, where layers are hidden
+  double pass_growth = 1;    ///< of activations, where stages are hidden
+  double experts = 1;        ///< factor of the bytes of parameters of experts, where their number is hidden
 };
 
 /// Return whether the trace was recorded, with or without times.

@@ -37,13 +37,17 @@ Result<void> agree_on(const trace::ClassJob& job, const std::vector<edit::Hidden
 
 }  // namespace
 
-FewerLayers::FewerLayers(const FirstLook& look) {
+FewerLayers::FewerLayers(const FirstLook& look, bool hides_stages) : of_stage_(hides_stages) {
   hiding_.layers = look.job.layers;
   hiding_.stages = look.stages;
   hiding_.longest = look.longest;
+  if (!hides_stages) return;
+  hiding_.layers = look.knows_layers ? (look.job.layers + look.stages - 1) / look.stages : look.longest;
+  hiding_.stages = 1;
 }
 
-Result<void> FewerLayers::set_cell(const edit::Cells& cells, const std::string& path) {
+Result<void> FewerLayers::set_cell(const edit::Grid& grid, const std::string& path) {
+  const edit::Cells& cells = of_stage_ ? grid.layers_of_stage : grid.layers;
   if (hiding_.longest == 0)
     return fail(Code::bad_input, "job.obfuscate.layers",
                 "no rank has equal parts that could be layers, so their number cannot be hidden; --level 2 hides sizes",
@@ -53,12 +57,11 @@ Result<void> FewerLayers::set_cell(const edit::Cells& cells, const std::string& 
                 fmt::format("the fleet shows too few different numbers of layers; a cell needs {} jobs with {}",
                             edit::kLeastJobs, edit::kLeastLayers));
   if (static_cast<double>(hiding_.layers) < cells.front().low)
-    return fail(
-        Code::bad_input, "job.obfuscate.layers",
-        fmt::format("the job has {} equal parts in a row, fewer than the {:.0f} layers of the smallest cell, so "
-                    "their number cannot be hidden; --level 2 hides sizes",
-                    hiding_.layers, cells.front().low),
-        {path});
+    return fail(Code::bad_input, "job.obfuscate.layers",
+                fmt::format("the {} has {} equal parts in a row, fewer than the {:.0f} layers of the smallest cell, so "
+                            "their number cannot be hidden; --level 2 hides sizes",
+                            of_stage_ ? "longest stage" : "job", hiding_.layers, cells.front().low),
+                {path});
   hiding_.cell = edit::layer_cell_of(cells, hiding_.layers);
   return {};
 }
@@ -84,7 +87,8 @@ Result<void> FewerLayers::agree(const std::vector<io::RankFile>& files) {
   return try_ranks(files);
 }
 
-Result<void> FewerLayers::hide(trace::ClassJob& job, std::vector<std::vector<uint8_t>>& grows) {
+Result<void> FewerLayers::hide(trace::ClassJob& job, const FewerStages& stages,
+                               std::vector<std::vector<uint8_t>>& grows) {
   std::vector<edit::HiddenLayers> hidden;
   std::vector<trace::Trace> fewer;
   const auto hide_all = [&]() -> Result<void> {
@@ -102,9 +106,10 @@ Result<void> FewerLayers::hide(trace::ClassJob& job, std::vector<std::vector<uin
     CHAKRA_TRY(hide_all());
   }
   job.classes = std::move(fewer);
-  for (edit::HiddenLayers& of : hidden) {
-    add(of);
-    grows.push_back(std::move(of.grows));
+  CHAKRA_ASSIGN(const std::vector<size_t> classes, stages.keep(job));
+  for (const size_t cls : classes) {
+    add(hidden[cls]);
+    grows.push_back(std::move(hidden[cls].grows));
   }
   return {};
 }
@@ -119,6 +124,7 @@ void FewerLayers::add(const edit::HiddenLayers& hidden) {
 ObfuscatedJob::Layers FewerLayers::finish(Findings& findings) const {
   ObfuscatedJob::Layers job = job_;
   job.layers = hiding_.layers;
+  job.of_stage = of_stage_;
   job.low = hiding_.cell.low, job.high = hiding_.cell.high;
   if (job.without > 0)
     findings.push_back(

@@ -7,6 +7,7 @@
 
 #include "chakra/edit/edit.h"
 #include "chakra/io/io.h"
+#include "chakra/share/fewer_stages.h"
 #include "chakra/share/first_look.h"
 #include "chakra/share/obfuscate.h"
 
@@ -15,18 +16,20 @@ namespace chakra::share {
 class FewerLayers {
  public:
   FewerLayers() = default;
-  explicit FewerLayers(const FirstLook& look);
+  /// `hides_stages`: layers of a stage count, not those of all stages.
+  FewerLayers(const FirstLook& look, bool hides_stages);
 
   /// Errors: job.obfuscate.layers (the job repeats nothing, or too little for a cell), edit.grid.few (no cells).
-  Result<void> set_cell(const edit::Cells& cells, const std::string& path);
+  Result<void> set_cell(const edit::Grid& grid, const std::string& path);
   const edit::LayerHiding& hiding() const { return hiding_; }
   double growth() const { return hiding_.layers > 0 ? edit::growth(hiding_) : 1; }
 
   /// Make sure that all ranks lose the same communications, before any rank is written; what differs stays in all
   /// ranks. Errors: edit.layers.few, .order, .ranks, and those of io::read_rank.
   Result<void> agree(const std::vector<io::RankFile>& files);
-  /// Hide the layers of all classes. `grows`: HiddenLayers::grows of each. Errors: as for agree().
-  Result<void> hide(trace::ClassJob& job, std::vector<std::vector<uint8_t>>& grows);
+  /// Hide the layers of all classes, then the stages. `grows`: HiddenLayers::grows of each. Errors: as for agree(), and
+  /// those of FewerStages::keep().
+  Result<void> hide(trace::ClassJob& job, const FewerStages& stages, std::vector<std::vector<uint8_t>>& grows);
   /// Count what a rank or a class lost.
   void add(const edit::HiddenLayers& hidden);
 
@@ -37,6 +40,7 @@ class FewerLayers {
   Result<void> try_ranks(const std::vector<io::RankFile>& files) const;
 
   edit::LayerHiding hiding_;
+  bool of_stage_ = false;
   ObfuscatedJob::Layers job_;
   double bytes_ = 0;
 };

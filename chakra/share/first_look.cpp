@@ -24,14 +24,25 @@ bool has_priced_kernels(const trace::Trace& t) {
   return false;
 }
 
+/// Whether groups of the trace are those of experts.
+bool shows_experts(const trace::Trace& t, const trace::RolesByName& roles) {
+  const auto is_of_experts = [](trace::Role role) { return role == trace::Role::ep || role == trace::Role::edp; };
+  return std::any_of(roles.begin(), roles.end(), [&](const auto& named) { return is_of_experts(named.second); }) ||
+         std::any_of(t.groups.begin(), t.groups.end(),
+                     [&](const trace::ProcessGroup& group) { return is_of_experts(trace::role_of(group)); });
+}
+
 }  // namespace
 
 Result<FirstLook> look_at(const std::string& path, const Known& known, bool counts_layers) {
-  FirstLook look{{false, known.width, known.layers, {}}};
+  FirstLook look;
+  look.job.width = known.width;
+  look.job.layers = known.layers;
   synth::AttributeGuess guess;
   std::map<int64_t, int64_t> layers;  // by stage: of the rank with the most
+  int64_t ep = 1;
   const bool guesses = known.width == 0 || counts_layers;
-  const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName&) -> Result<void> {
+  const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName& roles) -> Result<void> {
     if (guesses) guess.add(t, io::is_class_job(path));
     if (counts_layers) {
       int64_t& most = layers[trace::metadata_number(t, "stage").value_or(0)];
@@ -39,6 +50,8 @@ Result<FirstLook> look_at(const std::string& path, const Known& known, bool coun
     }
     look.job.is_measured |= edit::is_measured(t);
     look.is_priced |= has_priced_kernels(t);
+    look.has_experts |= shows_experts(t, roles);
+    ep = std::max(ep, trace::metadata_number(t, "ep").value_or(1));
     return {};
   };
   CHAKRA_TRY(fleet::for_each_part(path, add, {.texts = guesses}));
@@ -47,7 +60,11 @@ Result<FirstLook> look_at(const std::string& path, const Known& known, bool coun
   if (!counts_layers) return look;
   look.stages = std::max<int64_t>(1, shown.stages);
   for (const auto& [stage, most] : layers) look.longest = std::max(look.longest, most);
-  if (known.layers > 0) return look;
+  look.job.stages = look.stages;
+  look.job.experts = shown.experts / ep;
+  if (look.stages > 1) look.job.layers_of_stage = look.longest;
+  look.knows_layers = known.layers > 0;
+  if (look.knows_layers) return look;
   for (const auto& [stage, most] : layers) look.job.layers += most;
   if (layers.size() == 1) look.job.layers *= look.stages;
   return look;

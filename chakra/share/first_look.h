@@ -13,10 +13,12 @@ struct Known {
   int64_t width = 0, layers = 0;
 };
 struct FirstLook {
-  edit::FleetJob job;      ///< without sizes
-  int64_t stages = 1;      ///< of the pipeline
-  int64_t longest = 0;     ///< the most layers in a row of a rank
-  bool is_priced = false;  ///< durations of a generated job
+  edit::FleetJob job;         ///< without sizes
+  int64_t stages = 1;         ///< of the pipeline
+  int64_t longest = 0;        ///< the most layers in a row of a rank
+  bool is_priced = false;     ///< durations of a generated job
+  bool has_experts = false;   ///< groups of experts
+  bool knows_layers = false;  ///< from the owner of the job
 };
 /// Read a job for level 2; for level 3 with `counts_layers`. Cost: that of reading, and of edit::layers_of().
 Result<FirstLook> look_at(const std::string& path, const Known& known, bool counts_layers);

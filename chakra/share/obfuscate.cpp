@@ -18,15 +18,11 @@
 #include "chakra/recording/recording.h"
 #include "chakra/seal/seal.h"
 #include "chakra/share/fewer_layers.h"
+#include "chakra/share/fewer_stages.h"
 #include "chakra/synth/synth.h"
 #include "chakra/trace/metadata.h"
 
 namespace chakra::share {
-
-using answer::kTextRows;
-
-using answer::column;
-using answer::Unit;
 
 // `job.obfuscate.output` (2): the output folder has files that are not part of the job
 // `job.obfuscate.again` (1): the job is hidden already
@@ -38,6 +34,8 @@ using answer::Unit;
 // `job.obfuscate.priced` (warning): durations were computed from sizes, so durations still show the sizes
 // `job.obfuscate.work` (warning): the work of nodes without a duration stays, in coarse steps
 // `job.obfuscate.layers` (1; warning): the job, or some of the ranks, repeat nothing that could be layers
+// `job.obfuscate.stages` (warning): the number of pipeline stages stays visible
+// `job.obfuscate.experts` (warning): the number of experts stays visible
 // `job.obfuscate.among` (warning): jobs of the fleet that cannot be read are left out
 // `job.obfuscate.tiers` (note): names of storage tiers are hidden, so a file of a system must name the hidden tiers
 
@@ -105,9 +103,9 @@ std::string_view mark_of(const trace::Trace& trace) {
 
 /// What level 2 knows and does.
 struct SizeLevel {
+  FirstLook look;
   edit::SizeHiding hiding;
   edit::HiddenSizes hidden;
-  bool is_priced = false;  ///< durations of a generated job
 };
 
 class Obfuscation {
@@ -126,8 +124,7 @@ class Obfuscation {
     if (o_.reveal) CHAKRA_TRY(open_names(key));
     else set_hiding(key);
     if (o_.level > 1) CHAKRA_TRY(set_grid());
-    if (o_.level > 2) CHAKRA_TRY(layers_.set_cell(sizes_.hiding.grid.layers, o_.path));
-    sizes_.hiding.growth = layers_.growth();
+    if (o_.level > 2) CHAKRA_TRY(set_structure());
     CHAKRA_TRY(io::is_class_job(o_.path) ? change_classes() : change_ranks());
     if (!o_.reveal) CHAKRA_TRY(add_names(key));
     CHAKRA_TRY(check_folder());
@@ -170,17 +167,15 @@ class Obfuscation {
 
   /// The width of the model, and the grid that hides the width.
   Result<void> set_grid() {
-    CHAKRA_ASSIGN(FirstLook own, look_at(o_.path, {o_.width, o_.layers}, o_.level > 2));
-    layers_ = FewerLayers(own);
-    sizes_.hiding.width = own.job.width;
-    sizes_.hiding.is_measured = own.job.is_measured;
-    sizes_.is_priced = own.is_priced;
+    CHAKRA_ASSIGN(sizes_.look, look_at(o_.path, {o_.width, o_.layers}, o_.level > 2));
+    sizes_.hiding.width = sizes_.look.job.width;
+    sizes_.hiding.is_measured = sizes_.look.job.is_measured;
     if (o_.among.empty()) {
       sizes_.hiding.grid = edit::shipped_grid();
       return {};
     }
     std::vector<edit::FleetJob> fleet(1);
-    CHAKRA_ASSIGN(fleet[0], with_sizes(o_.path, std::move(own.job)));
+    CHAKRA_ASSIGN(fleet[0], with_sizes(o_.path, sizes_.look.job));
     CHAKRA_ASSIGN(const fleet::Fleet jobs, fleet::fleet_of(o_.among));
     size_t unread = 0;
     for (const std::string& path : jobs.jobs) {
@@ -195,6 +190,26 @@ class Obfuscation {
       job_.findings.push_back({"job.obfuscate.among", Severity::warning, -1, -1,
                                fmt::format("{} of {} jobs of the fleet could not be read", unread, jobs.jobs.size())});
     CHAKRA_ASSIGN(sizes_.hiding.grid, edit::grid_of(fleet));
+    return {};
+  }
+
+  /// The cells of the numbers of stages and layers.
+  Result<void> set_structure() {
+    const edit::Grid& grid = sizes_.hiding.grid;
+    CHAKRA_TRY(stages_.look(o_.path, sizes_.look.stages, grid.stages));
+    layers_ = FewerLayers(sizes_.look, stages_.hides());
+    CHAKRA_TRY(layers_.set_cell(grid, o_.path));
+    sizes_.hiding.growth = layers_.growth();
+    sizes_.hiding.pass_growth = stages_.growth();
+    const int64_t experts = sizes_.look.job.experts;
+    if (experts == 0 && !sizes_.look.has_experts) return {};
+    ObfuscatedJob::Experts& shown = job_.experts.emplace();
+    shown.experts = experts;
+    if (experts == 0 || grid.experts.empty()) return {};
+    const edit::Cell& cell = edit::layer_cell_of(grid.experts, experts);
+    shown.hidden = true;
+    shown.low = cell.low, shown.high = cell.high;
+    sizes_.hiding.experts = cell.shown / static_cast<double>(experts);
     return {};
   }
 
@@ -227,14 +242,14 @@ class Obfuscation {
     }
     trace::ClassJob fewer = job;
     std::vector<std::vector<uint8_t>> grows;
-    if (o_.level > 2) CHAKRA_TRY(layers_.hide(fewer, grows));
+    if (o_.level > 2) CHAKRA_TRY(layers_.hide(fewer, stages_, grows));
     CHAKRA_ASSIGN(const trace::ClassJob changed,
                   o_.reveal ? edit::reveal(job, map_.texts)
                   : o_.level == 1
                       ? edit::hide(job, hiding_, hidden_)
                       : edit::hide(edit::hide_sizes(fewer, sizes_.hiding, sizes_.hidden, grows), hiding_, hidden_));
-    job_.ranks = static_cast<int64_t>(job.ranks.size());
-    for (const trace::ClassJob::Rank& rank : job.ranks) job_.nodes += job.classes[rank.cls].size();
+    job_.ranks = static_cast<int64_t>(changed.ranks.size());
+    for (const trace::ClassJob::Rank& rank : changed.ranks) job_.nodes += changed.classes[rank.cls].size();
     CHAKRA_ASSIGN(const std::vector<std::string> paths, io::write_class_job(changed, o_.output, files_));
     CHAKRA_ASSIGN(const std::vector<std::string> inputs, job::job_files(o_.path));
     for (const std::string& path : paths) outputs_.insert(fs::path(path).filename().string());
@@ -243,12 +258,16 @@ class Obfuscation {
   }
 
   Result<void> change_ranks() {
-    CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(o_.path));
+    CHAKRA_ASSIGN(const std::vector<io::RankFile> all, io::find_ranks(o_.path));
+    const std::vector<io::RankFile> files = stages_.kept(all);
     for (size_t i = 0; i < files.size() && !o_.reveal && hiding_.zero_ns == 0; ++i) {
       CHAKRA_ASSIGN(const int64_t start_ns, start_of(files[i]));
       hiding_.zero_ns = zero_before(start_ns);
     }
-    if (o_.level > 2) CHAKRA_TRY(layers_.agree(files));
+    if (o_.level > 2) {
+      CHAKRA_TRY(layers_.agree(files));
+      CHAKRA_TRY(stages_.measure(files, layers_.hiding()));
+    }
     std::vector<std::optional<AtomicFile>> written(files.size());
     CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
       CHAKRA_ASSIGN(const trace::Trace before, io::read_rank(files[i], {.texts = true}));
@@ -259,6 +278,7 @@ class Obfuscation {
       trace::Trace fewer = before;
       if (o_.level > 2) {
         CHAKRA_ASSIGN(fewer, edit::hide_layers(before, layers_.hiding(), layers));
+        CHAKRA_ASSIGN(fewer, stages_.keep(std::move(fewer)));
       }
       CHAKRA_ASSIGN(const trace::Trace after,
                     o_.reveal ? edit::reveal(before, map_.texts)
@@ -280,7 +300,7 @@ class Obfuscation {
     for (std::optional<AtomicFile>& file : written) CHAKRA_TRY(files_.add(std::move(*file)));
     job_.ranks = static_cast<int64_t>(files.size());
     std::vector<std::string> paths;
-    for (const io::RankFile& file : files) paths.push_back(file.path);
+    for (const io::RankFile& file : all) paths.push_back(file.path);
     job_.other_files = other_files(o_.path, paths);
     return {};
   }
@@ -310,7 +330,7 @@ class Obfuscation {
       warn("job.obfuscate.width",
            "the job does not show the width of its model; if you know the width, pass --width, since sizes that change "
            "by their own cells alone can show the width together");
-    if (sizes_.is_priced)
+    if (sizes_.look.is_priced)
       warn("job.obfuscate.priced",
            "durations of this generated job were computed from its sizes, and durations stay: a reader can compute the "
            "sizes from the durations. Level 2 protects measured jobs");
@@ -323,7 +343,15 @@ class Obfuscation {
 
   void finish() {
     if (o_.level > 1) finish_sizes();
-    if (o_.level > 2) job_.layers = layers_.finish(job_.findings);
+    if (o_.level > 2) {
+      job_.layers = layers_.finish(job_.findings);
+      job_.stages = stages_.finish(job_.findings);
+    }
+    if (job_.experts && !job_.experts->hidden)
+      job_.findings.push_back({"job.obfuscate.experts", Severity::warning, -1, -1,
+                               job_.experts->experts == 0
+                                   ? "the number of experts stays visible: the job does not state it"
+                                   : "the number of experts stays visible: the fleet shows too few different numbers"});
     job_.level = o_.level;
     job_.hidden_nodes = hidden_.names;
     job_.words = hidden_.words;
@@ -346,6 +374,7 @@ class Obfuscation {
   edit::HiddenMap map_;
   SizeLevel sizes_;
   FewerLayers layers_;
+  FewerStages stages_;
   FilesTogether<AtomicFile> files_;
   std::vector<std::string> before_;  ///< names in the folder before this run
   std::set<std::string> outputs_;    ///< names in the folder that this run writes
@@ -408,72 +437,6 @@ Result<ObfuscatedJob> obfuscate_job(const ObfuscateOptions& o) {
   inputs.insert(inputs.end(), fleet.begin(), fleet.end());
   CHAKRA_TRY(job::keep_apart(inputs, {o.reveal ? std::string() : names_file_of(o)}));
   return recorded ? obfuscate_recording(o) : Obfuscation(o).run();
-}
-
-// ---- as an answer ----------------------------------------------------------------------------------------------
-
-answer::Answer answer_of(const ObfuscatedJob& job) {
-  constexpr std::array kWhole{
-      column<&ObfuscatedJob::output>("output", Unit::none, "the folder"),
-      column<&ObfuscatedJob::names_file>("names_file", Unit::none, "the sealed file of the names"),
-      column<&ObfuscatedJob::ranks>("ranks", Unit::count, "ranks of the job"),
-      column<&ObfuscatedJob::nodes>("nodes", Unit::count, "nodes of all ranks"),
-      column<&ObfuscatedJob::revealed>("revealed", Unit::none, "names were restored"),
-      column<&ObfuscatedJob::texts>("texts", Unit::count, "different names that were hidden or restored"),
-      column<&ObfuscatedJob::hidden_nodes>("hidden_nodes", Unit::count,
-                                           "nodes with a hidden name; of a job by classes, nodes of the classes"),
-      column<&ObfuscatedJob::level>("level", Unit::count,
-                                    "what is hidden: 1 names and ids, 2 also sizes, 3 also the number of layers"),
-      column<&ObfuscatedJob::words>("words", Unit::count, "words of shapes, types and values that became \"?\"")};
-  constexpr std::array kDropped{column<&ObfuscatedJob::Dropped::name>("attribute", Unit::none, "name of the attribute"),
-                                column<&ObfuscatedJob::Dropped::count>("count", Unit::count, "how many were removed")};
-  answer::Builder to("obfuscate");
-  constexpr std::array kSizes{
-      column<&ObfuscatedJob::Sizes::width>("width", Unit::count, "width of the model, if known; a secret"),
-      column<&ObfuscatedJob::Sizes::width_low>("width_low", Unit::count, "least width of the cell"),
-      column<&ObfuscatedJob::Sizes::width_high>("width_high", Unit::count, "largest width of the cell"),
-      column<&ObfuscatedJob::Sizes::width_shown>("width_shown", Unit::count, "width that the copy shows"),
-      column<&ObfuscatedJob::Sizes::shown>("shown", Unit::count, "different sizes of communications in the copy"),
-      column<&ObfuscatedJob::Sizes::changed>("changed", Unit::count, "sizes that are those of cells now"),
-      column<&ObfuscatedJob::Sizes::removed>("removed", Unit::count, "computations whose operations were removed"),
-      column<&ObfuscatedJob::Sizes::bytes>("bytes_ratio", Unit::share,
-                                           "communicated bytes of the copy over the job's")};
-  constexpr std::array kLayers{
-      column<&ObfuscatedJob::Layers::layers>("layers", Unit::count, "layers of the model; a secret"),
-      column<&ObfuscatedJob::Layers::low>("layers_low", Unit::count, "least number of layers of the cell"),
-      column<&ObfuscatedJob::Layers::high>("layers_high", Unit::count, "largest number of layers of the cell"),
-      column<&ObfuscatedJob::Layers::before>("before", Unit::count,
-                                             "layers in a row, in the rank or class with the most; a secret"),
-      column<&ObfuscatedJob::Layers::after>("after", Unit::count, "layers in a row of the copy, in that rank or class"),
-      column<&ObfuscatedJob::Layers::removed>("removed", Unit::count,
-                                              "nodes of removed layers; of a job by classes, of the classes"),
-      column<&ObfuscatedJob::Layers::without>("without", Unit::count, "ranks or classes that repeat nothing")};
-  to.values("", &job, kWhole);
-  to.values("layers.", job.layers ? &*job.layers : nullptr, kLayers);
-  to.values("sizes.", job.sizes ? &*job.sizes : nullptr, kSizes);
-  to.table("dropped", "attributes that were removed, by name", job.dropped, kDropped);
-  to.table("other_files", "files of the folder that are not part of the job, and were not copied", job.other_files,
-           kTextRows);
-  return std::move(to).finish(job.findings);
-}
-
-view::Text text_of(const ObfuscatedJob&) {
-  static constexpr std::array<view::ShowColumn, 2> kDropped{
-      {{.key = "attribute", .heading = "removed attribute"}, {.key = "count", .heading = "count"}}};
-  static constexpr std::array<view::Show, 8> kText{{
-      {.line = "{output}: {ranks} rank[{?ranks=1}|s], {nodes} nodes; [{?revealed}{texts} names restored|{texts} names "
-               "hidden, {words} words replaced]"},
-      {.line = "  names: {names_file}"},
-      {.line = "  sizes: {sizes.shown} different ones of communications, {sizes.bytes_ratio} of the bytes"},
-      {.line = "  width: {sizes.width}, shown as {sizes.width_shown}, which stands for {sizes.width_low} to "
-               "{sizes.width_high}"},
-      {.line = "  layers: {layers.layers}, shown as the least of {layers.layers_low} to {layers.layers_high}; in a row "
-               "{layers.before}, now {layers.after}"},
-      {.table = "dropped", .first = 12, .columns = kDropped},
-      {.line = "  not copied: {}", .table = "other_files", .first = 12},
-      {.findings = true},
-  }};
-  return {kText};
 }
 
 }  // namespace chakra::share

@@ -17,7 +17,7 @@ struct ObfuscateOptions {
   std::string path;                ///< the job; with `reveal` a hidden job
   std::string key;                 ///< file of the key
   bool new_key = false;            ///< make the key
-  int64_t level = 1;               ///< 1: names and ids; 2: also sizes; 3: also the number of layers
+  int64_t level = 1;               ///< 1: names and ids; 2: also sizes; 3: also the number of layers and stages
   std::vector<std::string> among;  ///< jobs of a fleet, for the grid of sizes; empty: the shipped grid
   int64_t width = 0;               ///< of the model; 0: by synth::guess_attributes()
   int64_t layers = 0;              ///< of the model; 0: by edit::layers_of()
@@ -49,15 +49,28 @@ struct ObfuscatedJob {
     double bytes = 0;                  ///< communicated in the copy, over those of the job
   };
   struct Layers {
-    int64_t layers = 0;             ///< of the model
+    int64_t layers = 0;  ///< of the model; of a stage where stages are hidden
+    bool of_stage = false;
     double low = 0, high = 0;       ///< the cell of the number
     int64_t before = 0, after = 0;  ///< layers in a row, in the rank or class with the most
     int64_t removed = 0;            ///< nodes of all ranks; of a job by classes, of the classes
     int64_t without = 0;            ///< ranks or classes that repeat nothing
   };
+  struct Stages {
+    int64_t stages = 1, shown = 1;    ///< of the job and of the copy
+    bool hidden = false;              ///< else the number stays visible
+    std::optional<double> low, high;  ///< the cell of the number
+  };
+  struct Experts {
+    int64_t experts = 0;              ///< of a layer, on each rank; 0: unknown
+    bool hidden = false;              ///< else the number stays visible
+    std::optional<double> low, high;  ///< the cell of the number
+  };
   int64_t level = 1;
-  std::optional<Sizes> sizes;    ///< from level 2 on
-  std::optional<Layers> layers;  ///< at level 3
+  std::optional<Sizes> sizes;      ///< from level 2 on
+  std::optional<Layers> layers;    ///< at level 3
+  std::optional<Stages> stages;    ///< at level 3
+  std::optional<Experts> experts;  ///< at level 3, of a job with experts
   Findings findings;
 };
 
@@ -66,12 +79,12 @@ std::string names_file_of(const ObfuscateOptions& options);
 
 /// Write trace.<rank>.et, or a job by classes, into a folder without other files. Ranks are hidden in parallel. All
 /// files appear together. Findings: those of seal::Key::read; job.obfuscate.edges, .tiers, .width, .priced, .among,
-/// .work, .layers. Errors: cli.usage; edit.grid.few; edit.layers.few, .order, .ranks; job.obfuscate.layers (level 3 of
-/// a job that repeats nothing); job.obfuscate.output (the folder has other files), .again (the job is hidden already),
-/// .plain (`reveal` of a job that is not hidden), .names (`reveal` with the names of another job); those of edit::hide,
-/// edit::reveal, seal::Key, io::read_rank and io::read_class_job; base.file.*. Cost: that of reading and writing; each
-/// core holds one rank. Level 2 reads the job twice, level 3 reads ranks
-/// three times; both read the fleet once.
+/// .work, .layers, .stages, .experts. Errors: cli.usage; edit.grid.few; edit.layers.few, .order, .ranks;
+/// edit.stages.group, .class; job.obfuscate.layers (level 3 of a job that repeats nothing); job.obfuscate.output (the
+/// folder has other files), .again (the job is hidden already), .plain (`reveal` of a job that is not hidden), .names
+/// (`reveal` with the names of another job); those of edit::hide, edit::reveal, seal::Key, io::read_rank and
+/// io::read_class_job; base.file.*. Cost: that of reading and writing; each core holds one rank. Level 2 reads the job
+/// twice, level 3 reads ranks three times, and a pipeline four times; both read the fleet once.
 Result<ObfuscatedJob> obfuscate_job(const ObfuscateOptions& options);
 
 answer::Answer answer_of(const ObfuscatedJob& job);

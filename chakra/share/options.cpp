@@ -40,10 +40,10 @@ Options rows_of(ObfuscateOptions& o) {
                 "secret."}),
       required({"-o,--output", &o.output, "Folder for the job, without other files", "DIR"}),
       {"--new-key", &o.new_key, "Make the key; a file is never replaced"},
-      {"--level", &o.level, "Hide 1: names and ids; 2: also sizes and shapes; 3: also the number of layers", "N",
+      {"--level", &o.level, "Hide 1: names and ids; 2: also sizes and shapes; 3: also layers, stages, experts", "N",
        whole_number(1, 3),
        "From level 2 on, a simulation takes a similar time, not the same. 'chakra certify' measures the difference. "
-       "Level 3 hides neither pipeline stages nor experts."},
+       "Level 3 keeps the last stages of a pipeline, with their ranks. What stays visible is a warning."},
       job::each_time({"--among",
                       &o.among,
                       "Jobs, or a folder of jobs, among which the job must not stand out",

@@ -137,8 +137,11 @@ void AttributeGuess::add_shapes(const Trace& t) {
 void AttributeGuess::add_sizes(const Trace& t) {
   const trace::RolesOfTrace roles(t);
   for (const trace::ProcessGroup& group : t.groups)
-    if (trace::role_of(group) == trace::Role::tp)
-      parts_ = std::max({parts_, group.size, static_cast<int64_t>(group.ranks.size())});
+    for (const auto& [role, members] :
+         {std::pair(trace::Role::tp, &parts_), std::pair(trace::Role::ep, &expert_ranks_)})
+      if (trace::role_of(group) == role)
+        *members = std::max({*members, group.size, static_cast<int64_t>(group.ranks.size())});
+  expert_ranks_ = std::max(expert_ranks_, trace::metadata_number(t, "ep").value_or(1));
   uint64_t gradients = 0;
   for (const NodeId n : t.nodes()) {
     const trace::Comm* const comm = t.comm(n);
@@ -193,7 +196,7 @@ Attributes AttributeGuess::finish() const {
   for (const auto& [stage, repeats] : repeats_) guess.layers += repeats;
   // A trace that does not name its stage stands for the others.
   if (repeats_.size() == 1) guess.layers *= std::max<int64_t>(1, guess.stages);
-  guess.experts = most_frequent(experts_);
+  guess.experts = most_frequent(experts_) * expert_ranks_;
   guess.width = !widths_.empty()   ? most_frequent(widths_)
                 : !depths_.empty() ? most_frequent(depths_)
                                    : width_by_sizes();

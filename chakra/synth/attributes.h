@@ -32,7 +32,7 @@ struct Attributes {
 ///     sizes of communications;
 ///   - stages: the attribute `stages`, else the ranks that messages join;
 ///   - layers: the longest repetition of equal operations, of all stages;
-///   - experts: the sizes of kernels of experts.
+///   - experts: the sizes of kernels of experts, which count those of a rank, times the members of their group.
 class AttributeGuess {
  public:
   /// Add a rank, or a class of ranks. Messages of a class have slots as peers: pass their ranks to add_message(). Cost:
@@ -56,6 +56,7 @@ class AttributeGuess {
   int64_t stages_ = 0;
   uint64_t gradient_bytes_ = 0;  ///< of the trace with the most
   int64_t parts_ = 1;            ///< members of the tensor-parallel group
+  int64_t expert_ranks_ = 1;     ///< members of the expert-parallel group
 };
 
 /// Return the estimate for a whole job.

@@ -1,0 +1,44 @@
+// Level 3 of hiding: the last stages of a pipeline stay. Inside share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chakra/edit/edit.h"
+#include "chakra/io/io.h"
+#include "chakra/share/obfuscate.h"
+
+namespace chakra::share {
+
+class FewerStages {
+ public:
+  /// Find the stages, and their cell. A job whose stages cannot be hidden keeps them. `stages`: as a reader counts.
+  /// Errors: those of io::read_rank and io::read_class_job.
+  Result<void> look(const std::string& path, int64_t stages, const edit::Cells& cells);
+
+  bool hides() const { return hiding_.has_value(); }
+  double growth() const { return hides() ? edit::growth(*hiding_) : 1; }
+
+  /// Return the files of the ranks that stay. `files`: as look() found them.
+  std::vector<io::RankFile> kept(const std::vector<io::RankFile>& files) const;
+  /// Set the factor of times by a recorded rank without layers. `files`: of ranks that stay. Errors: as for
+  /// edit::hide_layers and io::read_rank.
+  Result<void> measure(const std::vector<io::RankFile>& files, const edit::LayerHiding& layers);
+  /// Errors: edit.stages.group.
+  Result<trace::Trace> keep(trace::Trace trace) const;
+  /// Return the classes that stay. Errors: edit.stages.group, .class.
+  Result<std::vector<size_t>> keep(trace::ClassJob& job) const;
+
+  ObfuscatedJob::Stages finish(Findings& findings) const;
+
+ private:
+  Result<std::vector<edit::StageView>> views_of(const std::string& path);
+
+  int64_t stages_ = 1;
+  std::string why_;             ///< the stages stay visible
+  std::vector<int64_t> ranks_;  ///< of the files
+  std::optional<edit::StageHiding> hiding_;
+};
+
+}  // namespace chakra::share
