@@ -71,9 +71,8 @@ StageHiding stage_hiding(const Pipeline& pipeline, const Cell& cell, std::span<c
 /// copy. It is the same for all jobs of the cell with that number of micro-batches.
 double growth(const StageHiding& hiding);
 
-/// Return StageHiding::stretch by the times of a recorded rank of the only stage that stays: with it, the rank takes as
-/// long without the messages of removed stages as it took with them. 0: the rank has no measured passes. Cost:
-/// O(nodes + edges).
+/// Return StageHiding::stretch by the times of a recorded rank of the only stage that stays: with it, the rank alone
+/// takes as long as the job. 0: the rank has no measured passes. Cost: O(nodes + edges).
 double measured_stretch(const trace::Trace& trace, StageHiding hiding);
 
 /// Keep the last stages. Call it for ranks that stay. With m micro-batches and p stages, a pipeline takes m + p - 1

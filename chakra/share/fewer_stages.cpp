@@ -53,12 +53,10 @@ Result<void> FewerStages::look(const std::string& path, int64_t stages, const ed
 
 /// A single stage waits for no other stage, so that its own times decide. Its ranks differ little: the first one
 /// counts.
-Result<void> FewerStages::measure(const std::vector<io::RankFile>& files, const edit::LayerHiding& layers) {
+Result<void> FewerStages::measure(const std::vector<io::RankFile>& files) {
   if (!hides() || hiding_->shown() > 1 || files.empty()) return {};
   CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(files.front(), {.texts = true}));
-  edit::HiddenLayers hidden;
-  CHAKRA_ASSIGN(const trace::Trace fewer, edit::hide_layers(t, layers, hidden));
-  if (const double by = edit::measured_stretch(fewer, *hiding_); by > 0) hiding_->stretch = by;
+  if (const double by = edit::measured_stretch(t, *hiding_); by > 0) hiding_->stretch = by;
   return {};
 }
 

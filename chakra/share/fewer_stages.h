@@ -22,9 +22,8 @@ class FewerStages {
 
   /// Return the files of the ranks that stay. `files`: as look() found them.
   std::vector<io::RankFile> kept(const std::vector<io::RankFile>& files) const;
-  /// Set the factor of times by a recorded rank without layers. `files`: of ranks that stay. Errors: as for
-  /// edit::hide_layers and io::read_rank.
-  Result<void> measure(const std::vector<io::RankFile>& files, const edit::LayerHiding& layers);
+  /// Set the factor of times by a recorded rank. `files`: of ranks that stay. Errors: those of io::read_rank.
+  Result<void> measure(const std::vector<io::RankFile>& files);
   /// Errors: edit.stages.group.
   Result<trace::Trace> keep(trace::Trace trace) const;
   /// Return the classes that stay. Errors: edit.stages.group, .class.

@@ -266,7 +266,7 @@ class Obfuscation {
     }
     if (o_.level > 2) {
       CHAKRA_TRY(layers_.agree(files));
-      CHAKRA_TRY(stages_.measure(files, layers_.hiding()));
+      CHAKRA_TRY(stages_.measure(files));
     }
     std::vector<std::optional<AtomicFile>> written(files.size());
     CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {

@@ -319,8 +319,11 @@ TEST_F(Obfuscate, HidesTheNumberOfLayers) {
       const auto made = obfuscate_job(o);
       ASSERT_TRUE(made) << made.error().message();
       ASSERT_TRUE(made->layers);
-      EXPECT_EQ(made->layers->layers, static_cast<int64_t>(layers));
-      EXPECT_EQ(made->layers->after, 6);
+      ASSERT_TRUE(made->stages);
+      EXPECT_TRUE(made->stages->hidden);
+      EXPECT_EQ(made->stages->shown, 1);
+      EXPECT_EQ(made->layers->layers, static_cast<int64_t>(layers) / g.step.pp) << "of a stage";
+      EXPECT_EQ(made->layers->after, 4);
       const auto copy = all_ranks ? io::read_job(o.output, {.texts = true})
                                   : Result<trace::TraceSet>(trace::expand(io::read_class_job(o.output, {}).value()));
       ASSERT_TRUE(copy) << copy.error().message();
