@@ -139,7 +139,7 @@ TEST_F(Certify, KnowsTheLevelOfACopy) {
   EXPECT_FALSE(claim(*made, ClaimKey::layers).is_within);
 }
 
-TEST_F(Certify, CountsTheLayersOfACopy) {
+TEST_F(Certify, CountsTheLayersAndStagesOfACopy) {
   const std::string job = folder_.path("deep");
   generate(job, 16);
   share::ObfuscateOptions o;
@@ -150,7 +150,8 @@ TEST_F(Certify, CountsTheLayersOfACopy) {
   EXPECT_EQ(made->level, 3);
   EXPECT_EQ(claim(*made, ClaimKey::layers).original, 1);
   EXPECT_EQ(claim(*made, ClaimKey::layers).copy, 0);
-  EXPECT_EQ(claim(*made, ClaimKey::stages).copy, 1);  // stages stay
+  EXPECT_EQ(claim(*made, ClaimKey::stages).original, 1);
+  EXPECT_EQ(claim(*made, ClaimKey::stages).copy, 0);
 }
 
 TEST_F(Certify, FindsANameInAnyFile) {
