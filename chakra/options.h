@@ -935,9 +935,9 @@ struct ObfuscateOptions {
   std::string output = {};
   /// Make the key; a file is never replaced
   bool new_key = false;
-  /// Hide 1: names and ids; 2: also sizes and shapes; 3: also the number of layers. From level 2 on, a simulation takes
-  /// a similar time, not the same. 'chakra certify' measures the difference. Level 3 hides neither pipeline stages nor
-  /// experts. 1 to 3.
+  /// Hide 1: names and ids; 2: also sizes and shapes; 3: also layers, stages, experts. From level 2 on, a simulation
+  /// takes a similar time, not the same. 'chakra certify' measures the difference. Level 3 keeps the last stages of a
+  /// pipeline, with their ranks. What stays visible is a warning. 1 to 3.
   int64_t level = 1;
   /// Jobs, or a folder of jobs, among which the job must not stand out. From --level 2 on. A size becomes that of a
   /// cell, and each cell holds sizes of at least 5 of these jobs, with 4 different values. Default: cells of widths of

@@ -965,9 +965,9 @@ def obfuscate(path: Text, *, key: Text, output: Text, new_key: bool = False, lev
         key secret.
     output: Folder for the job, without other files.
     new_key: Make the key; a file is never replaced.
-    level: Hide 1: names and ids; 2: also sizes and shapes; 3: also the number of layers. From level 2 on, a
-        simulation takes a similar time, not the same. 'chakra certify' measures the difference. Level 3 hides neither
-        pipeline stages nor experts. 1 to 3.
+    level: Hide 1: names and ids; 2: also sizes and shapes; 3: also layers, stages, experts. From level 2 on, a
+        simulation takes a similar time, not the same. 'chakra certify' measures the difference. Level 3 keeps the last
+        stages of a pipeline, with their ranks. What stays visible is a warning. 1 to 3.
     among: Jobs, or a folder of jobs, among which the job must not stand out. From level 2 on. A size becomes that
         of a cell, and each cell holds sizes of at least 5 of these jobs, with 4 different values. Default: cells of
         widths of published models. You can give it several times.
