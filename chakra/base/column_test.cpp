@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -70,6 +73,23 @@ void compare_with_vectors(int rounds, size_t most) {
 }
 
 TEST(Column, OfEqualOwnersDoNotSeeWhatOthersDo) { compare_with_vectors<uint32_t>(200, 60); }
+/// Kernels before 6.17 move single mappings only.
+TEST(Column, GrowsInOneMapping) {
+  Column<uint64_t> column;
+  while (column.size() < kLargeBlock) column.push_back(column.size());
+  const auto first = reinterpret_cast<uintptr_t>(column.data()), last = reinterpret_cast<uintptr_t>(&column.back());
+  std::ifstream maps("/proc/self/maps");
+  int inside = 0;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0, end = 0;
+    char dash = 0;
+    std::istringstream(line) >> std::hex >> begin >> dash >> end;
+    inside += begin <= last && end > first;
+  }
+  EXPECT_EQ(inside, 1);
+  for (size_t i = 0; i < column.size(); ++i) ASSERT_EQ(column[i], i);
+}
+
 TEST(Column, OfLargeBlocksIsLikeAnyOther) { compare_with_vectors<Page>(3, 12); }
 
 TEST(Column, TakesMemoryOnlyWhereItDiffers) {

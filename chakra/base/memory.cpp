@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -60,11 +61,18 @@ void* grow_large_block(void* old, size_t old_bytes, size_t bytes) {
   if (first > begin) munmap(whole, first - begin);
   if (reserved_end > end) munmap(reinterpret_cast<void*>(end), reserved_end - end);
   void* const block = reinterpret_cast<void*>(first);
-  (void)madvise(block, bytes, MADV_HUGEPAGE);  // a kernel without such pages gives small ones
-  if (!old) return block;
-  if (mremap(old, old_bytes, old_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, block) == block) return block;
-  munmap(block, bytes);
-  return nullptr;
+  if (!old) {
+    (void)madvise(block, bytes, MADV_HUGEPAGE);  // a kernel without such pages gives small ones
+    return block;
+  }
+  // One mapping moves and grows: kernels before 6.17 refuse to move a block that is two.
+  if (mremap(old, old_bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, block) == block) return block;
+  // A sandbox without mremap copies. The target is left alone: it may be unmapped already, and another thread's.
+  void* const fresh = grow_large_block(nullptr, 0, bytes);
+  if (!fresh) return nullptr;
+  std::memcpy(fresh, old, old_bytes);
+  free_large_block(old, old_bytes);
+  return fresh;
 }
 
 void free_large_block(void* block, size_t bytes) { munmap(block, bytes); }
