@@ -160,11 +160,19 @@ class Certification {
     job_.findings.push_back({tag, severity, -1, -1, std::move(text)});
   }
 
+  /// Whether the copy has whole stages of the original, with ranks from 0 on.
+  bool has_fewer_stages() const {
+    const auto stages_of = [](const Side& side) { return std::max<int64_t>(1, side.guess.stages); };
+    const int64_t before = std::ssize(original_.ranks), after = std::ssize(copy_.ranks);
+    return after < before && copy_.ranks.back() == after - 1 &&
+           after * stages_of(original_) == before * stages_of(copy_);
+  }
+
   /// Whether both jobs have the same ranks, and the same nodes as far as the level of the copy keeps them.
   Result<void> match_sides() {
     constexpr int64_t kKeepsRanks = 2;
     const int64_t claimed = o_.level.value_or(level_of(traces_of(*copy_.loaded)[0]));
-    if (original_.ranks != copy_.ranks && (claimed <= kKeepsRanks || copy_.ranks.size() > original_.ranks.size())) {
+    if (original_.ranks != copy_.ranks && (claimed <= kKeepsRanks || !has_fewer_stages())) {
       const auto [a, b] =
           std::mismatch(original_.ranks.begin(), original_.ranks.end(), copy_.ranks.begin(), copy_.ranks.end());
       return fail(Code::bad_input, "job.certify.ranks",

@@ -179,7 +179,7 @@ class StageKeeper {
     constexpr auto kWhole = std::to_array<CommType>(
         {CommType::unknown, CommType::all_reduce, CommType::broadcast, CommType::reduce, CommType::barrier});
     if (after < before && std::find(kWhole.begin(), kWhole.end(), comm.type) == kWhole.end())
-      return fail(Code::bad_input, "edit.stages.group",
+      return fail(Code::bad_input, std::string(kStagesGroup),
                   fmt::format("node {} ({}) of rank {} exchanges parts of a buffer between stages, so no stage can be "
                               "removed",
                               t_.id[n], quote(t_.name_of(n)), t_.rank),
@@ -311,6 +311,7 @@ class ClassKeeper {
           return ranks.empty() ? nullptr : &ranks;
         }};
     CHAKRA_ASSIGN(Trace cls, StageKeeper(job_.classes[rank.cls], hiding_, {-1, own}, neighbours).run());
+    cls.rank = hiding_.ranks.at(rank.rank).rank;
     std::vector<std::string>& kept = out_.group_slots.emplace_back();
     std::vector<uint8_t>& bits = stays_.emplace_back();
     for (size_t slot = 0; slot < slots.size(); ++slot) {

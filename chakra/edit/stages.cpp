@@ -23,7 +23,7 @@ using trace::Trace;
 /// Schedules whose last stages run their passes in one order, however many stages are before them.
 constexpr auto kSchedules = std::to_array<std::string_view>({"", "gpipe", "1f1b"});
 
-Failure visible(std::string why) { return fail(Code::bad_input, std::string(kStagesVisible).c_str(), std::move(why)); }
+Failure visible(std::string why) { return fail(Code::bad_input, std::string(kStagesVisible), std::move(why)); }
 
 /// Ranks by number.
 class Views {
@@ -118,9 +118,13 @@ Result<Pipeline> pipeline_of(std::span<const StageView> views) {
   std::map<int64_t, int64_t> ranks_of;  // by stage
   for (const auto& [rank, stage] : pipeline.stage_of) ++ranks_of[stage];
   pipeline.stages = std::ssize(ranks_of);
-  for (int64_t expected = 0; const auto& [stage, count] : ranks_of)
-    if (stage != expected++ || count != ranks_of.begin()->second)
+  for (int64_t expected = 0; const auto& [stage, count] : ranks_of) {
+    if (stage != expected)
+      return visible(fmt::format("the stages are not numbered from 0 on: stage {} stands for {}", stage, expected));
+    ++expected;
+    if (count != ranks_of.begin()->second)
       return visible(fmt::format("the stages have different numbers of ranks, such as stage {} with {}", stage, count));
+  }
   pipeline.busy.assign(static_cast<size_t>(pipeline.stages), 0);
   for (const auto& [rank, view] : ranks) {
     const int64_t stage = pipeline.stage_of.at(rank);

@@ -41,6 +41,7 @@ struct Pipeline {
 };
 /// The reasons for which the number of stages of a job stays visible.
 inline constexpr std::string_view kStagesVisible = "edit.stages.visible";
+inline constexpr std::string_view kStagesGroup = "edit.stages.group";
 /// Find the stages: as the traces state them, else as paths of messages, which begin where the first message is sent.
 /// Errors: kStagesVisible, for schedules whose order of passes depends on the number of stages on every stage, for
 /// messages that go elsewhere than to the stage before and the stage after, and for ranks that are missing. Cost:
@@ -82,7 +83,7 @@ double measured_stretch(const trace::Trace& trace, StageHiding hiding);
 ///   - Messages with removed ranks, and collectives of groups with one member left, become metadata, which takes no
 ///     time.
 ///   - Removed ranks leave all groups; ranks, stages and tags of messages count up from 0.
-/// Nodes keep their order and their number. Errors: edit.stages.group (a group of several stages has parts of buffers
+/// Nodes keep their order and their number. Errors: kStagesGroup (a group of several stages has parts of buffers
 /// for each member). Cost: O(nodes).
 Result<trace::Trace> keep_stages(const trace::Trace& trace, const StageHiding& hiding);
 /// `classes`: the numbers of the classes that stay. Errors: also edit.stages.class (ranks of a class lose other

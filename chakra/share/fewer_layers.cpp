@@ -37,7 +37,8 @@ Result<void> agree_on(const trace::ClassJob& job, const std::vector<edit::Hidden
 
 }  // namespace
 
-FewerLayers::FewerLayers(const FirstLook& look, bool hides_stages) : of_stage_(hides_stages) {
+FewerLayers::FewerLayers(const FirstLook& look, bool hides_stages)
+    : of_stage_(hides_stages), is_given_(look.knows_layers) {
   hiding_.layers = look.job.layers;
   hiding_.stages = look.stages;
   hiding_.longest = look.longest;
@@ -54,13 +55,14 @@ Result<void> FewerLayers::set_cell(const edit::Grid& grid, const std::string& pa
                 {path});
   if (cells.empty())
     return fail(Code::usage, "edit.grid.few",
-                fmt::format("the fleet shows too few different numbers of layers; a cell needs {} jobs with {}",
-                            edit::kLeastJobs, edit::kLeastLayers));
+                fmt::format("the fleet shows too few different numbers of layers{}; a cell needs {} jobs with {}",
+                            of_stage_ ? " of a stage" : "", edit::kLeastJobs, edit::kLeastLayers));
   if (static_cast<double>(hiding_.layers) < cells.front().low)
     return fail(Code::bad_input, "job.obfuscate.layers",
-                fmt::format("the {} has {} equal parts in a row, fewer than the {:.0f} layers of the smallest cell, so "
+                fmt::format("the {} has {} {}, fewer than the {:.0f} layers of the smallest cell, so "
                             "their number cannot be hidden; --level 2 hides sizes",
-                            of_stage_ ? "longest stage" : "job", hiding_.layers, cells.front().low),
+                            of_stage_ ? "longest stage" : "job", hiding_.layers,
+                            is_given_ ? "layers by --layers" : "equal parts in a row", cells.front().low),
                 {path});
   hiding_.cell = edit::layer_cell_of(cells, hiding_.layers);
   return {};

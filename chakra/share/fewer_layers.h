@@ -41,6 +41,7 @@ class FewerLayers {
 
   edit::LayerHiding hiding_;
   bool of_stage_ = false;
+  bool is_given_ = false;  ///< the number of layers
   ObfuscatedJob::Layers job_;
   double bytes_ = 0;
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -48,6 +50,33 @@ Result<void> FewerStages::look(const std::string& path, int64_t stages, const ed
   if (stages_ < 2 || static_cast<double>(stages_) < cells.front().low)
     return why_ = fmt::format("{} stages are below the smallest cell", stages_), Result<void>();
   hiding_ = edit::stage_hiding(*pipeline, edit::layer_cell_of(cells, stages_), views);
+  is_stated_ = std::none_of(views.begin(), views.end(), [](const auto& view) { return view.schedule.empty(); });
+  return try_to_keep(path);
+}
+
+/// Stages that exchange parts of a buffer cannot be removed: they stay visible.
+Result<void> FewerStages::try_to_keep(const std::string& path) {
+  const auto visible = [this](const Error& error) -> Result<void> {
+    if (error.tag != edit::kStagesGroup) return Failure(error);
+    why_ = error.text;
+    return {};
+  };
+  if (io::is_class_job(path)) {
+    CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(path, {.texts = true}));
+    std::vector<size_t> classes;
+    if (const auto kept = edit::keep_stages(job, *hiding_, classes); !kept) CHAKRA_TRY(visible(kept.error()));
+  } else {
+    CHAKRA_ASSIGN(const std::vector<io::RankFile> all, io::find_ranks(path));
+    const std::vector<io::RankFile> files = kept(all);
+    std::mutex mutex;
+    CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
+      CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(files[i], {.texts = true}));
+      const auto kept = edit::keep_stages(t, *hiding_);
+      const std::lock_guard lock(mutex);
+      return kept ? Result<void>() : visible(kept.error());
+    }));
+  }
+  if (!why_.empty()) hiding_.reset();
   return {};
 }
 
@@ -94,6 +123,10 @@ ObfuscatedJob::Stages FewerStages::finish(Findings& findings) const {
   if (!why_.empty())
     findings.push_back({"job.obfuscate.stages", Severity::warning, -1, -1,
                         fmt::format("the number of pipeline stages stays visible: {}", why_)});
+  if (hides() && !is_stated_)
+    findings.push_back({"job.obfuscate.schedule", Severity::warning, -1, -1,
+                        "the traces state no schedule: the number of pipeline stages is hidden only if passes run in "
+                        "the order of GPipe or 1F1B, since other orders of passes show the number"});
   return stages;
 }
 

@@ -24,18 +24,19 @@ class FewerStages {
   std::vector<io::RankFile> kept(const std::vector<io::RankFile>& files) const;
   /// Set the factor of times by a recorded rank. `files`: of ranks that stay. Errors: those of io::read_rank.
   Result<void> measure(const std::vector<io::RankFile>& files);
-  /// Errors: edit.stages.group.
   Result<trace::Trace> keep(trace::Trace trace) const;
-  /// Return the classes that stay. Errors: edit.stages.group, .class.
+  /// Return the classes that stay. Errors: edit.stages.class.
   Result<std::vector<size_t>> keep(trace::ClassJob& job) const;
 
   ObfuscatedJob::Stages finish(Findings& findings) const;
 
  private:
   Result<std::vector<edit::StageView>> views_of(const std::string& path);
+  Result<void> try_to_keep(const std::string& path);
 
   int64_t stages_ = 1;
   std::string why_;             ///< the stages stay visible
+  bool is_stated_ = true;       ///< the schedule, by all traces
   std::vector<int64_t> ranks_;  ///< of the files
   std::optional<edit::StageHiding> hiding_;
 };

@@ -40,7 +40,6 @@ Result<FirstLook> look_at(const std::string& path, const Known& known, bool coun
   look.job.layers = known.layers;
   synth::AttributeGuess guess;
   std::map<int64_t, int64_t> layers;  // by stage: of the rank with the most
-  int64_t ep = 1;
   const bool guesses = known.width == 0 || counts_layers;
   const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName& roles) -> Result<void> {
     if (guesses) guess.add(t, io::is_class_job(path));
@@ -51,17 +50,20 @@ Result<FirstLook> look_at(const std::string& path, const Known& known, bool coun
     look.job.is_measured |= edit::is_measured(t);
     look.is_priced |= has_priced_kernels(t);
     look.has_experts |= shows_experts(t, roles);
-    ep = std::max(ep, trace::metadata_number(t, "ep").value_or(1));
     return {};
   };
   CHAKRA_TRY(fleet::for_each_part(path, add, {.texts = guesses}));
+  if (guesses && io::is_class_job(path)) {
+    CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(path));
+    synth::add_messages(job, guess);
+  }
   const synth::Attributes shown = guess.finish();
   if (known.width == 0) look.job.width = shown.width;
   if (!counts_layers) return look;
   look.stages = std::max<int64_t>(1, shown.stages);
   for (const auto& [stage, most] : layers) look.longest = std::max(look.longest, most);
   look.job.stages = look.stages;
-  look.job.experts = shown.experts / ep;
+  look.job.experts = shown.experts / guess.expert_ranks();
   if (look.stages > 1) look.job.layers_of_stage = look.longest;
   look.knows_layers = known.layers > 0;
   if (look.knows_layers) return look;

@@ -35,6 +35,7 @@ namespace chakra::share {
 // `job.obfuscate.work` (warning): the work of nodes without a duration stays, in coarse steps
 // `job.obfuscate.layers` (1; warning): the job, or some of the ranks, repeat nothing that could be layers
 // `job.obfuscate.stages` (warning): the number of pipeline stages stays visible
+// `job.obfuscate.schedule` (warning): the order of passes can show the number of pipeline stages
 // `job.obfuscate.experts` (warning): the number of experts stays visible
 // `job.obfuscate.among` (warning): jobs of the fleet that cannot be read are left out
 // `job.obfuscate.tiers` (note): names of storage tiers are hidden, so a file of a system must name the hidden tiers
@@ -253,7 +254,9 @@ class Obfuscation {
     CHAKRA_ASSIGN(const std::vector<std::string> paths, io::write_class_job(changed, o_.output, files_));
     CHAKRA_ASSIGN(const std::vector<std::string> inputs, job::job_files(o_.path));
     for (const std::string& path : paths) outputs_.insert(fs::path(path).filename().string());
-    job_.other_files = other_files(inputs[0], paths);
+    std::vector<std::string> own{"ranks.json"};
+    for (const trace::Trace& cls : job.classes) own.push_back(cls.file);
+    job_.other_files = other_files(inputs[0], own);
     return {};
   }
 

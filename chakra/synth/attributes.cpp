@@ -212,10 +212,14 @@ Attributes guess_attributes(const trace::TraceSet& job) {
 Attributes guess_attributes(const trace::ClassJob& job) {
   AttributeGuess guess;
   for (const Trace& t : job.classes) guess.add(t, true);
+  add_messages(job, guess);
+  return guess.finish();
+}
+
+void add_messages(const trace::ClassJob& job, AttributeGuess& guess) {
   for (const trace::ClassJob::Rank& rank : job.ranks)
     for (uint32_t slot = 0; slot < job.peer_slots[rank.cls]; ++slot)
       guess.add_message(rank.rank, job.peer_of[rank.first_peer + slot]);
-  return guess.finish();
 }
 
 }  // namespace chakra::synth

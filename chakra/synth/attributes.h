@@ -40,6 +40,8 @@ class AttributeGuess {
   void add(const trace::Trace& trace, bool is_class = false);
   void add_message(int64_t from, int64_t to);
   Attributes finish() const;
+  /// Return the number of ranks that share the experts of a layer.
+  int64_t expert_ranks() const { return expert_ranks_; }
 
  private:
   using Votes = std::map<int64_t, int64_t>;
@@ -62,6 +64,8 @@ class AttributeGuess {
 /// Return the estimate for a whole job.
 Attributes guess_attributes(const trace::TraceSet& job);
 Attributes guess_attributes(const trace::ClassJob& job);
+/// Add the messages of all ranks of a job by classes.
+void add_messages(const trace::ClassJob& job, AttributeGuess& guess);
 
 /// The longest repetition in a sequence: `count` equal parts of `period` values each, one behind the other.
 struct Repetition {
