@@ -243,7 +243,7 @@ void read_work(const SimulateOptions& o, const sim::SimInput& input, SimulateRes
       std::max<int64_t>(trace::metadata_number(*first, "model_operations_per_rank").value_or(0), 0);
   if (const auto fp8 = trace::metadata_number(*first, "model_fp8_operations_per_rank"))
     result.step.model_fp8_operations = std::clamp<int64_t>(*fp8, 0, result.step.model_operations);
-  if (result.step.tokens > 0) result.step.published = whatif::published_steps(*first, input.system);
+  if (result.step.tokens > 0 && o.delays.empty()) result.step.published = whatif::published_steps(*first, input.system);
 }
 
 }  // namespace

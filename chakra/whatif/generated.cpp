@@ -273,7 +273,9 @@ bool set_host(const device::Device& device, gen::StepOptions& o) {
 }  // namespace
 
 const device::PublishedSteps* published_steps(const Trace& step, const device::System& system) {
-  if (!system.devices.empty()) return nullptr;
+  if (!system.devices.empty() || system.target_is_roofline || (system.roofline && !system.target)) return nullptr;
+  const auto recipe = gen::recipe_of(step);
+  if (!recipe || recipe->model.family != model::Family::decoder || recipe->lora_rank > 0) return nullptr;
   const bool experts = trace::metadata_number(step, "experts").value_or(0) != 0;
   if (system.target) return device::published_steps(*system.target, experts);
   const gen::RecipeDevice of = gen::recipe_device_of(step);
