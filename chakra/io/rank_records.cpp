@@ -65,8 +65,9 @@ struct MasterMessages {
     protozero::pbf_reader reader(message.data(), message.size());
     size_t attr = 0;
     for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
-      reader.skip();
-      if (reader.tag() != schema::kNodeAttr || !replaced(record.attrs[attr++])) continue;
+      const bool is_attr = reader.tag() == schema::kNodeAttr;
+      reader.skip();  // and forget the tag
+      if (!is_attr || !replaced(record.attrs[attr++])) continue;
       const auto at = static_cast<size_t>(begin - message.data()),
                  end = static_cast<size_t>(reader.data().data() - message.data());
       parts.push_back({static_cast<uint32_t>(ends.size()), static_cast<uint32_t>(at), static_cast<uint32_t>(end),
