@@ -152,13 +152,15 @@ struct Packer::State {
     std::set<uint64_t> columns;
     size_t bytes = 0;
   };
-  /// Return none if the difference has `most` bytes or more, unless it is empty.
-  static std::optional<Difference> difference(const RankColumns& rank, const ColumnBytes& sizes,
-                                              const RankColumns& master, size_t most) {
+  /// Return none if the difference has `most` bytes or more, unless it is empty. `sizes`: of the rank, filled when a
+  /// column differs.
+  static std::optional<Difference> difference(const RankColumns& rank, ColumnBytes& sizes, const RankColumns& master,
+                                              size_t most) {
     Difference found;
     const auto note = [&](uint32_t id, const std::string& left, const std::string& right) {
       if (found.columns.contains(id) || left == right) return;
       found.columns.insert(id);
+      if (sizes.empty()) sizes = bytes_of(rank);
       if (const auto size = sizes.find(id); size != sizes.end()) found.bytes += size->second;
     };
     static const std::string nothing;
@@ -223,7 +225,7 @@ struct Packer::State {
   Result<void> write_rank(RankColumns rank) {
     const RankColumns* master = nullptr;
     size_t least = rank.bytes / 2;  // worth it below half
-    const ColumnBytes sizes = bytes_of(rank);
+    ColumnBytes sizes;
     for (const RankColumns& candidate : masters) {
       if (candidate.header.group_nodes != rank.header.group_nodes) continue;
       const auto found = difference(rank, sizes, candidate, least);
@@ -236,7 +238,7 @@ struct Packer::State {
     RankHeader& header = rank.header;
     header.master = master ? master->header.rank : header.rank;
     if (!master)
-      for (const auto& [id, bytes] : sizes) header.columns.push_back(id);
+      for (const auto& [id, bytes] : bytes_of(rank)) header.columns.push_back(id);
     if (master && version >= kVersionOfChanges)
       header.changes.values = encode(substitute(rank.groups, master->groups, dictionary, header.columns));
     CHAKRA_TRY(write_pages(false));
