@@ -115,14 +115,20 @@ TEST(NoOverlap, CountsNoWaitingForOtherRanks) {
   EXPECT_EQ(diagnose(n).rows[0].kind, "none");
 }
 
-/// The line through the smallest and the largest size has a latency of 86 us, but most of the collectives take 10 us.
-TEST(SmallMessages, CostAtMostTheTimeOfTheirCollectives) {
+/// Ranks with 100 ms, 70 of them of computation. Collectives of one type and group are exposed for a part of the rest.
+DiagnosisNumbers exposed_job(int64_t ranks, const std::string& type, const std::string& group, Picoseconds exposed) {
   DiagnosisNumbers n;
   n.measured = true;
-  for (int64_t r = 0; r < 2; ++r) {
+  for (int64_t r = 0; r < ranks; ++r) {
     add_rank(n, r, 100 * kMs, 70 * kMs, 30 * kMs);
-    n.exposed.push_back({r, "ALL_GATHER", "0", 30 * kMs, r});
+    n.exposed.push_back({r, type, group, exposed, r});
   }
+  return n;
+}
+
+/// The line through the smallest and the largest size has a latency of 86 us, but most of the collectives take 10 us.
+TEST(SmallMessages, CostAtMostTheTimeOfTheirCollectives) {
+  DiagnosisNumbers n = exposed_job(2, "ALL_GATHER", "0", 30 * kMs);
   n.transfers = {{"ALL_GATHER", "0", 1 << 20, 2, 20, 0, 2 * kMs, 0},
                  {"ALL_GATHER", "0", 2 << 20, 2, 200, 0, 2 * kMs, 1},
                  {"ALL_GATHER", "0", 64 << 20, 2, 2, 0, 2 * kMs, 2}};
@@ -135,12 +141,7 @@ TEST(SmallMessages, CostAtMostTheTimeOfTheirCollectives) {
 
 /// Experts of four ranks: rank 2 has most bytes in one layer, rank 1 in two others and in sum.
 TEST(SkewedExpert, NamesTheRankWithMostLoadOfAllLayers) {
-  DiagnosisNumbers n;
-  n.measured = true;
-  for (int64_t r = 0; r < 4; ++r) {
-    add_rank(n, r, 100 * kMs, 70 * kMs, 30 * kMs);
-    n.exposed.push_back({r, "ALL_TO_ALL", "ep", 20 * kMs, r});
-  }
+  DiagnosisNumbers n = exposed_job(4, "ALL_TO_ALL", "ep", 20 * kMs);
   n.transfers.push_back({"ALL_TO_ALL", "ep", 1 << 20, 4, 6, 0, 6 * kMs, 0});
   n.loads.push_back({"ALL_TO_ALL", "ep", 1, 4, 1.4, 1.9, 0});
   n.uneven = {{"ep", 1, 4, 6 * kMs, 0}, {"ep", 2, 4, 8 * kMs, 1}};

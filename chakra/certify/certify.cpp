@@ -170,9 +170,12 @@ class Certification {
 
   /// Whether both jobs have the same ranks, and the same nodes as far as the level of the copy keeps them.
   Result<void> match_sides() {
-    constexpr int64_t kKeepsRanks = 2;
-    const int64_t claimed = o_.level.value_or(level_of(traces_of(*copy_.loaded)[0]));
-    if (original_.ranks != copy_.ranks && (claimed <= kKeepsRanks || !has_fewer_stages())) {
+    constexpr int64_t kKeepsNodes = 2;  // and ranks
+    const std::span<const trace::Trace> before = traces_of(*original_.loaded), after = traces_of(*copy_.loaded);
+    CHAKRA_ASSERT(!before.empty() && !after.empty());
+    const int64_t marked = level_of(after[0]);
+    job_.level = o_.level.value_or(marked);
+    if (original_.ranks != copy_.ranks && (job_.level <= kKeepsNodes || !has_fewer_stages())) {
       const auto [a, b] =
           std::mismatch(original_.ranks.begin(), original_.ranks.end(), copy_.ranks.begin(), copy_.ranks.end());
       return fail(Code::bad_input, "job.certify.ranks",
@@ -181,18 +184,13 @@ class Certification {
                               copy_.ranks.size(), original_.ranks.size(), a != original_.ranks.end() ? *a : *b),
                   {o_.shared});
     }
-    const std::span<const trace::Trace> before = traces_of(*original_.loaded), after = traces_of(*copy_.loaded);
-    CHAKRA_ASSERT(!before.empty() && !after.empty());
     job_.ranks = copy_.profile.ranks;
     job_.nodes = copy_.profile.nodes;
-    const int64_t marked = level_of(after[0]);
-    job_.level = o_.level.value_or(marked);
     size_t at = 0;
     const bool same_form = !original_.loaded->classes() == !copy_.loaded->classes();
     is_matched_ = same_form && before.size() == after.size();
     for (; is_matched_ && at < before.size(); ++at) is_matched_ = std::ranges::equal(before[at].type, after[at].type);
     if (is_matched_) return {};
-    constexpr int64_t kKeepsNodes = 2;
     if (same_form && marked > 0 && job_.level <= kKeepsNodes)
       return fail(Code::bad_input, "job.certify.nodes",
                   fmt::format("the copy has other nodes than the original, although level {} keeps them: it is a copy "

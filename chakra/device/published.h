@@ -1,5 +1,5 @@
 // Training steps that others published, against their predictions: how far a predicted step can be from a real one.
-// docs/explanation/accuracy.md, "The printed range of a step", has the sets and how each row was measured.
+// docs/explanation/accuracy.md, "The likely range of a step", has the sets and how each row was measured.
 #pragma once
 
 #include <array>

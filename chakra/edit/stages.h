@@ -43,9 +43,8 @@ struct Pipeline {
 inline constexpr std::string_view kStagesVisible = "edit.stages.visible";
 inline constexpr std::string_view kStagesGroup = "edit.stages.group";
 /// Find the stages: as the traces state them, else as paths of messages, which begin where the first message is sent.
-/// Errors: kStagesVisible, for schedules whose order of passes depends on the number of stages on every stage, for
-/// messages that go elsewhere than to the stage before and the stage after, and for ranks that are missing. Cost:
-/// O(ranks + messages).
+/// Errors: kStagesVisible (in every stage, the order of passes depends on the number of stages; messages go elsewhere
+/// than to the stage before and the stage after; or ranks are missing). Cost: O(ranks + messages).
 Result<Pipeline> pipeline_of(std::span<const StageView> ranks);
 
 /// How the stages of a job are shown: the same for all ranks.
