@@ -10,13 +10,23 @@
 namespace chakra::recording {
 namespace {
 
-using simdjson::ondemand::object;
-
 constexpr std::string_view kFormat = "chakra recording";
 
-double seconds(object& overhead, std::string_view key) {
-  double value = 0;
-  return overhead.find_field_unordered(key).get(value) || !(value > 0 && value < 1e9) ? 0 : value;
+/// Read the times of a step with and without recording. Anything but an object states none.
+simdjson::error_code read_overhead(simdjson::ondemand::document& document, Manifest& manifest) {
+  simdjson::ondemand::object overhead;
+  if (const auto code = document.get_object().get(overhead))
+    return code == simdjson::INCORRECT_TYPE ? simdjson::SUCCESS : code;
+  for (auto field : overhead) {
+    std::string_view key;
+    JsonValue* at = nullptr;
+    if (const auto code = open_field(field, key, at)) return code;
+    double s = 0;
+    if (at->get_double().get(s) || !(s > 0 && s < 1e9)) continue;
+    if (key == "plain_step_s") manifest.plain_s = s;
+    else if (key == "recorded_step_s") manifest.recorded_s = s;
+  }
+  return simdjson::SUCCESS;
 }
 
 double slowdown(const Manifest& m) { return m.plain_s > 0 ? m.recorded_s / m.plain_s - 1 : 0; }
@@ -45,10 +55,9 @@ Result<std::optional<Manifest>> read_manifest(ByteSource source) {
     else if (key == "observed") observed = text;
     else if (key == "overhead") {
       simdjson::ondemand::document document;
-      object overhead;
-      if (parser.iterate(stream.value()).get(document) || document.get_object().get(overhead)) continue;
-      manifest.plain_s = seconds(overhead, "plain_step_s");
-      manifest.recorded_s = seconds(overhead, "recorded_step_s");
+      auto code = parser.iterate(stream.value()).get(document);
+      if (!code) code = read_overhead(document, manifest);
+      if (code) return json::damaged(stream, code, stream.value(), stream.value_place());
     }
   }
   manifest.observed = steps == observed;
