@@ -27,9 +27,10 @@ constexpr std::array kLateStart{
         "larger collectives begin when the last member arrives, so that the times are upper bounds"),
     column<&LateStart::least_makespan_ps>("least_makespan_ps", Unit::ps, "lower bound of makespan_ps"),
     column<&LateStart::most_rank_ps>("most_rank_ps", Unit::ps, "a rank finishes at most this time earlier"),
-    column<&LateStart::same_order>(
-        "same_order", Unit::none,
-        "queues run their nodes in one order in both runs; no proof that an order between them stays within")};
+    column<&LateStart::same_order>("same_order", Unit::none, "queues run their nodes in one order in both runs"),
+    column<&LateStart::certain>("certain", Unit::none,
+                                "no queue can choose another order at times between the two runs, so that the times "
+                                "are bounds")};
 
 /// A rank, and what of it only some runs have.
 struct Rank {

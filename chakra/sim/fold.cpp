@@ -90,7 +90,8 @@ Result<Folded> fold(trace::ClassJob&& job, const match::GroupTable& table, const
                  : limits.shared
                      ? partition_on_links(job, ties, storage, system, prices, fabric)
                      : partition(job, ties, storage, system, prices, fabric, static_cast<double>(limits.exact_nodes));
-  const RunSize size = size_of_run(job, to.colors);
+  RunSize size = size_of_run(job, to.colors);
+  size.bounded = to.exact_members.has_value();
   const double share = size.rank_nodes > 0 ? size.nodes / size.rank_nodes : 1;
   Folded folded;
   folded.share = share;

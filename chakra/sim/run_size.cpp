@@ -15,6 +15,7 @@ namespace {
 // Fitted to generated steps (llama3-8b with tp 1 and tp 8, llama3-405b; 128 to 512 ranks, in closed form and with fluid
 // likewise): within 7 % of the memory that each further rank took.
 constexpr double kNodeBytes = 36, kTransferBytes = 210;
+constexpr double kEndBytes = sizeof(Picoseconds);
 /// Of a node, times the root of the number of actors: 0.2 to 1.6 times the processor time of 256 to 4,096 ranks.
 constexpr double kClosedSeconds = 0.015e-6;
 
@@ -38,7 +39,7 @@ std::string odd_rank(const trace::ClassJob& job, const device::System& system) {
 
 }  // namespace
 
-double RunSize::bytes() const { return nodes * kNodeBytes + transfers * kTransferBytes; }
+double RunSize::bytes() const { return nodes * (kNodeBytes + (bounded ? kEndBytes : 0)) + transfers * kTransferBytes; }
 double RunSize::seconds() const { return nodes * std::sqrt(actors) * kClosedSeconds; }
 
 RunSize size_of_run(const trace::ClassJob& job, const std::vector<uint32_t>& colors) {

@@ -15,6 +15,7 @@ struct RunSize {
   double ranks = 0, actors = 0;
   double nodes = 0, transfers = 0;  ///< of all actors; transfers: collectives and messages
   double rank_nodes = 0;            ///< of all ranks
+  bool bounded = false;             ///< two runs give bounds; the ends of the first one are kept
 
   double bytes() const;
   double seconds() const;  ///< in closed form; shared links cost more

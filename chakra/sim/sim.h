@@ -237,13 +237,14 @@ struct NodeTimes {
 
 /// A run in which collectives of many members begin when the last member arrives. Such a run needs fewer
 /// actors, because the place of the late member in the group does not matter. Every time is then too long. A
-/// second run with too short times gives the error. The truth lies between the two runs, unless queues would
-/// choose another order between them.
+/// second run with too short times gives the error. If `certain`, the truth lies between the two runs. Otherwise
+/// queues can choose another order between them.
 struct LateStart {
   uint32_t exact_members = 0;         ///< collectives of up to this number of members are exact
   Picoseconds least_makespan_ps = 0;  ///< of the second run
   Picoseconds most_rank_ps = 0;       ///< largest difference between the finishes of a rank in the two runs
   bool same_order = true;             ///< all queues ran their nodes in the same order in both runs
+  bool certain = true;                ///< no queue can choose another order at times between the two runs
 };
 
 struct SimReport {

@@ -482,7 +482,7 @@ SimInput unlike_places(Prng& random) {
 
 TEST(Fold, GroupsThatStartLateBoundEveryFinish) {
   Prng random(77);
-  size_t bounded = 0, wide = 0, fewer = 0, reordered = 0, beyond = 0, by_place = 0;
+  size_t bounded = 0, wide = 0, fewer = 0, certain = 0, reordered = 0, beyond = 0, by_place = 0;
   for (int round = 0; round < 3000; ++round) {
     SCOPED_TRACE(round);
     const bool places = round % 3 == 0;
@@ -506,6 +506,7 @@ TEST(Fold, GroupsThatStartLateBoundEveryFinish) {
     }
     if (!folded->late_start->same_order) continue;
     ++bounded;
+    certain += folded->late_start->certain;
     wide += folded->late_start->least_makespan_ps < folded->makespan_ps;
     bool same = true, within = true;
     for (size_t r = 0; r < folded->ranks.size(); ++r) {
@@ -516,11 +517,13 @@ TEST(Fold, GroupsThatStartLateBoundEveryFinish) {
     within &= unfolded->makespan_ps <= folded->makespan_ps;
     within &= unfolded->makespan_ps >= folded->late_start->least_makespan_ps;
     EXPECT_TRUE(within || !same) << "only another order in a queue may lead beyond the bounds";
+    if (folded->late_start->certain) EXPECT_TRUE(within);
     reordered += !same;
     beyond += !within;
   }
-  fmt::print("{} bounded, {} wide, {} folded, {} reordered, {} of these beyond\n", bounded, wide, fewer, reordered,
-             beyond);
+  fmt::print("{} bounded, {} of these certain, {} wide, {} folded, {} reordered, {} of these beyond\n", bounded,
+             certain, wide, fewer, reordered, beyond);
+  EXPECT_GT(certain, bounded / 4);
   EXPECT_GT(bounded - reordered, 50u);
   EXPECT_GT(by_place, 20u);
   EXPECT_GT(wide, bounded / 4) << "the bounds hardly differ: the test has no point";

@@ -43,11 +43,11 @@ class Engine {
   }
 
   /// Run at the lower bounds. The run is then as before, without actors. Empty: stopped.
-  Result<Finishes> finishes() {
+  Result<std::vector<Earliest>> earliest() {
     CHAKRA_TRY(prepare());
     CHAKRA_ASSIGN(const bool ended, loop());
-    Finishes out;
-    if (ended) out = finishes_of(run_);
+    std::vector<Earliest> out;
+    if (ended) out = take_earliest(run_);
     run_.actors.clear();
     run_.exposed = {};
     run_.agenda = {};
@@ -285,8 +285,6 @@ class Engine {
     if (!out.interrupted) out.critical_path = find_critical_path(run_, messages_);
     if (!run_.in.other_fabrics.empty()) out.path_longer = reprice_path(run_);
     if (timeline_) timeline_->finish();
-    if (run_.in.node_times)
-      for (Actor& actor : run_.actors) out.times.push_back(std::move(actor.times));
     return std::move(out);
   }
 
@@ -303,14 +301,16 @@ class Engine {
 };
 
 Result<SimReport> run_actors(Run& run) {
-  Finishes earliest;
+  std::vector<Earliest> earliest;
   if (run.job.folded.exact_members) {
     run.earliest = true;
-    CHAKRA_ASSIGN(earliest, Engine(run).finishes());
+    CHAKRA_ASSIGN(earliest, Engine(run).earliest());
     run.earliest = false;
   }
   CHAKRA_ASSIGN(SimReport report, Engine(run).run());
   if (!earliest.empty() && !report.interrupted) add_bounds(run, earliest, report);
+  if (run.in.node_times)
+    for (Actor& actor : run.actors) report.times.push_back(std::move(actor.times));
   return report;
 }
 

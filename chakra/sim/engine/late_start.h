@@ -2,19 +2,22 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "chakra/sim/engine/run.h"
 
 namespace chakra::sim {
 
-/// The finish of each actor, and a number of the order in which its queues ran their nodes.
-using Finishes = std::vector<std::pair<Picoseconds, uint64_t>>;
-/// Requires a run that has ended.
-Finishes finishes_of(const Run& run);
+/// What an actor did in the run at the lower bounds.
+struct Earliest {
+  Picoseconds finish = 0;
+  uint64_t order = 0;             ///< a number of the order in which its queues ran their nodes
+  std::vector<Picoseconds> ends;  ///< of its nodes
+};
+/// Take the ends of each actor. Requires a run that has ended.
+std::vector<Earliest> take_earliest(Run& run);
 
 /// Fill SimReport::late_start. `run` has ended at the upper bounds, and `earliest` is of the run at the lower bounds.
-void add_bounds(const Run& run, const Finishes& earliest, SimReport& report);
+void add_bounds(const Run& run, const std::vector<Earliest>& earliest, SimReport& report);
 
 }  // namespace chakra::sim
