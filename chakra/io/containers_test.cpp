@@ -21,7 +21,7 @@ using testing::TemporaryFolder;
 /// A program whose ranks differ in groups, peers and numbers, now and then also in ways that need an own trace.
 class Program {
  public:
-  explicit Program(Prng& random) {
+  explicit Program(Prng& random, bool long_texts = false) {
     const uint64_t count = 1 + random.below(40);
     for (uint64_t n = 0; n < count; ++n) {
       ChakraProtoMsg::Node& node = nodes_.emplace_back();
@@ -32,6 +32,7 @@ class Program {
       node.set_duration_micros(random.below(1000));
       node.set_type(random.chance(0.5) ? ChakraProtoMsg::COMM_COLL_NODE : ChakraProtoMsg::COMP_NODE);
       if (random.chance(0.1)) node.set_type(ChakraProtoMsg::COMM_SEND_NODE);
+      if (long_texts && random.chance(0.03)) attr(node, "note")->set_string_val(std::string(300'000, 'x'));
     }
     groups_are_numbers_ = random.chance(0.3);
     odd_ = random.chance(0.3);
@@ -106,6 +107,24 @@ void expect_equal(const trace::Trace& a, const trace::Trace& b) {
   }
 }
 
+/// The file of a rank, of runs of messages and, between them, of single ones.
+std::string file_by_runs(RecordSource& source, Prng& random) {
+  std::string_view run;
+  Messages single(1);
+  EXPECT_TRUE(source.next(run).value());
+  single[0] = run;
+  std::string file = file_of(single);
+  for (;;) {
+    const Result<int64_t> nodes = source.next_run(run);
+    EXPECT_TRUE(nodes);
+    file += run;
+    if (*nodes > 0 && random.chance(0.5)) continue;
+    if (!source.next(run).value()) return file;
+    single[0] = run;
+    file += file_of(single);
+  }
+}
+
 /// Pack a job and compare each rank with its file. Return how many ranks share columns with the rank before.
 size_t expect_as_files(const std::map<int64_t, Messages>& job, int64_t group) {
   TemporaryFolder folder;
@@ -140,6 +159,10 @@ size_t expect_as_files(const std::map<int64_t, Messages>& job, int64_t group) {
     }
     EXPECT_FALSE((*source)->next(message).value());
   }
+  RankRecords by_runs(*files);
+  Prng random(5);
+  for (size_t i = 0; i < files->size(); ++i)
+    EXPECT_EQ(file_by_runs(**by_runs.open(i), random), file_of(job.at((*files)[i].rank)));
   return shared;
 }
 
@@ -147,7 +170,7 @@ TEST(Containers, RanksOfOneProgramAreThoseOfTheirFiles) {
   Prng random(11);
   size_t shared = 0;
   for (int round = 0; round < 150; ++round) {
-    const Program program(random);
+    const Program program(random, true);
     std::map<int64_t, Messages> job;
     for (uint64_t left = 1 + random.below(8); left > 0; --left) {
       const auto rank = static_cast<int64_t>(random.below(10));

@@ -20,6 +20,10 @@ class EtSink : public RecordSink {
   Result<void> metadata(std::string_view message, const MetadataRecord&) override { return add(message); }
   bool takes_messages() const override { return true; }
   Result<void> node(std::string_view message, const NodeRecord&) override { return add(message); }
+  Result<void> run(std::string_view run) override {
+    CHAKRA_TRY(finish());
+    return file_.write(run);
+  }
   Result<void> finish() override {
     CHAKRA_TRY(file_.write(out_.view()));
     out_.clear();
@@ -188,6 +192,12 @@ Result<Converted> copy_records(RecordSource& source, RecordSink& sink, bool whol
     CHAKRA_TRY(decode(message, metadata));
   }
   CHAKRA_TRY(placed(sink.metadata(message, metadata), source));
+  while (sink.takes_messages()) {
+    CHAKRA_ASSIGN(const int64_t nodes, source.next_run(message));
+    if (nodes == 0) break;
+    CHAKRA_TRY(sink.run(message));
+    converted.nodes += nodes;
+  }
   NodeRecord node;
   EmptyNodes empty_nodes;
   for (;;) {

@@ -64,6 +64,9 @@ class RecordSource {
   virtual Result<bool> next_node(NodeRecord& record, std::vector<std::string_view>* undecoded = nullptr);
   /// Whether decode() accepts all messages of nodes.
   virtual bool makes_messages() const { return false; }
+  /// Return the number of next messages, all of nodes, that `run` has as they stand in an .et file: each after its
+  /// size. Valid until the following call. 0: no more, or next() returns the others.
+  virtual Result<int64_t> next_run(std::string_view& run) { return run = {}, 0; }
   /// Return where in the file the message last returned by next() begins.
   virtual Place place() const = 0;
 
@@ -101,6 +104,8 @@ class RecordSink {
   virtual Result<void> metadata(std::string_view message, const MetadataRecord& record) = 0;
   /// Whether node() takes messages, not records.
   virtual bool takes_messages() const { return false; }
+  /// Take the messages of RecordSource::next_run(). Requires takes_messages().
+  virtual Result<void> run(std::string_view) { return {}; }
   virtual Result<void> node(std::string_view message, const NodeRecord& record) = 0;
   virtual Result<void> finish() = 0;
 };

@@ -3,7 +3,7 @@
 #include <map>
 #include <optional>
 #include <protozero/pbf_reader.hpp>
-#include <set>
+#include <span>
 
 #include "chakra/io/masters.h"
 #include "chakra/io/records.h"
@@ -14,13 +14,17 @@ namespace {
 using pack::Container;
 
 constexpr size_t kMostKept = size_t{1} << 26;  ///< of the messages of a rank that are kept
+constexpr size_t kRun = size_t{1} << 18;       ///< of messages that are copied into one run
 
-using Names = std::set<std::string, std::less<>>;
+void add(wire::Bytes& out, std::string_view bytes) { out.end(wire::bytes_at(out.room(bytes.size()), bytes)); }
+void add_size(wire::Bytes& out, size_t size) { out.end(wire::varint_at(out.room(wire::kMostVarint), size)); }
+
+using Names = std::vector<std::string>;  ///< few
 
 /// The messages of a master's nodes, and where attributes stand in them whose values other ranks replace.
 struct MasterMessages {
-  std::string bytes;
-  std::vector<uint32_t> ends;   ///< of each message, in `bytes`
+  wire::Bytes bytes;                   ///< each message after its size
+  std::vector<uint32_t> begins, ends;  ///< of each message, without its size, in `bytes`
   std::vector<int64_t> blocks;  ///< of each message, where its block begins
 
   /// The field of an attribute in the message of a node.
@@ -31,9 +35,11 @@ struct MasterMessages {
   std::vector<Part> parts;  ///< in the order of the messages
   StringPool kinds;         ///< the different fields: each a message of a node with this attribute alone
 
-  std::string_view message(size_t node) const {
-    const uint32_t begin = node == 0 ? 0 : ends[node - 1];
-    return std::string_view(bytes).substr(begin, ends[node] - begin);
+  std::string_view message(size_t node) const { return bytes.view().substr(begins[node], ends[node] - begins[node]); }
+  /// The messages of nodes [first, end), each after its size.
+  std::string_view run(size_t first, size_t end) const {
+    const uint32_t begin = first == 0 ? 0 : ends[first - 1];
+    return bytes.view().substr(begin, first == end ? 0 : ends[end - 1] - begin);
   }
 
   /// Return none for a large rank, and for a rank whose messages do not show the values of its columns.
@@ -51,7 +57,9 @@ struct MasterMessages {
       if (out.size() == 0 || !survives_a_message(record) || made.bytes.size() + out.size() > kMostKept)
         return std::nullopt;
       made.find_parts(record, out.view(), names);
-      made.bytes += out.view();
+      add_size(made.bytes, out.size());
+      add(made.bytes, out.view());
+      made.begins.push_back(static_cast<uint32_t>(made.bytes.size() - out.size()));
       made.ends.push_back(static_cast<uint32_t>(made.bytes.size()));
       made.blocks.push_back(reader.place().byte);
     }
@@ -60,7 +68,7 @@ struct MasterMessages {
  private:
   /// Requires a message that encode() made of the record: the attributes stand in it in their order.
   void find_parts(const NodeRecord& record, std::string_view message, const Names& names) {
-    const auto replaced = [&](const AttrRecord& attr) { return names.contains(attr.name); };
+    const auto replaced = [&](const AttrRecord& attr) { return std::find(names.begin(), names.end(), attr.name) != names.end(); };
     if (std::none_of(record.attrs.begin(), record.attrs.end(), replaced)) return;
     protozero::pbf_reader reader(message.data(), message.size());
     size_t attr = 0;
@@ -114,22 +122,63 @@ class LikeRank : public RecordSource {
     }
     if (next_ == like_->ends.size()) return false;
     message = like_->message(next_);
-    if (const auto& parts = like_->parts; part_ < parts.size() && parts[part_].node == next_) {
+    if (next_ == changed_node()) {
       out_.clear();
-      size_t at = 0;
-      for (; part_ < parts.size() && parts[part_].node == next_; ++part_) {
-        out_.append(message, at, parts[part_].begin - at).append(fields_[parts[part_].kind]);
-        at = parts[part_].end;
-      }
-      message = out_.append(message, at);
+      add_changed();
+      message = out_.view();
     }
     ++next_;
     return true;
+  }
+  Result<int64_t> next_run(std::string_view& run) override {
+    const size_t first = next_;
+    out_.clear();
+    run = {};
+    while (next_ < like_->ends.size() && out_.size() < kRun) {
+      const std::string_view same = like_->run(next_, changed_node());
+      if (same.size() >= kRun && out_.size() > 0) break;
+      next_ = changed_node();
+      if (same.size() >= kRun) return run = same, static_cast<int64_t>(next_ - first);
+      add(out_, same);
+      if (next_ == like_->ends.size()) break;
+      add_size(out_, changed_size());
+      add_changed();
+      ++next_;
+    }
+    run = out_.view();
+    return static_cast<int64_t>(next_ - first);
   }
   bool makes_messages() const override { return true; }
   Place place() const override { return next_ == 0 ? reader_.place() : Place{file_.path, like_->blocks[next_ - 1]}; }
 
  private:
+  using Part = MasterMessages::Part;
+
+  /// The next node whose message is not that of the master; the number of nodes if there is none.
+  size_t changed_node() const { return part_ < like_->parts.size() ? like_->parts[part_].node : like_->ends.size(); }
+  /// The parts of that node.
+  std::span<const Part> parts() const {
+    const auto begin = like_->parts.begin() + static_cast<std::ptrdiff_t>(part_);
+    return {begin, std::find_if(begin, like_->parts.end(), [&](const Part& part) { return part.node != next_; })};
+  }
+  size_t changed_size() const {
+    size_t size = like_->message(next_).size();
+    for (const Part& part : parts()) size += fields_[part.kind].size() - (part.end - part.begin);
+    return size;
+  }
+  /// Append the message of that node, which is next.
+  void add_changed() {
+    const std::string_view message = like_->message(next_);
+    size_t at = 0;
+    for (const Part& part : parts()) {
+      add(out_, message.substr(at, part.begin - at));
+      add(out_, fields_[part.kind]);
+      at = part.end;
+    }
+    add(out_, message.substr(at));
+    part_ += parts().size();
+  }
+
   const RankFile& file_;
   std::shared_ptr<const MasterMessages> like_;
   pack::RankReader reader_;  ///< of the metadata
@@ -137,7 +186,7 @@ class LikeRank : public RecordSource {
   bool any_metadata_ = false;
   size_t next_ = 0;  ///< node
   size_t part_ = 0;  ///< the first of the following nodes
-  std::string out_;
+  wire::Bytes out_;
 };
 
 }  // namespace
@@ -145,6 +194,11 @@ class LikeRank : public RecordSource {
 struct RankRecords::Shared {
   Masters<MasterMessages> masters;
   std::map<std::pair<const Container*, int64_t>, Names> names = {};  ///< by master: attributes with other values
+
+  void add_name(std::pair<const Container*, int64_t> master, const std::string& name) {
+    Names& of_master = names[master];
+    if (std::find(of_master.begin(), of_master.end(), name) == of_master.end()) of_master.push_back(name);
+  }
 };
 
 RankRecords::RankRecords(const std::vector<RankFile>& files)
@@ -153,7 +207,7 @@ RankRecords::RankRecords(const std::vector<RankFile>& files)
     if (file.container)
       if (const auto like = file.container->likeness(file.rank))
         for (const Container::ChangedAttr& attr : like->attrs)
-          shared_->names[{file.container.get(), like->master}].insert(attr.name);
+          shared_->add_name({file.container.get(), like->master}, attr.name);
 }
 RankRecords::~RankRecords() = default;
 
