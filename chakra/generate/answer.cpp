@@ -85,30 +85,25 @@ void add_memory(const Classes& classes, const std::array<answer::Column<typename
   to.values("", classes.empty() ? &none : &fullest(classes), columns);
 }
 
-/// The rank that needs most, and the device.
-struct Fit {
-  int64_t rank = 0;
-  double sum = 0, device = 0;
-  bool fsdp = false;
-};
+using sim::MemoryUse;
 constexpr std::array kSum{
-    column<&Fit::rank>("memory_per_rank.rank", Unit::id, "the rank that needs most"),
-    rounded<Fit>("memory_per_rank.sum", Unit::bytes, "sum of its parts", [](const Fit& f) { return f.sum; })};
-constexpr std::array kAtMost{rounded<Fit>("memory_at_most", Unit::bytes,
-                                          "their sum with allocator, context and buffers",
-                                          [](const Fit& f) { return device::memory_at_most(f.sum, f.fsdp); })};
+    column<&MemoryUse::rank>("memory_per_rank.rank", Unit::id, "the rank that needs most"),
+    rounded<MemoryUse>("memory_per_rank.sum", Unit::bytes, "sum of its parts", [](const auto& m) { return m.bytes; })};
+constexpr std::array kAtMost{rounded<MemoryUse>("memory_at_most", Unit::bytes,
+                                                "their sum with allocator, context and buffers",
+                                                [](const auto& m) { return m.most(); })};
 constexpr std::array kFits{
-    rounded<Fit>("device_memory", Unit::bytes, "memory of the device", [](const Fit& f) { return f.device; }),
-    column<Fit>("fits", Unit::none, "whether it fits into the device: yes, maybe (with allocator and so on) or no",
-                [](const Fit& f) {
-                  const auto finding = sim::memory_finding(f.rank, f.sum, f.fsdp, f.device, "");
-                  return std::string(!finding ? "yes" : finding->severity == Severity::warning ? "no" : "maybe");
-                })};
+    rounded<MemoryUse>("device_memory", Unit::bytes, "memory of the device",
+                       [](const auto& m) { return m.device_bytes; }),
+    column<MemoryUse>("fits", Unit::none, "whether it fits into the device: yes, maybe (with allocator and so on) or no",
+                      [](const auto& m) { return sim::fits(m); })};
 template <class Classes>
-Fit fit_of(const Classes& classes, double device_gib, bool fsdp) {
-  if (classes.empty()) return {0, 0, device_gib * kGib, fsdp};
-  const auto& most = fullest(classes);
-  return {most.first_rank, most.memory.sum(), device_gib * kGib, fsdp};
+MemoryUse use_of(const Classes& classes, double device_gib, bool fsdp) {
+  MemoryUse use;
+  use.fsdp = fsdp;
+  use.device_bytes = device_gib * kGib;
+  if (!classes.empty()) use.rank = fullest(classes).first_rank, use.bytes = fullest(classes).memory.sum();
+  return use;
 }
 
 // ---- cases ---------------------------------------------------------------------------------------------------
@@ -256,7 +251,7 @@ answer::Answer answer_of(const StepJob& job) {
   to.table("taken", "options that were not given, and what was taken", taken, by_key<TakenValue>(Unit::none),
            !taken.empty());
   to.values("", &stats, kStepStats);
-  const Fit fit = fit_of(stats.classes, job.device_memory_gib, job.step.framework.fsdp);
+  const MemoryUse fit = use_of(stats.classes, job.device_memory_gib, job.step.framework.fsdp);
   const MemoryFormulas formulas = formulas_of(job);
   add_memory(stats.classes, kMemory, to);
   to.values("", &fit, kSum);
@@ -288,7 +283,7 @@ answer::Answer answer_of(const ServeJob& job) {
   to.values("prefill.", &stats.prefill, kPhase);
   to.values("decode.", &stats.decode, kPhase);
   to.values("", &stats, kBothPhases);
-  const Fit fit = fit_of(stats.classes, job.device_memory_gib, false);
+  const MemoryUse fit = use_of(stats.classes, job.device_memory_gib, false);
   add_memory(stats.classes, kServeMemory, to);
   to.values("", &fit, kSum);
   to.values("", &fit, kAtMost);

@@ -46,7 +46,7 @@ template <class Facts>
 std::string why_memory(const Facts& f) {
   const auto& most = fullest(f.stats.classes);
   const double device_bytes = f.asked.device_memory_gib.value_or(kUsualDeviceGib) * kGib;
-  const bool fits = !sim::memory_finding(most.first_rank, most.memory.sum(), f.fsdp(), device_bytes, "");
+  const bool fits = sim::fits({most.first_rank, most.memory.sum(), f.fsdp(), device_bytes, ""}) == "yes";
   return f.asked.shows_memory || !f.asked.files.report.empty() || !fits
              ? ""
              : "the job fits, and only --stats and --json show the memory";

@@ -53,7 +53,7 @@ void describe_memory(const Classes& classes, trace::ClassJob& job) {
 template <class Classes>
 void note_memory(const Classes& classes, bool fsdp, double device_gib, Findings& findings) {
   const auto& most = fullest(classes);
-  if (auto finding = sim::memory_finding(most.first_rank, most.memory.sum(), fsdp, device_gib * kGib, "the device"))
+  if (auto finding = sim::memory_finding({most.first_rank, most.memory.sum(), fsdp, device_gib * kGib, "the device"}))
     findings.push_back(std::move(*finding));
 }
 

@@ -124,6 +124,7 @@ Result<void> generate_again(const WhatIfOptions& o, Unchanged& job, WhatIf& out)
   Findings known;  // of the unchanged job, too
   CHAKRA_TRY(whatif::bring_to_devices(*job.recorded, known));
   job.input.job = std::move(job.recorded->job);
+  job.input.memory_use = std::move(job.recorded->memory_use);
   job.input.groups = {};
   job.input.matching.reset();
   return {};
@@ -275,6 +276,7 @@ answer::Answer answer_of(const WhatIf& result) {
   whatif::add_changes(result.applied, to);
   to.values("", &result, kNetwork);
   sim::add_devices(result.report.devices, to);
+  sim::add_memory(result.report, to);
   whatif::add_sensitivity(or_null(result.sensitivity), to);
   whatif::add_noise(or_null(result.noise), to);
   return std::move(to).finish(result.findings);

@@ -32,6 +32,22 @@ constexpr std::array kLateStart{
                                 "no queue can choose another order at times between the two runs, so that the times "
                                 "are bounds")};
 
+template <class Get>
+constexpr auto bytes_of(std::string_view key, std::string_view meaning, Get) {
+  return column<MemoryUse>(key, Unit::bytes, meaning, [](const MemoryUse& m) { return std::llround(Get{}(m)); });
+}
+constexpr auto kHasDevice = [](const MemoryUse& m) { return m.device_bytes > 0; };
+constexpr std::array kMemory{
+    column<&MemoryUse::rank>("rank", Unit::id, "the rank that fills its device most"),
+    bytes_of("bytes", "bytes that this rank holds at the peak", [](const MemoryUse& m) { return m.bytes; }),
+    bytes_of("at_most_bytes", "the same with allocator, context and buffers",
+             [](const MemoryUse& m) { return m.most(); })};
+constexpr std::array kMemoryOfDevice{
+    answer::column_if<MemoryUse>(kHasDevice, "device_bytes", Unit::bytes, "memory of the device",
+                                 [](const MemoryUse& m) { return std::llround(m.device_bytes); }),
+    answer::column_if<MemoryUse>(kHasDevice, "fits", Unit::none, "whether the rank fits: yes, maybe or no",
+                                 [](const MemoryUse& m) { return fits(m); })};
+
 /// A rank, and what of it only some runs have.
 struct Rank {
   const RankReport* rank;
@@ -366,6 +382,7 @@ void add_native(const SimReport& report, const ToAdd& what, answer::Builder& to)
   to.children(
       "actors", "exposed", report.actors, [](const auto& a) -> const auto& { return a.exposed; }, kExposed);
   add_devices(report.devices, to, native);
+  add_memory(report, to, native);
   to.values("late_start.", native && report.late_start ? &*report.late_start : nullptr, kLateStart);
   const DeviceTime device_time(report);
   to.values("device_time.", native && device_time.predicted() ? &device_time : nullptr, kDeviceTime);
@@ -390,6 +407,11 @@ void add_native(const SimReport& report, const ToAdd& what, answer::Builder& to)
 void add_devices(const std::vector<ScaledTime>& devices, answer::Builder& to, bool present) {
   to.table("devices", "device time by devices and way of scaling, summed over all ranks", devices, kDeviceRows,
            present);
+}
+
+void add_memory(const SimReport& report, answer::Builder& to, bool present) {
+  to.values("memory.", present && report.memory ? &*report.memory : nullptr, kMemory);
+  to.values("memory.", present && report.memory ? &*report.memory : nullptr, kMemoryOfDevice);
 }
 
 void add_report(const SimReport& report, const ToAdd& what, answer::Builder& to) {

@@ -41,5 +41,7 @@ struct ToAdd {
 void add_report(const SimReport& report, const ToAdd& what, answer::Builder& to);
 /// Add the table `devices`.
 void add_devices(const std::vector<ScaledTime>& devices, answer::Builder& to, bool present = true);
+/// Add the values `memory`.
+void add_memory(const SimReport& report, answer::Builder& to, bool present = true);
 
 }  // namespace chakra::sim

@@ -175,6 +175,7 @@ SimInput copy_whole(const SimInput& input) {
   copy.node_times = input.node_times;
   copy.fold = input.fold;
   copy.exact_nodes = input.exact_nodes;
+  copy.memory_use = input.memory_use;
   copy.memory = input.memory;
   copy.waits = input.waits;
   copy.stop = input.stop;

@@ -324,19 +324,10 @@ class Summary {
       pass_stack_ = device.stack.name;
       serves_ |= carrier.has.passes, has_host_ |= carrier.has.host;
     }
-    const auto held = trace::metadata_number(carrier.trace(), trace::kMemoryPerRank);
-    if (held && *held > 0 && device.memory_bytes > 0) {  // 0: unknown
-      Held& most = held_[to];
-      if (*held > most.bytes) most = {carrier.trace().rank, *held, device.memory_bytes, device.stack.fsdp};
-    }
     if (device.kernels.empty() && !carrier.rows.empty() && !device::measured_file(to).empty()) measured_.insert(to);
   }
 
   std::vector<ScaledTime> finish(Findings& findings) const {
-    for (const auto& [device, held] : held_)
-      if (auto finding =
-              memory_finding(held.rank, static_cast<double>(held.bytes), held.fsdp, held.device_bytes, device))
-        findings.push_back(std::move(*finding));
     std::vector<ScaledTime> rows;
     for (const auto& [key, row] : rows_) rows.push_back(row);
     if (sums_.lower_bounds > 0)
@@ -439,14 +430,7 @@ class Summary {
     int64_t lower_bounds = 0;
   } sums_;
   MeasuredAbove too_fast_;
-  std::map<std::string, Above> above_;  ///< by device
-  /// The rank that holds most.
-  struct Held {
-    int64_t rank = 0, bytes = 0;
-    double device_bytes = 0;
-    bool fsdp = false;
-  };
-  std::map<std::string, Held> held_;        ///< by device
+  std::map<std::string, Above> above_;      ///< by device
   std::set<std::string> measured_;          ///< devices by name, whose kernels a file of the examples has
   std::string pass_stack_;                  ///< a stack with host time between passes of serving
   bool serves_ = false, has_host_ = false;  ///< ranks with that stack
@@ -486,6 +470,8 @@ Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const device::Sys
       summary.add(carrier, *to, ranks);
     }
   }
+  for (const MemoryUse& use : memory_uses(job, system))
+    if (auto finding = memory_finding(use)) findings.push_back(std::move(*finding));
   return summary.finish(findings);
 }
 

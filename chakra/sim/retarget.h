@@ -84,10 +84,24 @@ struct ScaledTime {
 /// Errors: sim.device.unknown. Cost: O(ranks + nodes of the classes, once for each device).
 Result<std::vector<ScaledTime>> retarget(trace::ClassJob& job, const device::System& system, Findings& findings);
 
-/// Return the finding sim.device.memory if a rank that holds `bytes` does not fit, or may not fit, into a device.
-/// `fsdp`: as for device::memory_at_most().
-std::optional<Finding> memory_finding(int64_t rank, double bytes, bool fsdp, double device_bytes,
-                                      std::string_view device);
+/// Of a generated job: the rank that fills its device most; of ranks without a device, the one that needs most.
+struct MemoryUse {
+  int64_t rank = 0;
+  double bytes = 0;         ///< at the peak
+  bool fsdp = false;        ///< as for device::memory_at_most()
+  double device_bytes = 0;  ///< 0: unknown
+  std::string device;       ///< "": unknown
+
+  double most() const { return device::memory_at_most(bytes, fsdp); }
+};
+/// Return "yes", "maybe" (with allocator and so on) or "no". Requires a known device.
+std::string_view fits(const MemoryUse& use);
+
+/// Return the rank that needs most memory on each device, the fullest device first and ranks without a device last.
+/// Empty if the traces do not state the memory. Cost: O(ranks log devices).
+std::vector<MemoryUse> memory_uses(const trace::ClassJob& job, const device::System& system);
+/// Return the finding sim.device.memory if the rank does not fit, or may not fit, into its device, if that is known.
+std::optional<Finding> memory_finding(const MemoryUse& use);
 
 /// Return the device of the recording: `system.recorded`, else the device in
 /// the metadata if there is exactly one and the table has it; else no value.

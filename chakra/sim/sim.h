@@ -86,6 +86,7 @@ struct SimInput {
   /// Nodes of all actors up to which a job of unequal ranks is folded exactly. Beyond, see SimReport::late_start.
   uint64_t exact_nodes = uint64_t{1} << 24;
   uint64_t memory = 0;                            ///< bytes that the actors may take; 0: the memory that is available
+  std::optional<MemoryUse> memory_use;            ///< of devices that the system no longer has, for the report
   std::vector<Wait>* waits = nullptr;             ///< filled if the run ends with sim.stuck
   const std::atomic<bool>* stop = nullptr;        ///< end early when true: with an error, or see `partial`
   bool partial = false;                           ///< a stopped run returns a partial report, marked interrupted
@@ -261,6 +262,7 @@ struct SimReport {
   Sharing sharing;                             ///< of a run in closed form
   LoadsOverTime link_loads;                    ///< if requested; in closed form the demand
   std::optional<LateStart> late_start;         ///< if the times are upper bounds
+  std::optional<MemoryUse> memory;             ///< if the traces state the memory; native mode
   std::vector<TierReport> tiers;               ///< tiers with traffic, in the order of the system; native mode
   std::vector<PathPiece> critical_path;        ///< from time 0 to the makespan; native mode
   /// Per fabric of SimInput::other_fabrics: increase of the critical path if its

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <set>
 
 #include "chakra/device/device.h"
 #include "chakra/io/io.h"
@@ -115,19 +116,30 @@ Result<PointCalls> calls_of(const Plan& plan, uint64_t point) {
 
 namespace {
 
-/// Files of the rules for collectives: programs, in the folder of the rules or the working folder.
-std::vector<std::string> programs_of(const std::string& rules) {
+/// The files that words of a text name, from the folder of the text's file or the working folder.
+std::vector<std::string> files_named_in(std::string_view text, const fs::path& folder, std::string_view between) {
   std::vector<std::string> files;
-  const bool in_file = is_file(rules);
-  const std::string text = in_file ? read_file(rules).value_or("") : rules;
   for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find_first_of(" \t\r\n,;:", at), text.size());
-    const std::string word = text.substr(at, end - at);
-    const fs::path path = in_file ? fs::path(rules).parent_path() / word : fs::path(word);
-    if (!word.empty() && is_file(path.string())) files.push_back(path.string());
+    const size_t end = std::min(text.find_first_of(between, at), text.size());
+    const std::string_view word = text.substr(at, end - at);
     at = end + 1;
+    if (word.empty()) continue;
+    for (const fs::path& path : std::set<fs::path>{fs::path(word), folder / word})
+      if (is_file(path.string())) files.push_back(path.string());
   }
   return files;
+}
+
+/// The programs that rules for collectives name.
+std::vector<std::string> programs_of(const std::string& rules) {
+  const bool in_file = is_file(rules);
+  const std::string text = in_file ? read_file(rules).value_or("") : rules;
+  return files_named_in(text, in_file ? fs::path(rules).parent_path() : fs::path(), " \t\r\n,;:");
+}
+
+/// The devices that a system file names.
+std::vector<std::string> devices_of_system(const std::string& path) {
+  return files_named_in(read_file(path).value_or(""), fs::path(path).parent_path(), "\"");
 }
 
 /// Traces of the collectives that a system file gives.
@@ -166,10 +178,9 @@ std::vector<std::string> files_of_setting(const Parameter& parameter, const std:
   if (parameter.section == "job") return files_of_job(text);
   std::vector<std::string> files;
   if (is_file(text)) files.push_back(text);
-  std::vector<std::string> more;
-  if (parameter.key == "collectives") more = programs_of(text);
-  if (parameter.key == "system") more = traces_of_system(text);
-  files.insert(files.end(), more.begin(), more.end());
+  const auto add = [&](const std::vector<std::string>& more) { files.insert(files.end(), more.begin(), more.end()); };
+  if (parameter.key == "collectives") add(programs_of(text));
+  if (parameter.key == "system") add(traces_of_system(text)), add(devices_of_system(text));
   return files;
 }
 

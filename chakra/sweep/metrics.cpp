@@ -100,12 +100,17 @@ const std::array<MetricRow, kMetricCount> kMetrics{{
      Goal::none,
      "contention model: closed, fluid or packet",
      {{{"sim", "congestion.mode"}}}},
-    {"ranks", Type::whole, Unit::count, Goal::smaller, "ranks of the generated job", {{{"gen", "rank_count"}}}},
+    {"ranks",
+     Type::whole,
+     Unit::count,
+     Goal::smaller,
+     "ranks of the job, with the changes of a what-if",
+     {{{"gen", "rank_count"}}}},
     {"memory_bytes",
      Type::whole,
      Unit::bytes,
      Goal::smaller,
-     "memory of the rank that needs most",
+     "memory of the rank that fills its device most",
      {{{"gen", "memory_per_rank.sum"}}}},
     {"memory_at_most_bytes",
      Type::whole,
@@ -147,6 +152,12 @@ answer::Cell cell_of(const answer::Answer& answer, std::string_view key) {
   return real && !std::isfinite(*real) ? answer::Cell() : value->cell;
 }
 
+size_t place_of(std::string_view metric) {
+  const MetricRow* const row = find_row(kMetrics, metric);
+  CHAKRA_ASSERT(row != nullptr);
+  return static_cast<size_t>(row - kMetrics.data());
+}
+
 }  // namespace
 
 void take_metrics(const answer::Answer& answer, MetricValues& values) {
@@ -157,10 +168,7 @@ void take_metrics(const answer::Answer& answer, MetricValues& values) {
         values[m] = cell_of(answer, source.key);
 }
 
-const answer::Cell& metric_of(const MetricValues& values, std::string_view name) {
-  const MetricRow* const row = find_row(kMetrics, name);
-  CHAKRA_ASSERT(row != nullptr);
-  return values[static_cast<size_t>(row - kMetrics.data())];
-}
+answer::Cell& metric_of(MetricValues& values, std::string_view name) { return values[place_of(name)]; }
+const answer::Cell& metric_of(const MetricValues& values, std::string_view name) { return values[place_of(name)]; }
 
 }  // namespace chakra::sweep

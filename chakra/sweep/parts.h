@@ -64,6 +64,7 @@ inline std::string subject_of(const Finding& finding) {
   return finding.tag + " " + (finding.text.starts_with('-') ? finding.text.substr(0, finding.text.find(' ')) : "");
 }
 /// Requires the name of a row.
+answer::Cell& metric_of(MetricValues& values, std::string_view name);
 const answer::Cell& metric_of(const MetricValues& values, std::string_view name);
 
 // ---- finished points (journal.cpp) ------------------------------------------------------------------------------

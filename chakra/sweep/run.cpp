@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <deque>
+#include <initializer_list>
+#include <utility>
 
 #include "chakra/base/progress.h"
 #include "chakra/job/parts.h"
@@ -22,6 +25,7 @@ constexpr std::chrono::milliseconds kPause{20};
 struct Source {
   job::LoadedPtr job;
   Outcome outcome;
+  bool fsdp = false;  ///< as for device::memory_at_most()
   std::optional<Error> error;
 };
 
@@ -43,11 +47,13 @@ void take_job(Result<Made> made, Source& source) {
   source.job = std::make_shared<const job::Loaded>(job::Loaded{std::move(made->job)});
 }
 
-Source make_source(const PointCalls& calls, bool require_fit) {
+Source make_source(const PointCalls& calls) {
   Source source;
   Findings findings;
   if (const auto* const step = std::get_if<generate::GenerateStepOptions>(&calls.generate)) {
-    take_job(generate::generate_step(*step, findings), source);
+    auto made = generate::generate_step(*step, findings);
+    source.fsdp = made && made->step.framework.fsdp;
+    take_job(std::move(made), source);
   } else if (const auto* const serve = std::get_if<generate::GenerateServeOptions>(&calls.generate)) {
     take_job(generate::generate_serve(*serve, findings), source);
   } else if (Result<job::LoadedPtr> loaded = job::load(calls.job); loaded) {
@@ -56,16 +62,48 @@ Source make_source(const PointCalls& calls, bool require_fit) {
     source.error = loaded.error();
   }
   take_findings(findings, source.outcome);
-  const MetricValues& values = source.outcome.values;
-  if (require_fit && metric_of(values, "fits") == answer::Cell(std::string("no")))
-    source.error =
-        Error{Code::bad_input,
-              "sweep.memory",
-              fmt::format("a rank needs {}, but the device has {}",
-                          show_bytes(static_cast<double>(std::get<int64_t>(metric_of(values, "memory_bytes")))),
-                          show_bytes(static_cast<double>(std::get<int64_t>(metric_of(values, "device_memory_bytes"))))),
-              {}};
   return source;
+}
+
+/// Whether the call runs the source's job on the source's device.
+bool keeps_memory(const PointCalls& calls) {
+  const auto* const simulate = std::get_if<job::SimulateOptions>(&calls.run);
+  return calls.run.index() == 0 || (simulate && simulate->devices.device.empty() && simulate->system.empty());
+}
+
+/// Take the ranks and the memory of the job that ran. The run knows the device if it has one, else the source does.
+void take_ran(const sim::SimReport& report, bool fsdp, MetricValues& values) {
+  metric_of(values, "ranks") = std::ssize(report.ranks);
+  if (!report.memory) return;
+  sim::MemoryUse use = *report.memory;
+  if (use.device_bytes <= 0) {
+    const auto* const of_source = std::get_if<int64_t>(&metric_of(values, "device_memory_bytes"));
+    use.device_bytes = of_source ? static_cast<double>(*of_source) : 0;
+    use.fsdp = fsdp;
+  }
+  metric_of(values, "memory_bytes") = int64_t{std::llround(use.bytes)};
+  metric_of(values, "memory_at_most_bytes") = int64_t{std::llround(use.most())};
+  if (use.device_bytes <= 0) return;
+  metric_of(values, "device_memory_bytes") = int64_t{std::llround(use.device_bytes)};
+  metric_of(values, "fits") = std::string(sim::fits(use));
+}
+
+/// Remove the times, which are those of no real run.
+void keep_only(std::initializer_list<std::string_view> names, MetricValues& values) {
+  MetricValues kept;
+  for (const std::string_view name : names) metric_of(kept, name) = std::move(metric_of(values, name));
+  values = std::move(kept);
+}
+
+/// Fail if the job does not fit into the memory of its device.
+Result<void> check_fit(const MetricValues& values) {
+  if (metric_of(values, "fits") != answer::Cell(std::string("no"))) return {};
+  const auto bytes = [&](std::string_view name) {
+    return show_bytes(static_cast<double>(std::get<int64_t>(metric_of(values, name))));
+  };
+  return fail(
+      Code::bad_input, "sweep.memory",
+      fmt::format("a rank needs {}, but the device has {}", bytes("memory_bytes"), bytes("device_memory_bytes")));
 }
 
 Result<void> run_call(PointCalls& calls, const Source& source, const job::NetworksPtr& networks, Outcome& outcome) {
@@ -75,12 +113,14 @@ Result<void> run_call(PointCalls& calls, const Source& source, const job::Networ
     CHAKRA_ASSIGN(const job::SimulateResult made, job::simulate_job(*simulate));
     if (made.report.interrupted) return stopped_by_caller();
     take_metrics(answer_of(made, false), outcome.values);
+    if (!simulate->compat()) take_ran(made.report, source.fsdp, outcome.values);
     take_findings(made.report.findings, outcome);
   } else if (auto* const options = std::get_if<job::WhatIfOptions>(&calls.run)) {
     options->loaded = source.job;
     options->networks = networks;
     CHAKRA_ASSIGN(const job::WhatIf made, job::what_if(*options));
     take_metrics(answer_of(made), outcome.values);
+    take_ran(made.report, source.fsdp, outcome.values);
     take_findings(made.findings, outcome);
   }
   return {};
@@ -185,7 +225,7 @@ class Runner {
     auto source = std::make_shared<Source>();
     if (Result<PointCalls> calls = calls_of(plan_, group.points.front().point); calls) {
       const WatchedApart watched;
-      *source = make_source(*calls, plan_.require_fit);
+      *source = make_source(*calls);
     } else {
       source->error = calls.error();
     }
@@ -210,6 +250,17 @@ class Runner {
     return {};
   }
 
+  Result<void> run_if_it_fits(PointCalls& calls, const Source& source, Outcome& outcome) {
+    const bool known = keeps_memory(calls);
+    if (known && plan_.require_fit) CHAKRA_TRY(check_fit(source.outcome.values));
+    CHAKRA_TRY(run_call(calls, source, networks_, outcome));
+    if (known || !plan_.require_fit) return {};
+    Result<void> fits = check_fit(outcome.values);
+    if (!fits)
+      keep_only({"ranks", "memory_bytes", "memory_at_most_bytes", "device_memory_bytes", "fits"}, outcome.values);
+    return fits;
+  }
+
   /// Errors of the point are its outcome; other errors end the sweep.
   Result<Outcome> run_point(const PointWork& point, const Source& source) {
     Outcome outcome = source.outcome;
@@ -217,7 +268,7 @@ class Runner {
     if (!error) {
       CHAKRA_ASSIGN(PointCalls calls, calls_of(plan_, point.point));
       const WatchedApart watched;
-      if (const Result<void> done = run_call(calls, source, networks_, outcome); !done) error = done.error();
+      if (const Result<void> done = run_if_it_fits(calls, source, outcome); !done) error = done.error();
     }
     CHAKRA_TRY(keep_going());
     if (error) {

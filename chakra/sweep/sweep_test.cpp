@@ -151,6 +151,53 @@ TEST_F(Sweeps, TakeInputsOfInputsIntoAccount) {
   EXPECT_EQ(swept(text).resumed, 0);
   const auto files = files_of_setting({"simulate", "collectives", "", 1}, "allreduce: " + ring_ + ";x");
   EXPECT_EQ(files, std::vector<std::string>{ring_});  // a program that a rule names
+  const auto device = [&](int peak) {
+    folder_.write("own.yml", fmt::format("name: own\npeaks: {{bf16: {}}}\nmemory-bandwidth: 1000\n", peak));
+  };
+  for (const std::string& name : {folder_.path("own.yml"), std::string("own.yml")}) {
+    device(100);
+    folder_.write("system.json", fmt::format(R"({{"devices": {{"d": {{"device": "{}", "ranks": [0, 1]}}}}}})", name));
+    const std::string on = text.substr(0, text.find(", collectives")) + ", system: $/system.json}";
+    EXPECT_EQ(swept(on).resumed, 0);
+    EXPECT_EQ(swept(on).resumed, 1);
+    device(200);
+    EXPECT_EQ(swept(on).resumed, 0);
+  }
+}
+
+TEST_F(Sweeps, StateTheMemoryOfTheJobThatRan) {
+  for (const int gib : {1, 2})
+    folder_.write(fmt::format("of{}.yml", gib),
+                  fmt::format("name: of{}\npeaks: {{bf16: 100, f32: 50}}\nmemory-bandwidth: 1000\nmemory: {}\n", gib,
+                              gib == 1 ? 0.001 : 100));
+  const std::string generated = "generate: {preset: tiny, tp: 1, pp: 1, virtual-stages: 1, ";
+  const auto cells = [](const Outcome& outcome) {
+    std::vector<answer::Cell> out;
+    for (const char* name : {"ranks", "memory_bytes", "memory_at_most_bytes", "device_memory_bytes", "fits"})
+      out.push_back(metric_of(outcome.values, name));
+    return out;
+  };
+  const Sweep changed = swept(generated + "dp: 2}\nwhat_if: {from-network: $/ring.yml, batch: [~, 2], dp: [~, 4]}");
+  const Sweep made = swept(generated + "micro-batch-size: [~, 2], dp: [2, 4]}\nsimulate: {network: $/ring.yml}");
+  ASSERT_EQ(changed.outcomes.size(), 4U);
+  for (size_t p = 0; p < 4; ++p) {
+    EXPECT_EQ(changed.outcome(p).tag, "") << changed.outcome(p).text;
+    EXPECT_EQ(cells(changed.outcome(p)), cells(made.outcome(p))) << p;
+    for (size_t other = 0; other < p; ++other) EXPECT_NE(cells(made.outcome(p)), cells(made.outcome(other)));
+  }
+  const std::string devices = "device: [~, $/of1.yml, $/of2.yml]}";
+  for (const std::string& run :
+       {"simulate: {network: $/ring.yml, " + devices, "what_if: {from-network: $/ring.yml, batch: 2, " + devices}) {
+    const Sweep on = swept(generated + "dp: 2}\n" + run);
+    EXPECT_EQ(on.outcome(0).tag, "") << on.outcome(0).text;
+    EXPECT_EQ(on.outcome(1).tag, "sweep.memory");
+    EXPECT_EQ(cells(on.outcome(1))[3], answer::Cell(int64_t{1'000'000}));
+    EXPECT_EQ(cells(on.outcome(1))[4], answer::Cell(std::string("no")));
+    EXPECT_EQ(metric_of(on.outcome(1).values, "makespan_ps").index(), 0U);
+    EXPECT_EQ(on.outcome(2).tag, "") << on.outcome(2).text;
+    EXPECT_EQ(cells(on.outcome(2))[3], answer::Cell(int64_t{100'000'000'000}));
+    EXPECT_EQ(cells(on.outcome(2))[4], answer::Cell(std::string("yes")));
+  }
 }
 
 TEST_F(Sweeps, HaveFailuresAsRows) {

@@ -10,6 +10,9 @@ Result<std::vector<sim::ScaledTime>> bring_to_devices(sim::SimInput& input, Find
   if (!input.system.target && input.system.devices.empty()) return std::vector<sim::ScaledTime>();
   trace::ClassJob classes = trace::by_class(std::move(input.job));
   CHAKRA_ASSIGN(std::vector<sim::ScaledTime> rows, sim::retarget(classes, input.system, findings));
+  input.memory_use.reset();
+  if (std::vector<sim::MemoryUse> uses = sim::memory_uses(classes, input.system); !uses.empty())
+    input.memory_use = std::move(uses.front());
   input.job = trace::expand(classes);
   input.matching.reset();
   input.system.roofline = false;

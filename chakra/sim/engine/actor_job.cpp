@@ -122,6 +122,9 @@ Result<ActorJob> make_actor_job(SimInput& in, Prices& prices, SimReport& report,
   in.system.use_roofline();
   report.distinct_traces = static_cast<int64_t>(in.classes->classes.size());
   CHAKRA_ASSIGN(report.devices, retarget(*in.classes, in.system, report.findings));
+  report.memory = std::move(in.memory_use);
+  if (std::vector<MemoryUse> uses = memory_uses(*in.classes, in.system); !report.memory && !uses.empty())
+    report.memory = std::move(uses.front());
   ActorJob job;
   CHAKRA_ASSIGN(job.storage, find_storage(*in.classes, in.system, report.findings));
   // Neither the caller's model of collectives nor tiers that several ranks share have bounds: an operation that comes
