@@ -95,7 +95,8 @@ constexpr std::array kAtMost{rounded<MemoryUse>("memory_at_most", Unit::bytes,
 constexpr std::array kFits{
     rounded<MemoryUse>("device_memory", Unit::bytes, "memory of the device",
                        [](const auto& m) { return m.device_bytes; }),
-    column<MemoryUse>("fits", Unit::none, "whether it fits into the device: yes, maybe (with allocator and so on) or no",
+    column<MemoryUse>("fits", Unit::none,
+                      "whether it fits into the device: yes, maybe (with allocator and so on) or no",
                       [](const auto& m) { return sim::fits(m); })};
 template <class Classes>
 MemoryUse use_of(const Classes& classes, double device_gib, bool fsdp) {

@@ -25,7 +25,7 @@ using Names = std::vector<std::string>;  ///< few
 struct MasterMessages {
   wire::Bytes bytes;                   ///< each message after its size
   std::vector<uint32_t> begins, ends;  ///< of each message, without its size, in `bytes`
-  std::vector<int64_t> blocks;  ///< of each message, where its block begins
+  std::vector<int64_t> blocks;         ///< of each message, where its block begins
 
   /// The field of an attribute in the message of a node.
   struct Part {
@@ -68,7 +68,9 @@ struct MasterMessages {
  private:
   /// Requires a message that encode() made of the record: the attributes stand in it in their order.
   void find_parts(const NodeRecord& record, std::string_view message, const Names& names) {
-    const auto replaced = [&](const AttrRecord& attr) { return std::find(names.begin(), names.end(), attr.name) != names.end(); };
+    const auto replaced = [&](const AttrRecord& attr) {
+      return std::find(names.begin(), names.end(), attr.name) != names.end();
+    };
     if (std::none_of(record.attrs.begin(), record.attrs.end(), replaced)) return;
     protozero::pbf_reader reader(message.data(), message.size());
     size_t attr = 0;
