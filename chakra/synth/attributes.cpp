@@ -66,14 +66,23 @@ std::vector<uint64_t> operations_of(const Trace& t) {
   return values;
 }
 
-/// The last size of the first tensor of an operator: the width of a norm, the inner size of a matrix multiplication.
-std::optional<int64_t> last_size(const Trace& t, NodeId n) {
+/// The rows of a matrix and their size.
+struct Rows {
+  int64_t count = 0, size = 0;
+};
+/// Those of the first tensor of an operator: of the size of a norm, or of the inner size of a matrix multiplication.
+std::optional<Rows> first_rows(const Trace& t, NodeId n) {
   const trace::Io io = t.ios[t.io_row[n]];
   std::vector<work::Argument> inputs;
   if (!work::parse_arguments(t.strings[io.inputs.shapes], t.strings[io.inputs.types], io.inputs.values, inputs))
     return std::nullopt;
   for (const work::Argument& input : inputs)
-    if (input.tensors.size() == 1 && input.tensors[0].rank() > 1) return static_cast<int64_t>(input.tensors[0].last());
+    if (input.tensors.size() == 1 && input.tensors[0].rank() > 1) {
+      const std::span<const uint64_t> sizes(input.tensors[0].dims);
+      uint64_t rows = 1;
+      for (const uint64_t size : sizes.first(sizes.size() - 1)) rows *= size;  // a vote, whatever it is
+      return Rows{static_cast<int64_t>(rows), static_cast<int64_t>(sizes.back())};
+    }
   return std::nullopt;
 }
 
@@ -119,7 +128,10 @@ void AttributeGuess::add_shapes(const Trace& t) {
     const work::WorkRow* const row = t.io_row[n] == trace::kNoRow ? nullptr : work::find_work_row(t.name_of(n));
     const bool norm = row && row->kind == work::WorkKind::normalization;
     if (norm || (row && row->kind == work::WorkKind::matrix))
-      if (const auto size = last_size(t, n)) ++(norm ? widths_ : depths_)[*size];
+      if (const auto rows = first_rows(t, n)) {
+        ++(norm ? widths_ : depths_)[rows->size];
+        if (!norm) ++rows_[rows->count];
+      }
     for (const trace::Attr& attr : t.attrs_of(n)) {
       const auto shape = attr.name == kernel && attr.text() ? work::parse_kernel(*attr.text()) : std::nullopt;
       if (!shape) continue;
@@ -128,7 +140,7 @@ void AttributeGuess::add_shapes(const Trace& t) {
         return static_cast<int64_t>(shape->sizes[static_cast<size_t>(at - shape->kind->sizes.begin())]);
       };
       if (shape->kind->work == work::WorkKind::normalization) ++widths_[size("width")];
-      if (shape->kind->name == "gemm") ++depths_[size("k")];
+      if (shape->kind->name == "gemm") ++depths_[size("k")], ++rows_[size("m")];
       if (shape->kind->name == "experts") ++experts_[size("experts")];
     }
   }
@@ -173,6 +185,12 @@ int64_t AttributeGuess::joined_ranks() const {
   return most;
 }
 
+int64_t AttributeGuess::width_by_depths() const {
+  Votes depths = depths_;
+  if (depths.size() > 1) depths.erase(most_frequent(rows_));
+  return most_frequent(depths);
+}
+
 int64_t AttributeGuess::width_by_sizes() const {
   int64_t layers = 0;  // of a rank
   for (const auto& [stage, repeats] : repeats_) layers = std::max(layers, repeats);
@@ -198,7 +216,7 @@ Attributes AttributeGuess::finish() const {
   if (repeats_.size() == 1) guess.layers *= std::max<int64_t>(1, guess.stages);
   guess.experts = most_frequent(experts_) * expert_ranks_;
   guess.width = !widths_.empty()   ? most_frequent(widths_)
-                : !depths_.empty() ? most_frequent(depths_)
+                : !depths_.empty() ? width_by_depths()
                                    : width_by_sizes();
   return guess;
 }

@@ -27,7 +27,8 @@ struct Attributes {
 
 /// Estimates the attributes of a job, trace by trace:
 ///   - width: the most frequent width of normalisations; without any, the most frequent inner size of matrix
-///     multiplications. For a trace without shapes, gradients give a first width, since a dense layer has 12 width^2
+///     multiplications other than their most frequent number of rows: that is the tokens, over which gradients of
+///     weights are summed. For a trace without shapes, gradients give a first width, since a dense layer has 12 width^2
 ///     of them. The estimate is then a popular width within 30 % of the first width: the width that divides the most
 ///     sizes of communications;
 ///   - stages: the attribute `stages`, else the ranks that messages join;
@@ -48,10 +49,11 @@ class AttributeGuess {
 
   void add_shapes(const trace::Trace& trace);
   void add_sizes(const trace::Trace& trace);
+  int64_t width_by_depths() const;
   int64_t width_by_sizes() const;
   int64_t joined_ranks() const;
 
-  Votes widths_, depths_, experts_;                 ///< nodes by number
+  Votes widths_, depths_, rows_, experts_;          ///< nodes by number
   std::map<uint64_t, int64_t> sizes_;               ///< communications by bytes
   std::set<std::pair<int64_t, int64_t>> messages_;  ///< the lower rank first
   Votes repeats_;                                   ///< layers by stage
