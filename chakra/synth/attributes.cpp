@@ -215,9 +215,7 @@ Attributes AttributeGuess::finish() const {
   // A trace that does not name its stage stands for the others.
   if (repeats_.size() == 1) guess.layers *= std::max<int64_t>(1, guess.stages);
   guess.experts = most_frequent(experts_) * expert_ranks_;
-  guess.width = !widths_.empty()   ? most_frequent(widths_)
-                : !depths_.empty() ? width_by_depths()
-                                   : width_by_sizes();
+  guess.width = !widths_.empty() ? most_frequent(widths_) : !depths_.empty() ? width_by_depths() : width_by_sizes();
   return guess;
 }
 
