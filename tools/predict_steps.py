@@ -35,7 +35,7 @@ import tarfile
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from published_steps import BRIDGE, KORTHIKANTI, SERVED
+from published_steps import BRIDGE, BRIDGE_FITTED, BRIDGE_LATER, KORTHIKANTI, SERVED
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST_ERROR = 0.15
@@ -397,13 +397,15 @@ def papers(arguments, chakra, folder):
                        "schedule": "interleaved" if virtual > 1 else "1f1b", "virtual-stages": virtual}
             judge("Korthikanti", f"{name}, {options['recompute']}", gpus,
                   simulated_step(chakra, folder, "a100_sxm_80gb.json", (250, 25), gpus, options, []), seconds)
-    for model, gpus, sequence, tp, pp, cp, virtual, ep, size, batch, eight, tokens in BRIDGE:
+    for row in (*BRIDGE, *BRIDGE_LATER):
+        model, gpus, sequence, tp, pp, cp, virtual, ep, size, batch, eight, tokens = row
         dp = gpus // (tp * pp * cp)
         options = {"model": model, "sequence": sequence, "tp": tp, "pp": pp, "cp": cp, "dp": dp, "ep": ep, "etp": int(ep > 1), "zero": 1,
                    "micro-batch-size": size, "micro-batches": batch // size // dp, "schedule": "interleaved" if virtual > 1 else "1f1b",
                    "virtual-stages": virtual}
         name = model if isinstance(model, str) else f"{model['model_type']}, {model['num_hidden_layers']} layers"
-        judge("Megatron-Bridge, experts" if ep > 1 else "Megatron-Bridge, dense", name, gpus,
+        experts = "experts, fitted" if row in BRIDGE_FITTED else "experts, later" if row in BRIDGE_LATER else "experts"
+        judge(f"Megatron-Bridge, {experts if ep > 1 else 'dense'}", name, gpus,
               simulated_step(chakra, folder, "h100_sxm.json", (400, 50), gpus, options, ["--fp8"] if eight else []), batch * sequence / gpus / tokens)
     for group, offs in groups.items():
         print(f"{group}: {error(offs):.1%} off, ratio {math.exp(sum(offs) / len(offs)):.2f}, worst {math.exp(max(abs(o) for o in offs)):.2f}")

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "chakra/device/device.h"
 #include "chakra/device/numbers.h"
@@ -11,7 +12,8 @@
 namespace chakra::device {
 namespace {
 
-constexpr double kMostRate = 1e9, kMostSlower = 100, kMostLaunchUs = 1e6, kMostStackError = 100;
+constexpr double kMostRate = 1e9, kMostSlower = 100, kMostLaunchUs = 1e6, kMostStackError = 100,
+                 kMostDispatchRanks = 1e6;
 constexpr double kLeastLogitBytes = 1, kMostLogitBytes = 64;
 constexpr std::string_view kValue = "device.stack.value";
 
@@ -37,8 +39,14 @@ constexpr std::array<StackRow, 8> kRows{{
      0.4,
      0,
      0,
-     "attention of cuDNN; norms, activations and casts fused",
-     {8, false, false, false}},
+     "attention of cuDNN; norms, activations and casts fused; expert-us fitted to three steps of Qwen3 30B",
+     {8, false, false, false},
+     0,
+     0,
+     1,
+     false,
+     8,
+     2600},
     {"megatron-lm",
      {},
      1,
@@ -89,7 +97,8 @@ Stack stack(const StackRow& row) {
              row.error,
              std::string(row.source),
              row.memory,
-             {row.pass_us * kMicro, row.sequence_us * kMicro, row.prefill_share, row.bursts}};
+             {row.pass_us * kMicro, row.sequence_us * kMicro, row.prefill_share, row.bursts},
+             {row.dispatch_ranks, row.expert_us * kMicro}};
   for (const auto& [device, tflops] : row.attention)
     if (!device.empty()) made.attention.push_back({std::string(device), tflops * kTera});
   return made;
@@ -147,6 +156,13 @@ Result<void> read_field(const std::string& key, const Spec& value, Stack& stack)
   } else if (key == "pass-us" || key == "sequence-us") {
     CHAKRA_ASSIGN(const double us, number_within(value, key, 0, kMostLaunchUs, kValue));
     (key == "pass-us" ? stack.serving.pass_s : stack.serving.sequence_s) = us * kMicro;
+  } else if (key == "expert-us") {
+    CHAKRA_ASSIGN(const double us, number_within(value, key, 0, kMostLaunchUs, kValue));
+    stack.experts.layer_s = us * kMicro;
+  } else if (key == "dispatch-ranks") {
+    CHAKRA_ASSIGN(const double ranks, number_within(value, key, 0, kMostDispatchRanks, kValue));
+    if (ranks != std::floor(ranks)) return value.error(std::string(kValue), "'dispatch-ranks' is a whole number");
+    stack.experts.dispatch_ranks = static_cast<int64_t>(ranks);
   } else if (key == "logit-bytes") {
     CHAKRA_ASSIGN(stack.memory.logit_bytes, number_within(value, key, kLeastLogitBytes, kMostLogitBytes, kValue));
   } else if (key == "error") {
@@ -155,7 +171,8 @@ Result<void> read_field(const std::string& key, const Spec& value, Stack& stack)
     return value.error("device.stack.key", fmt::format("unknown key {}; a stack has 'name', 'attention', "
                                                        "'elementwise-time', 'host-us', 'products', 'pass-us', "
                                                        "'sequence-us', 'prefill-share', 'logit-bytes', 'activations', "
-                                                       "'sharding', 'selective', 'error' and 'source'",
+                                                       "'sharding', 'selective', 'dispatch-ranks', 'expert-us', "
+                                                       "'error' and 'source'",
                                                        quote(key)));
   }
   return {};
@@ -188,9 +205,15 @@ Result<Stack> find_or_load_stack(const std::string& name_or_file) {
 }
 
 void use_stack(const Stack& stack, Device& device) {
-  device.stack = {
-      stack.name,       0, stack.elementwise_time, stack.error, stack.serving.pass_s, stack.serving.sequence_s,
-      stack.memory.fsdp};
+  device.stack = {stack.name,
+                  0,
+                  stack.elementwise_time,
+                  stack.error,
+                  stack.serving.pass_s,
+                  stack.serving.sequence_s,
+                  stack.memory.fsdp,
+                  stack.experts.layer_s,
+                  stack.serving.prefill_share};
   if (stack.host_s > 0) device.host_s = stack.host_s;
   if (stack.serving.bursts) device.sustained_time = 1;
   size_t longest = 0;

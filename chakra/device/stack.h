@@ -31,6 +31,12 @@ struct StackMemory {
   bool per_operator = false;  ///< the framework's selective recomputation keeps every second matrix multiplication
 };
 
+/// How a framework brings tokens to experts.
+struct StackExperts {
+  int64_t dispatch_ranks = 0;  ///< of a node: a token goes once to each node (gen::Framework::dispatch_ranks)
+  double layer_s = 0;          ///< a layer, forward and backward, beyond its kernels and messages
+};
+
 /// Time of a framework between passes of serving.
 struct StackServing {
   double pass_s = 0, sequence_s = 0;  ///< for a pass; for each sequence of the pass
@@ -47,6 +53,7 @@ struct Stack {
   std::string source{};
   StackMemory memory{};
   StackServing serving{};
+  StackExperts experts{};
 };
 
 /// The effect of a stack on a device.
@@ -57,6 +64,8 @@ struct StackUse {
   double error = 0;                   ///< of whole steps; 0: unknown
   double pass_s = 0, sequence_s = 0;  ///< of the host between passes of serving
   bool fsdp = false;                  ///< StackMemory::fsdp
+  double expert_layer_s = 0;          ///< StackExperts::layer_s
+  double prefill_share = 1;           ///< StackServing::prefill_share
 };
 
 /// A row of the table, in the units of stack files: TFLOP/s, microseconds.
@@ -68,6 +77,8 @@ struct StackRow {
   StackMemory memory;
   double pass_us = 0, sequence_us = 0, prefill_share = 1;
   bool bursts = false;
+  int64_t dispatch_ranks = 0;
+  double expert_us = 0;
 };
 extern const std::span<const StackRow> kStacks;
 

@@ -40,8 +40,9 @@ TEST(Stacks, EachHasASourceAndNumbersThatCanBe) {
 }
 
 TEST_F(StackFile, ChangesTheDeviceThatItNames) {
-  const auto stack =
-      read("name: own\nattention: {H100: 300, H100-NVL: 200, A100: 100}\nelementwise-time: 1.5\nhost-us: 9\n");
+  const auto stack = read(
+      "name: own\nattention: {H100: 300, H100-NVL: 200, A100: 100}\nelementwise-time: 1.5\nhost-us: 9\n"
+      "dispatch-ranks: 4\nexpert-us: 500\n");
   ASSERT_TRUE(stack) << stack.error().message();
   const auto rate = [&](const char* name) {
     Device device = chakra::device::device(*find(name));
@@ -49,6 +50,7 @@ TEST_F(StackFile, ChangesTheDeviceThatItNames) {
     EXPECT_EQ(device.stack.name, "own");
     EXPECT_EQ(device.stack.elementwise_time, 1.5);
     EXPECT_DOUBLE_EQ(device.host_s, 9e-6);
+    EXPECT_DOUBLE_EQ(device.stack.expert_layer_s, 500e-6);
     return device.stack.attention_ops_per_s;
   };
   EXPECT_EQ(rate("H100-SXM"), 300e12);

@@ -194,6 +194,31 @@ TEST(ModelWork, IsForwardAndBackwardOnce) {
   }
 }
 
+/// Bytes that a rank sends in the all-to-alls of experts, for a token, layer and pass.
+double dispatched(int64_t ep, int64_t ranks_of_node) {
+  StepOptions o;
+  o.model = model::find_model("mixtral-8x7b")->model;  // two of eight experts
+  o.model.layers.resize(1);
+  o.sequence = 1024, o.micro_batches = 1, o.dp = 8, o.ep = ep;
+  o.framework.dispatch_ranks = ranks_of_node;
+  const trace::ClassJob job = step(o).value();
+  double bytes = 0;
+  for (const trace::Comm& comm : job.classes[0].comms)
+    if (comm.type == trace::CommType::all_to_all) bytes += static_cast<double>(comm.bytes);
+  return bytes / (4 * 1024 * 2 * static_cast<double>(o.model.hidden));
+}
+
+TEST(Dispatch, SendsATokenOnceToEachNode) {
+  EXPECT_DOUBLE_EQ(dispatched(8, 0), 2);
+  EXPECT_DOUBLE_EQ(dispatched(8, 8), 2);                     // a node, in which two experts are two ranks
+  EXPECT_NEAR(dispatched(8, 4), 2 * (1 - 3.0 / 14), 1e-3);   // both experts are of one half in 3 of 7 cases
+  EXPECT_NEAR(dispatched(4, 8), 4 * (1 - 15.0 / 28), 1e-3);  // of a rank's two experts none: C(6,2) of C(8,2)
+  EXPECT_NEAR(dispatched(8, 1), dispatched(8, 8), 1e-9);
+  StepOptions o;
+  o.framework.dispatch_ranks = -1;
+  EXPECT_EQ(step(o).error().tag, "gen.step.range");
+}
+
 TEST(Types, OfNodesAreThoseOfTheStep) {
   StepOptions o = options();
   const auto type = [&] { return step(o)->classes[0].dtype_of(NodeId(0)); };

@@ -68,6 +68,9 @@ struct Framework {
   bool eager = false;         ///< operations are not fused: backward keeps the output of each operation
   bool fsdp = false;          ///< PyTorch's FSDP and DTensor: settled()
   bool per_operator = false;  ///< selective recomputation is Recompute::per_operator
+  /// Ranks of a node: a token goes once to each node with one of its experts (DeepEP, HybridEP). 0: once to each
+  /// expert.
+  int64_t dispatch_ranks = 0;
 };
 
 /// One training step on tp x cp x dp x pp ranks. The experts of a layer

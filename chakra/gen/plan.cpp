@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kMostRanks = 1 << 22;
 constexpr double kMostSkew = 10, kMostLogitBytes = 64;
+constexpr int64_t kMostDispatchRanks = 1'000'000;
 constexpr int64_t kMostHostNs = 1'000'000'000;
 constexpr double kMostNodes = 50e6;  // of all classes
 
@@ -38,6 +39,8 @@ Result<void> check_ranges(const StepOptions& o) {
   if (o.fp16 && o.bytes_per_element != 2) return wrong("gen.step.range", "float16 has 2 bytes an element");
   if (!(o.framework.logit_bytes >= 0 && o.framework.logit_bytes <= kMostLogitBytes))
     return wrong("gen.step.range", fmt::format("a logit takes up to {} bytes", kMostLogitBytes));
+  if (o.framework.dispatch_ranks < 0 || o.framework.dispatch_ranks > kMostDispatchRanks)
+    return wrong("gen.step.range", fmt::format("a node has 0 to {} ranks", kMostDispatchRanks));
   if (o.model.layers.empty() && o.model.family != Family::recommender)
     return wrong("gen.step.range", "the model has no layer");
   if (o.lora_rank > 0 && (o.model.family == Family::recommender || o.model.family == Family::mlp))
@@ -155,6 +158,22 @@ std::vector<int64_t> deal_layers(int64_t layers, int64_t pieces, bool ends) {
 
 namespace {
 
+/// Of `parts` equal parts of the experts, the mean number with an expert of a token: experts are chosen evenly.
+double distinct_parts(const Experts& experts, int64_t parts) {
+  double none = 1;  // the chance that no expert of the token is in a part
+  for (int64_t i = 0; i < experts.active; ++i)
+    none *= std::max(0.0, 1 - real(experts.count) / real(parts) / real(experts.count - i));
+  return real(parts) * (1 - none);
+}
+
+/// A token goes once to each node, within a single node once to each rank. Bytes are those of network cards.
+double dispatched(const StepOptions& o, const Block& block) {
+  const int64_t node = o.framework.dispatch_ranks;
+  if (node == 0 || !block.experts || block.experts->active == 0 || o.expert_skew != 0) return 1;
+  const int64_t nodes = (o.ep * o.etp + node - 1) / node;
+  return distinct_parts(*block.experts, nodes > 1 ? std::min(nodes, o.ep) : o.ep) / real(block.experts->active);
+}
+
 Spread spread_of(const StepOptions& o, const Mesh& mesh, BlockRow::Place place) {
   Spread spread;
   spread.mesh = mesh;
@@ -186,6 +205,7 @@ std::vector<std::shared_ptr<const Unit>> compile_parts(const StepOptions& o, con
   const auto add = [&](Place place, const Block& block, Recompute recompute) {
     Spread spread = spread_of(o, mesh, place);
     spread.recompute = recompute;
+    spread.dispatched = dispatched(o, block);
     units.push_back(std::make_shared<Unit>(compile(graph_of(o, place, block), spread)));
   };
   const Block none;

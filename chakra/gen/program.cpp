@@ -216,7 +216,7 @@ size_t Compiler::convert(size_t v, const Placements& to, const char* suffix) {
                 Step::Kind::collective,
                 {},
                 *m.collective,
-                bytes(from.tensor, from.at, from.element),
+                bytes(from.tensor, from.at, from.element) * (static_cast<Axis>(a) == Axis::ep ? s_.dispatched : 1),
                 static_cast<Axis>(a)};
       split(step, from);
       if (from.program == now_.to && from.wait != kNone) step.waits.push_back(from.wait);

@@ -27,6 +27,7 @@ struct Spread {
   bool fp8 = false;        ///< matrix multiplications read 8 bits per element
   bool trains = true;      ///< backward follows
   bool merges = false;     ///< matrix multiplications of one input with several matrices are merged
+  double dispatched = 1;   ///< bytes of a dispatch or combine, relative to a copy of a token for each of its experts
   /// Of a rank's expert choices, the number for each place of ep,
   /// and the place of this rank; empty: all places are equal.
   std::vector<int64_t> choices;

@@ -48,6 +48,9 @@ class Writer {
   void field(const std::string& name, const std::optional<bool>& value) {
     if (value) field(name, *value);
   }
+  void unless_zero(const std::string& name, const int64_t& value) {
+    if (value != 0) field(name, value);
+  }
   template <class T>
   void list(const std::string& name, const std::vector<T>& values) {
     std::string all;
@@ -96,6 +99,10 @@ class Reader {
   void field(const std::string& name, std::optional<bool>& value) {
     value.reset();
     if (values_.contains(name)) field(name, value.emplace());
+  }
+  void unless_zero(const std::string& name, int64_t& value) {
+    value = 0;
+    if (values_.contains(name)) field(name, value);
   }
   template <class T>
   void list(const std::string& name, std::vector<T>& values) {
@@ -174,7 +181,7 @@ void walk(V& v, O& o) {
   v.field("expert-skew", o.expert_skew), v.field("fp16", o.fp16), v.field("fp8", o.fp8);
   auto& f = o.framework;
   v.field("logit-bytes", f.logit_bytes), v.field("eager", f.eager), v.field("fsdp", f.fsdp);
-  v.field("per-operator", f.per_operator);
+  v.field("per-operator", f.per_operator), v.unless_zero("dispatch-ranks", f.dispatch_ranks);
   v.field("peak", o.peak_flop_per_s), v.field("fp8-peak", o.fp8_flop_per_s);
   v.field("bandwidth", o.memory_bytes_per_s), v.field("efficiency", o.efficiency);
   v.field("host-ns", o.host_ns), v.field("host-waits", o.host_waits);

@@ -20,7 +20,7 @@ TEST(Recipe, OfEveryKnownModelReadsBackAsItWas) {
     o.efficiency = 0.1234567890123456789;
     o.dropout = false;
     o.optimizer = 3;
-    o.framework = {14, true, true, true};
+    o.framework = {14, true, true, true, 8};
     o.storage.data_tier = "disk;%3B";
     const std::string text = recipe(o);
     const std::optional<StepOptions> read = read_recipe(text);

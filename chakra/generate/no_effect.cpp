@@ -61,7 +61,8 @@ std::string why_overlap(const Facts& f) {
 /// A stack that gives kernels the device's times.
 bool is_plain(const std::string& name) {
   const auto stack = device::find_or_load_stack(name);
-  return stack && stack->attention.empty() && stack->elementwise_time == 1 && stack->host_s == 0;
+  return stack && stack->attention.empty() && stack->elementwise_time == 1 && stack->host_s == 0 &&
+         stack->experts.layer_s == 0;
 }
 
 // ---- step ------------------------------------------------------------------------------------------------------

@@ -82,7 +82,8 @@ Result<StepJob> generate_step(const StepJobOptions& o, Findings& findings) {
   made.device_memory_gib = memory_of_device(o.device_memory_gib, system);
   made.stack = stack.name;
   made.assumed = assumed_device(made.step, o);
-  made.step.framework = {stack.memory.logit_bytes, stack.memory.eager, stack.memory.fsdp, stack.memory.per_operator};
+  made.step.framework = {stack.memory.logit_bytes, stack.memory.eager, stack.memory.fsdp, stack.memory.per_operator,
+                         stack.experts.dispatch_ranks};
   made.by_stack = by_framework(made.step);
   if (system.target) made.step.host_ns = std::llround(system.target->host_s * 1e9);
   CHAKRA_ASSIGN(trace::ClassJob job, gen::step(made.step));

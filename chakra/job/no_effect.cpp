@@ -65,7 +65,8 @@ Why why_device(const SimulateOptions&, const JobFacts& job, const sim::SimReport
 
 Why why_stack(const SimulateOptions&, const JobFacts& job, const sim::SimReport&) {
   const device::Device& target = *job.system.target;
-  if (target.stack.attention_ops_per_s > 0 || target.stack.elementwise_time != 1) return {};
+  const device::StackUse& of = target.stack;
+  if (of.attention_ops_per_s > 0 || of.elementwise_time != 1 || of.expert_layer_s > 0) return {};
   return {fmt::format("stack {} does not change {} in a simulation", target.stack.name, target.name), false};
 }
 

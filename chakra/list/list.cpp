@@ -189,9 +189,9 @@ Table devices() {
 }
 
 Table stacks() {
-  Table table =
-      columns({"stack", "attention, TFLOP/s", "elementwise time", "host, us", "bytes a logit", "activations",
-               "sharding", "selective", "products", "pass, us", "sequence, us", "prefill share", "error", "source"});
+  Table table = columns({"stack", "attention, TFLOP/s", "elementwise time", "host, us", "bytes a logit", "activations",
+                         "sharding", "selective", "products", "pass, us", "sequence, us", "prefill share",
+                         "dispatch ranks", "expert, us", "error", "source"});
   const auto number = [](double value) { return value > 0 ? fmt::format("{:g}", value) : std::string("-"); };
   for (const device::StackRow& row : device::kStacks) {
     std::string attention;
@@ -202,6 +202,7 @@ Table stacks() {
                           row.memory.eager ? "eager" : "fused", row.memory.fsdp ? "fsdp" : "zero",
                           row.memory.per_operator ? "per-operator" : "attention", row.bursts ? "bursts" : "sustained",
                           number(row.pass_us), number(row.sequence_us), number(row.prefill_share),
+                          number(static_cast<double>(row.dispatch_ranks)), number(row.expert_us),
                           row.error > 0 ? show_percent(row.error) : std::string("-"), std::string(row.source)});
   }
   return table;

@@ -131,6 +131,13 @@ std::optional<KernelTime> KernelTimes::on(const device::Device& device, trace::N
   return time;
 }
 
+double part_of_expert_layer(const device::Device& device, std::string_view node) {
+  constexpr std::array<std::string_view, 4> kMoves{".dispatch", ".combine", ".dispatch.grad", ".combine.grad"};
+  if (device.stack.expert_layer_s == 0) return 0;
+  const bool moves = std::any_of(kMoves.begin(), kMoves.end(), [&](auto ending) { return node.ends_with(ending); });
+  return moves ? device.stack.expert_layer_s / static_cast<double>(kMoves.size()) : 0;
+}
+
 void TableUse::add(const TableUse& more, int64_t times) {
   for (Picoseconds TableUse::*const part : {&TableUse::all_ps, &TableUse::extrapolated_ps, &TableUse::unaligned_ps})
     this->*part = add_saturated(this->*part, multiply_saturated(more.*part, times));

@@ -53,6 +53,10 @@ class KernelTimes {
   StringId attr_;
 };
 
+/// Return the seconds of a layer of experts that a stack takes beyond kernels and messages (StackUse::expert_layer_s)
+/// at a node of this name: equal parts at the two moves of tokens and at their gradients.
+double part_of_expert_layer(const device::Device& device, std::string_view node);
+
 /// Time of a job that came from each table.
 struct TableUse {
   Picoseconds all_ps = 0, extrapolated_ps = 0, unaligned_ps = 0;

@@ -305,6 +305,22 @@ TEST(Retarget, WorkWithoutTimeIsPricedByItsClass) {
   EXPECT_NEAR(c.rows[0].error(), device::kUsualPrices.compute.error, 0.01);
 }
 
+TEST(Retarget, AStackTakesItsTimeOfAnExpertLayerInFourParts) {
+  const auto time = [](std::string_view name, double layer_s) {
+    Recording r("");
+    r.kernel(name, 77, {0, 1'000'000, DType::bf16});
+    r.builder.trace.flags.edit(0) = trace::kSaysCpuOrNot;
+    System system = on("H100-SXM");
+    system.target->stack.expert_layer_s = layer_s;
+    return carry(one(std::move(r)), system).job.classes[0].dur_ps[0];
+  };
+  Picoseconds layer = 0;
+  for (const char* moves : {".dispatch", ".combine", ".combine.grad", ".dispatch.grad"})
+    layer += time(std::string("layer0.experts") + moves, 0.002) - time(std::string("layer0.experts") + moves, 0);
+  EXPECT_EQ(layer, 2000 * kUs);
+  EXPECT_EQ(time("layer0.experts.activation", 0.002), time("layer0.experts.activation", 0));
+}
+
 TEST(Retarget, ARooflineThatIsAskedForStaysOne) {
   device::System system;
   system.target = device::plain("roofline", 989.4e12, 1e12);
