@@ -272,6 +272,8 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   if (hooks.begins) hooks.begins();
   result.network = input.fabric.describe();
   read_work(o, input, result);
+  const bool whole = o.ranks.empty() && o.expand.empty() && o.delays.empty();
+  if (!o.compat() && whole && !hooks.change) result.served = whatif::served(input);
   input.system.use_roofline();
   const JobFacts facts = facts_of(input, groups, findings);
   if (!o.delays.empty() && !o.transfers && is_recorded(input)) o.transfers = recorded::TransferKind::recorded;
@@ -343,6 +345,7 @@ answer::Answer answer_of(const SimulateResult& result, bool candidates) {
   answer::Builder to("sim");
   to.values("", &result, kRules);
   sim::add_report(result.report, {native, candidates, result.step}, to);
+  whatif::add_served(native && result.served && !result.report.interrupted ? &*result.served : nullptr, to);
   to.values("", native ? &result : nullptr, kTransfers);
   recorded::add_measured("measured.", native ? result.replay : std::nullopt, to);
   recorded::add_delays(native ? result.delays : std::nullopt, to);

@@ -17,6 +17,7 @@
 #include "chakra/result/result.h"
 #include "chakra/sim/sim.h"
 #include "chakra/view/view.h"
+#include "chakra/whatif/whatif.h"
 
 namespace chakra::job {
 
@@ -75,9 +76,10 @@ struct SimulateResult {
   std::string path;     ///< the job, as given
   bool compat = false;  ///< by ASTRA-sim's rules
   sim::SimReport report;
-  std::string network;              ///< description of the network
-  sim::StepWork step;               ///< recorded by the generator
-  bool recorded_transfers = false;  ///< messages and collectives had the recorded durations
+  std::string network;                   ///< description of the network
+  sim::StepWork step;                    ///< recorded by the generator
+  std::optional<whatif::Served> served;  ///< of a generated serving job
+  bool recorded_transfers = false;       ///< messages and collectives had the recorded durations
   std::optional<recorded::JobReplay> replay;
   std::optional<recorded::DelayStudy> delays;
   std::vector<recorded::Replayed> replays;

@@ -77,6 +77,17 @@ constexpr std::string_view kDeviceTimeLine =
 constexpr std::string_view kPublishedLine =
     "{?published.steps}likely ({published.covers}): {published.least_ps} to {published.most_ps}, as far from the "
     "prediction as {published.steps} published steps were from theirs ({published.source})";
+constexpr std::string_view kServedLine =
+    "under load, with answers of {serving.tokens} tokens: {serving.token_ps} per output token (a step of "
+    "{serving.sequences} sequences: {serving.step_ps}; a prompt: {serving.prompt_ps})";
+constexpr std::string_view kTokenLine =
+    "{?serving.published.steps}  likely ({serving.published.covers}): {serving.published.least_ps} to "
+    "{serving.published.most_ps}, as far from the prediction as {serving.published.steps} published times were from "
+    "theirs ({serving.published.source})";
+constexpr std::string_view kFirstTokenLine =
+    "{?serving.first_published.steps}  to the first token: {serving.first_token_ps}, likely "
+    "({serving.first_published.covers}) {serving.first_published.least_ps} to {serving.first_published.most_ps} "
+    "({serving.first_published.steps} published times, {serving.first_published.source})";
 constexpr std::string_view kDelayedLine =
     "\n  delayed: the job takes {delays.after_ps} instead of {delays.before_ps}, "
     "{+delays.change_ps}[ ({+delays.change_ps/delays.before_ps})]";
@@ -90,11 +101,14 @@ constexpr std::string_view kLinkUseLine =
     "  {link_use.links} links carried data; the busiest for {link_use.most_busy_ps}, "
     "half of them for {link_use.median_busy_ps} or less";
 
-constexpr std::array<Show, 23> kSimulateText{{
+constexpr std::array<Show, 26> kSimulateText{{
     {.line = kHeadLine},
     {.line = "congestion {congestion.mode}: {congestion.reason}"},
     {.line = kDeviceTimeLine},
     {.line = kPublishedLine},
+    {.line = kServedLine},
+    {.line = kTokenLine},
+    {.line = kFirstTokenLine},
     {.line = kDelayedLine},
     {.table = "delays.rules", .first = 24, .columns = kShowRules},
     {.table = "delays.", .columns = kShowChangedJob},

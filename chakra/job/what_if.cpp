@@ -47,6 +47,12 @@ bool has_times(const trace::TraceSet& job) {
   });
 }
 
+/// Of a whole job; call it while the system has the device.
+const device::PublishedSteps* published_of(const WhatIfOptions& o, const sim::SimInput& input) {
+  return o.ranks.empty() && !input.job.ranks.empty() ? whatif::published_steps(input.job.ranks.front(), input.system)
+                                                     : nullptr;
+}
+
 /// A job without times, such as an imported program, runs on --from-device before it runs on --device.
 Result<void> price_unchanged(const DeviceOptions& o, sim::SimInput& input) {
   if (o.device.empty() || o.from_device.empty() || has_times(input.job)) return {};
@@ -76,6 +82,7 @@ Result<Unchanged> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
   }
   if (gives_times(input.system)) unchanged_job.recorded = sim::copy_of(input);
   CHAKRA_TRY(price_unchanged(o.devices, input));
+  out.likely.before = published_of(o, input);
   CHAKRA_TRY(whatif::bring_to_devices(input, out.findings));
   return unchanged_job;
 }
@@ -143,6 +150,7 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, Unchanged& jo
   CHAKRA_TRY(generate_again(o, job, out));
   CHAKRA_TRY(use_devices(o.devices, input.system));
   if (!o.devices.device.empty()) CHAKRA_TRY(whatif::use_stack_of_job(!o.devices.stack.empty(), input, out.findings));
+  out.likely.after = published_of(o, input);
   CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, whatif::bring_to_devices(input, out.findings));
   if (!o.devices.device.empty() && devices.empty())
     return fail(Code::bad_input, "whatif.rule.nothing",
@@ -218,6 +226,7 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
       if (ignores_contention(finding)) out.findings.push_back(about("unchanged", finding));
     CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, apply(o, job, out));
     CHAKRA_TRY(check_places(o, input));
+    out.likely.settle(out.applied, !o.devices.device.empty(), !o.network.empty());
     if (input.job.ranks.size() != out.change.ranks.size()) out.change.ranks.clear(), out.change.steps.clear();
     CHAKRA_ASSIGN(out.report, sim::simulate(sim::copy_of(input)));
     out.report.devices = std::move(devices);
@@ -275,6 +284,7 @@ answer::Answer answer_of(const WhatIf& result) {
   to.values("", &result, kWhatIf);
   whatif::add_changes(result.applied, to);
   to.values("", &result, kNetwork);
+  whatif::add_likely(result.likely, result.change.job.before_ps, result.change.job.after_ps, to);
   sim::add_devices(result.report.devices, to);
   sim::add_memory(result.report, to);
   whatif::add_sensitivity(or_null(result.sensitivity), to);

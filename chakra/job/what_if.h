@@ -45,6 +45,7 @@ struct WhatIf {
   std::vector<whatif::Applied> applied;
   std::string network;    ///< description of the other network, or ""
   sim::SimReport report;  ///< of the changed job, or of the unchanged job if there is no change
+  whatif::Likely likely;  ///< of generated steps
   std::optional<whatif::Sensitivity> sensitivity;
   std::optional<whatif::Noise> noise;
   Findings findings;

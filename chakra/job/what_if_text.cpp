@@ -24,13 +24,26 @@ constexpr std::string_view kAnswerLine =
 constexpr std::string_view kTransfersLine =
     "  transfers of the unchanged job: [{?transfers=none}none|{?transfers=recorded}as recorded|by the network file]"
     "[; of the changed one: {network}]";
+constexpr std::string_view kBeforeLine =
+    "  likely ({before_published.covers}), unchanged: {before_published.least_ps} to {before_published.most_ps}, as "
+    "published steps were from their predictions ({before_published.steps}, {before_published.source})";
+constexpr std::string_view kAfterLine =
+    "  likely ({after_published.covers}), changed: {after_published.least_ps} to {after_published.most_ps}, likewise "
+    "({after_published.steps}, {after_published.source})";
+constexpr std::string_view kChangeLine =
+    "  likely ({change_published.covers}), change: {+change_published.least} to {+change_published.most}, as measured "
+    "changes were from predicted ones ({change_published.pairs} pairs of published steps, other "
+    "{change_published.options})";
 constexpr std::string_view kNoiseLine =
     "  with jitter, {noise.repeats} runs: mean {noise.mean_ps}, least {noise.least_ps}, "
     "quantiles {noise.quantiles_ps*}, most {noise.most_ps}";
 
-constexpr std::array<view::Show, 10> kWhatIfText{{
+constexpr std::array<view::Show, 13> kWhatIfText{{
     {.line = kAnswerLine},
     {.line = kTransfersLine},
+    {.line = kBeforeLine},
+    {.line = kAfterLine},
+    {.line = kChangeLine},
     {.line = "  --{change} {value}: {nodes} nodes[{?time_ps} of {time_ps}]. {assumes}",
      .table = "changes",
      .first = view::kAllRows},

@@ -276,22 +276,22 @@ constexpr std::array kThroughput{
 /// A step by the steps of its class that others published.
 struct Published {
   const device::PublishedSteps* of;
-  Picoseconds makespan_ps;
+  Picoseconds predicted_ps;
 };
 template <double device::PublishedSteps::*Times>
 constexpr auto published_time(std::string_view key, std::string_view meaning) {
   return column<Published>(key, Unit::ps, meaning, [](const Published& p) {
-    return static_cast<Picoseconds>(std::llround(p.of->*Times * static_cast<double>(p.makespan_ps)));
+    return static_cast<Picoseconds>(std::llround(p.of->*Times * static_cast<double>(p.predicted_ps)));
   });
 }
 constexpr std::array kPublished{
-    column<Published>("steps", Unit::count, "published training steps of this class, each predicted in the same way",
+    column<Published>("steps", Unit::count, "published measurements of this class, each predicted in the same way",
                       [](const auto& p) { return p.of->steps; }),
-    published_time<&device::PublishedSteps::least>("least_ps", "the step, if as far off as the most overestimated one"),
-    published_time<&device::PublishedSteps::most>("most_ps", "the step, if as far off as the most underestimated one"),
-    column<Published>("covers", Unit::share, "share of further steps of the class that should be within",
+    published_time<&device::PublishedSteps::least>("least_ps", "the time, if as far off as the most overestimated one"),
+    published_time<&device::PublishedSteps::most>("most_ps", "the time, if as far off as the most underestimated one"),
+    column<Published>("covers", Unit::share, "share of further ones of the class that should be within",
                       [](const auto& p) { return p.of->covers; }),
-    column<Published>("source", Unit::none, "the class, and where its steps were published",
+    column<Published>("source", Unit::none, "the class, and where its measurements were published",
                       [](const auto& p) { return std::string(p.of->source); })};
 /// How evenly links are used: one that carries what eight should stands out.
 struct LinkUse {
@@ -388,10 +388,7 @@ void add_native(const SimReport& report, const ToAdd& what, answer::Builder& to)
   to.values("device_time.", native && device_time.predicted() ? &device_time : nullptr, kDeviceTime);
   const Throughput throughput = throughput_of(report, what.step);
   to.values("throughput.", native && what.step.tokens > 0 ? &throughput : nullptr, kThroughput);
-  const Published published{what.step.published, report.makespan_ps};
-  const bool long_enough = static_cast<double>(report.makespan_ps) >= device::kShortestPublished_s * kPsPerSecond;
-  const bool has_range = native && published.of && long_enough && !report.interrupted;
-  to.values("published.", has_range ? &published : nullptr, kPublished);
+  add_published("published.", native && !report.interrupted ? what.step.published : nullptr, report.makespan_ps, to);
   const LinkUse link_use(report.links);
   to.values("link_use.", native && !report.links.empty() ? &link_use : nullptr, kLinkUse);
   to.table("links", "links that carried something", report.links, kLinks, native);
@@ -403,6 +400,13 @@ void add_native(const SimReport& report, const ToAdd& what, answer::Builder& to)
 }
 
 }  // namespace
+
+void add_published(const std::string& prefix, const device::PublishedSteps* of, Picoseconds time_ps,
+                   answer::Builder& to) {
+  const Published published{of, time_ps};
+  const bool has_range = of && static_cast<double>(time_ps) >= of->shortest_s * kPsPerSecond;
+  to.values(prefix, has_range ? &published : nullptr, kPublished);
+}
 
 void add_devices(const std::vector<ScaledTime>& devices, answer::Builder& to, bool present) {
   to.table("devices", "device time by devices and way of scaling, summed over all ranks", devices, kDeviceRows,

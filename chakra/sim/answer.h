@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "chakra/answer/answer.h"
@@ -39,6 +40,10 @@ struct ToAdd {
 };
 /// Add makespan, ranks, collectives, devices, links, tiers and the critical path. Cost: about the memory of the report.
 void add_report(const SimReport& report, const ToAdd& what, answer::Builder& to);
+/// Add the likely range of a time of that class: `<prefix>steps`, `least_ps`, `most_ps`, ... Absent without a class,
+/// and for a time below all of the class. `prefix` ends in "published.".
+void add_published(const std::string& prefix, const device::PublishedSteps* of, Picoseconds time_ps,
+                   answer::Builder& to);
 /// Add the table `devices`.
 void add_devices(const std::vector<ScaledTime>& devices, answer::Builder& to, bool present = true);
 /// Add the values `memory`.

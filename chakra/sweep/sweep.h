@@ -41,7 +41,7 @@ struct MetricRow {
   };
   std::array<Source, 3> sources = {};  ///< the first one with a value counts
 };
-inline constexpr size_t kMetricCount = 21;
+inline constexpr size_t kMetricCount = 27;
 extern const std::array<MetricRow, kMetricCount> kMetrics;
 using MetricValues = std::array<answer::Cell, kMetricCount>;
 

@@ -1,6 +1,9 @@
 // The answer of what a change makes of a job.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <string>
+
 #include "chakra/answer/rows.h"
 #include "chakra/whatif/whatif.h"
 
@@ -46,9 +49,60 @@ constexpr std::array kNoise{column<&Noise::repeats>("repeats", Unit::count, "how
                                           [](const Noise& n) { return n.quantile_ps[n.kQuantiles.size() / 2]; }),
                             column<&Noise::least_ps>("least_ps", Unit::ps, "the shortest"),
                             column<&Noise::most_ps>("most_ps", Unit::ps, "the longest")};
+/// A predicted ratio of two steps.
+struct LikelyChange {
+  const device::PublishedPairs* pairs;
+  double ratio;
+  double off() const { return pairs->factor; }
+};
+std::string options_of(const device::PublishedPairs& pairs) {
+  std::string all;
+  for (size_t o = 0; o < device::kStepOptionNames.size(); ++o)
+    if (pairs.options & bit(static_cast<device::StepOption>(o)))
+      all += fmt::format("{}{}", all.empty() ? "" : ", ", device::kStepOptionNames[o]);
+  return all;
+}
+constexpr std::array kLikelyChange{
+    column<LikelyChange>("pairs", Unit::count, "pairs of published steps of one model with other such options",
+                         [](const auto& c) { return c.pairs->pairs; }),
+    column<LikelyChange>("options", Unit::none, "options in which the pairs differ",
+                         [](const auto& c) { return options_of(*c.pairs); }),
+    column<LikelyChange>("least", Unit::share, "change_ps / before_ps, if after is as much overestimated as in pairs",
+                         [](const auto& c) { return c.ratio / c.off() - 1; }),
+    column<LikelyChange>("most", Unit::share, "the same, if after is as much underestimated",
+                         [](const auto& c) { return c.ratio * c.off() - 1; }),
+    column<LikelyChange>("covers", Unit::share, "share of held-out pairs that were within",
+                         [](const auto& c) { return c.pairs->covers; })};
+constexpr std::array kServed{
+    column<&Served::sequences>("sequences", Unit::count, "of a replica at a time, one for each client"),
+    column<&Served::tokens>("tokens", Unit::count, "of an answer: the decode steps of the job"),
+    column<Served>("token_ps", Unit::ps, "time per output token under load: a step, and a share of others' prompts",
+                   [](const Served& s) { return s.token_ps(); }),
+    column<&Served::step_ps>("step_ps", Unit::ps, "a decode step of all sequences in the middle of their answers"),
+    column<&Served::prompt_ps>("prompt_ps", Unit::ps, "the prefill of one prompt"),
+    column<&Served::prompts>("prompts", Unit::none, "prompts of others that a step waits for"),
+    column<Served>("first_token_ps", Unit::ps, "time to the first token under load, if each client has a place",
+                   [](const Served& s) { return s.first_token_ps(); })};
 constexpr auto kQuantiles = answer::by_key<int64_t>(Unit::ps);
 
 }  // namespace
+
+void add_likely(const Likely& likely, Picoseconds before_ps, Picoseconds after_ps, answer::Builder& to) {
+  sim::add_published("before_published.", likely.before, before_ps, to);
+  sim::add_published("after_published.", likely.after, after_ps, to);
+  const double least_ps = likely.pairs ? likely.before->shortest_s * kPsPerSecond : 0;
+  const bool known = likely.pairs && static_cast<double>(std::min(before_ps, after_ps)) >= least_ps;
+  const LikelyChange change{likely.pairs, static_cast<double>(after_ps) / static_cast<double>(before_ps)};
+  to.values("change_published.", known ? &change : nullptr, kLikelyChange);
+}
+
+void add_served(const Served* served, answer::Builder& to) {
+  to.values("serving.", served, kServed);
+  const bool first = served && served->first_token;
+  sim::add_published("serving.published.", served ? served->token : nullptr, served ? served->token_ps() : 0, to);
+  sim::add_published("serving.first_published.", first ? served->first_token : nullptr,
+                     first ? served->first_token_ps() : 0, to);
+}
 
 void add_changes(const std::vector<Applied>& changes, answer::Builder& to) {
   to.table("changes", "the changes, in order of application", changes, kApplied);

@@ -13,28 +13,28 @@ constexpr ChangeRow kChangeRows[] = {
     {"tp", "N", "N tensor-parallel ranks; generated jobs only",
      "Regenerates the job with N and otherwise the same options; the number of ranks changes. Expert-tensor "
      "parallelism follows --tp unless the job was generated with --etp.",
-     "", change_tp, true, generate_tp},
+     "", change_tp, true, generate_tp, device::StepOption::shards},
     {"pp", "N", "N pipeline stages; generated jobs only",
      "Regenerates the job with N and otherwise the same options; the number of ranks and the layers per stage change.",
-     "", change_pp, true, generate_pp},
+     "", change_pp, true, generate_pp, device::StepOption::shards},
     {"dp", "N[:PATTERN]", "N data-parallel replicas; PATTERN names the groups (default: role dp)",
      "Regenerates the job with N: each replica keeps its batch; placement and optimizer shards change.",
      "Each replica keeps its batch, and each rank its work, even with a sharded optimizer; the total size of gathered "
      "data stays; recorded transfers of these groups scale with (n-1)/n for n members.",
-     change_dp, true, generate_dp},
+     change_dp, true, generate_dp, device::StepOption::dp},
     {"micro-batches", "N", "N micro-batches of unchanged size per step; generated jobs only",
      "Regenerates the job with N. The number of samples grows with N; to split the samples of M micro-batches into N, "
      "add --batch M/N as a number.",
      "Passes follow the job's schedule. An additional micro-batch takes as long as one in the middle. Work done once "
      "per step (gradient reductions, optimizer) stays. The number of samples grows with N.",
-     change_micro_batches, true, generate_micro_batches},
+     change_micro_batches, true, generate_micro_batches, device::StepOption::batch},
     {"batch", "X[:PATTERN]", "Multiply the batch by X; PATTERN names groups that move parameters",
      "Regenerates the job with X times its micro-batch size (gen step) or batch (gen serve), where that is a whole "
      "number and no PATTERN is given.",
      "Without PATTERN, the roles of groups decide. Computation, copies, messages, and collectives of groups that "
      "exchange activations scale with X. The optimizer (recognized by its name or its callers), collectives of other "
      "roles and host time stay. In generated jobs, the bytes of weight matrices stay.",
-     change_batch, false, generate_batch},
+     change_batch, false, generate_batch, device::StepOption::batch},
     {"slow-link", "A-B=X", "Multiply the rate of the link between A and B by X, in both directions", "",
      "Collective algorithms are selected for the network with the slow link.", change_slow_link},
     {"fail-link", "A-B", "Remove the link between A and B, in both directions", "",

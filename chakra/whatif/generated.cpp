@@ -67,15 +67,9 @@ Result<trace::ClassJob> make(const gen::ServeOptions& options) {
   return classes;
 }
 
-Result<trace::ClassJob> generate(const Recipe& recipe, Findings& findings) {
-  CHAKRA_ASSIGN(trace::ClassJob classes, std::visit([](const auto& options) { return make(options); }, recipe.options));
-  if (recipe.of.device.empty()) return classes;
-  device::System system;
-  CHAKRA_ASSIGN(system.target, device::find_or_load(recipe.of.device));
-  CHAKRA_TRY(device::use_stack(recipe.of.stack, *system.target));
-  CHAKRA_TRY(sim::retarget(classes, system, findings));
-  for (Trace& t : classes.classes) gen::describe_recipe_device(recipe.of, t);
-  return classes;
+Result<trace::ClassJob> make(const Recipe& recipe, Findings& findings) {
+  CHAKRA_ASSIGN(const device::System system, system_of(recipe));
+  return generate(recipe, system, findings);
 }
 
 bool same(const trace::ClassJob& a, const trace::ClassJob& b) {
@@ -96,13 +90,17 @@ bool same(const trace::TraceSet& a, const trace::TraceSet& b) {
   return std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), same_rank);
 }
 
+bool is_same(const trace::ClassJob& made, const sim::SimInput& input) {
+  return input.classes ? same(made, *input.classes) : same(trace::expand(made), input.job);
+}
+
 /// Why the job cannot be generated again from its recipe; empty: it can.
 Result<std::string> obstacle(const Recipe& recipe, const sim::SimInput& input) {
   if (!input.system.unlike.empty()) return std::string("the system file has rows for single ranks of this job");
   Findings known;  // the generator told them
-  CHAKRA_ASSIGN(const trace::ClassJob made, generate(recipe, known));
-  const bool equal = input.classes ? same(made, *input.classes) : same(trace::expand(made), input.job);
-  return std::string(equal ? "" : "this job differs from the generated job; it was edited, or moved to another device");
+  CHAKRA_ASSIGN(const trace::ClassJob made, make(recipe, known));
+  return std::string(
+      is_same(made, input) ? "" : "this job differs from the generated job; it was edited, or moved to another device");
 }
 
 Result<Reached> replace(const Recipe& recipe, sim::SimInput& input) {
@@ -112,7 +110,7 @@ Result<Reached> replace(const Recipe& recipe, sim::SimInput& input) {
     reached.nodes += static_cast<int64_t>(t.size());
     for (const NodeId n : t.nodes()) reached.time_ps = add_saturated(reached.time_ps, t.dur_ps[n]);
   }
-  CHAKRA_ASSIGN(trace::ClassJob made, generate(recipe, reached.findings));
+  CHAKRA_ASSIGN(trace::ClassJob made, make(recipe, reached.findings));
   if (input.classes) input.classes = std::move(made);
   else input.job = trace::expand(made);
   input.groups = {};
@@ -194,6 +192,22 @@ bool multiply_sequences(double factor, gen::ServeOptions& o) {
 
 }  // namespace
 
+Result<device::System> system_of(const Recipe& recipe) {
+  device::System system;
+  if (recipe.of.device.empty()) return system;
+  CHAKRA_ASSIGN(system.target, device::find_or_load(recipe.of.device));
+  CHAKRA_TRY(device::use_stack(recipe.of.stack, *system.target));
+  return system;
+}
+
+Result<trace::ClassJob> generate(const Recipe& recipe, const device::System& system, Findings& findings) {
+  CHAKRA_ASSIGN(trace::ClassJob classes, std::visit([](const auto& options) { return make(options); }, recipe.options));
+  if (!system.target) return classes;
+  CHAKRA_TRY(sim::retarget(classes, system, findings));
+  for (Trace& t : classes.classes) gen::describe_recipe_device(recipe.of, t);
+  return classes;
+}
+
 std::optional<Recipe> recipe_of(const Trace& t) {
   if (auto step = gen::recipe_of(t)) return Recipe{*std::move(step), gen::recipe_device_of(t)};
   if (auto serve = gen::serve_recipe_of(t)) return Recipe{*std::move(serve), gen::recipe_device_of(t)};
@@ -272,17 +286,36 @@ bool set_host(const device::Device& device, gen::StepOptions& o) {
 
 }  // namespace
 
+std::optional<device::Device> device_of(const Trace& generated, const device::System& system) {
+  if (!system.devices.empty() || system.target_is_roofline || (system.roofline && !system.target)) return std::nullopt;
+  if (system.target) return *system.target;
+  const gen::RecipeDevice of = gen::recipe_device_of(generated);
+  if (of.device.empty()) return std::nullopt;
+  Result<device::Device> device = device::find_or_load(of.device);
+  if (!device || !device::use_stack(of.stack, *device)) return std::nullopt;  // the file is not here, or not any more
+  return *std::move(device);
+}
+
 const device::PublishedSteps* published_steps(const Trace& step, const device::System& system) {
-  if (!system.devices.empty() || system.target_is_roofline || (system.roofline && !system.target)) return nullptr;
   const auto recipe = gen::recipe_of(step);
   if (!recipe || recipe->model.family != model::Family::decoder || recipe->lora_rank > 0) return nullptr;
+  const std::optional<device::Device> device = device_of(step, system);
   const bool experts = trace::metadata_number(step, "experts").value_or(0) != 0;
-  if (system.target) return device::published_steps(*system.target, experts);
-  const gen::RecipeDevice of = gen::recipe_device_of(step);
-  if (of.device.empty()) return nullptr;
-  Result<device::Device> device = device::find_or_load(of.device);
-  if (!device || !device::use_stack(of.stack, *device)) return nullptr;  // the file is not here, or not any more
-  return device::published_steps(*device, experts);
+  return device ? device::published_steps(*device, experts) : nullptr;
+}
+
+void Likely::settle(const std::vector<Applied>& changes, bool other_device, bool other_network) {
+  const bool generated = std::all_of(changes.begin(), changes.end(), [](const Applied& a) { return a.reached.again; });
+  if (!generated) after = nullptr;
+  if (!before || !after) return;
+  unsigned options = other_device ? bit(device::StepOption::device) : 0;
+  for (const Applied& change : changes) {
+    if (!change.row->option) return;
+    options |= bit(*change.row->option);
+  }
+  constexpr unsigned kRanks = bit(device::StepOption::dp) | bit(device::StepOption::shards);
+  if (other_network && (options & kRanks) == 0) return;  // more ranks need a larger one
+  pairs = device::published_pairs(*before, *after, options);
 }
 
 // `sim.device.stack` (note): a generated job keeps its stack on another device, or gets the host times of a stack

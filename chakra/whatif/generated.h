@@ -7,6 +7,7 @@
 #include <string_view>
 #include <variant>
 
+#include "chakra/device/device.h"
 #include "chakra/gen/gen.h"
 #include "chakra/whatif/whatif.h"
 
@@ -17,9 +18,14 @@ struct Recipe {
   std::variant<gen::StepOptions, gen::ServeOptions> options;
   gen::RecipeDevice of;
 };
-/// Return the recipe in the metadata of the first rank; nullopt if absent.
+/// Return the recipe in the metadata of a rank, or of the first rank; nullopt if absent.
+std::optional<Recipe> recipe_of(const trace::Trace& t);
 std::optional<Recipe> recipe_of(const trace::TraceSet& job);
 
+/// Return the device of the recipe with its stack as a system, empty without a device. Errors: those of the file.
+Result<device::System> system_of(const Recipe& recipe);
+/// Generate the job of a recipe, on its system. Errors: those of the generator.
+Result<trace::ClassJob> generate(const Recipe& recipe, const device::System& system, Findings& findings);
 /// Generate the job again with one change, a name of kChanges; nullopt if the generator has no such option or value,
 /// or if the job is not as it was generated. Errors: those of the value and of the generator.
 std::optional<Result<Reached>> generate_with(std::string_view change, std::string_view value, sim::SimInput& input);

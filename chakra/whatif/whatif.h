@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "chakra/base/base.h"
+#include "chakra/device/device.h"
 #include "chakra/sim/sim.h"
 #include "chakra/trace/trace.h"
 #include "chakra/whatif/diagnosis.h"  // IWYU pragma: export
@@ -142,7 +143,8 @@ struct ChangeRow {
   bool once = false;  ///< a second use would contradict the first
   /// Set the option in what generates a job. False: the generator has no such option or value. Errors as for `apply`.
   Result<bool> (*generate)(std::string_view value, Recipe& recipe) = nullptr;
-  std::string assumptions() const;  ///< of all jobs
+  std::optional<device::StepOption> option = {};  ///< of steps that is changed; absent: none that published steps vary
+  std::string assumptions() const;                ///< of all jobs
 };
 /// In the order of application.
 extern const std::span<const ChangeRow> kChanges;
@@ -198,6 +200,27 @@ Result<void> use_stack_of_job(bool asked, sim::SimInput& input, Findings& findin
 /// was generated with. Null: there are none, its device file is not at hand, or ranks have different devices. Cost:
 /// that of reading the file.
 const device::PublishedSteps* published_steps(const trace::Trace& step, const device::System& system);
+/// Ranges of a changed step, by the published steps of its class. Null where none are like it.
+struct Likely {
+  const device::PublishedSteps *before = nullptr, *after = nullptr;
+  const device::PublishedPairs* pairs = nullptr;  ///< of steps that differ in the changed options
+  /// Complete them: a step that rules have changed is like no published one, and pairs differ in known options only.
+  void settle(const std::vector<Applied>& changes, bool other_device, bool other_network);
+};
+/// The time per output token of a generated serving job under load, and the time to its first token, by
+/// docs/reference/serving.md.
+struct Served {
+  int64_t sequences = 0, tokens = 0;       ///< at a time; of an answer
+  Picoseconds step_ps = 0, prompt_ps = 0;  ///< a step in the middle of the answers; one prompt
+  double prompts = 0;                      ///< of other sequences, that a step waits for
+  const device::PublishedSteps *token = nullptr, *first_token = nullptr;  ///< null: none are like it
+  Picoseconds token_ps() const;
+  Picoseconds first_token_ps() const;
+};
+/// Simulate both passes of a job of `chakra gen serve` with prompts of one length and decode steps, all on the same
+/// ranks. Absent for all other jobs, where the number of nodes shows that the job was edited, and where a pass cannot
+/// run. Cost: that of two passes, whatever the number of steps.
+std::optional<Served> served(const sim::SimInput& input);
 /// Give nodes their times on the devices of the system now: rules change these times, not the measured ones. Returns
 /// how times came to the devices. Errors: as for sim::retarget.
 Result<std::vector<sim::ScaledTime>> bring_to_devices(sim::SimInput& input, Findings& findings);
@@ -210,6 +233,9 @@ void compare_algorithms(const sim::SimReport& before, const sim::SimReport& now,
 Result<std::vector<Applied>> generate_again(const std::vector<std::vector<std::string>>& changes, sim::SimInput& input);
 
 // Parts of answers; null: the part is absent.
+/// Add `before_published.`, `after_published.` and `change_published.`; each is absent without published steps.
+void add_likely(const Likely& likely, Picoseconds before_ps, Picoseconds after_ps, answer::Builder& to);
+void add_served(const Served* served, answer::Builder& to);
 void add_changes(const std::vector<Applied>& changes, answer::Builder& to);
 void add_sensitivity(const Sensitivity* sensitivity, answer::Builder& to);
 void add_noise(const Noise* noise, answer::Builder& to);
