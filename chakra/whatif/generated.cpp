@@ -299,6 +299,8 @@ std::optional<device::Device> device_of(const Trace& generated, const device::Sy
 const device::PublishedSteps* published_steps(const Trace& step, const device::System& system) {
   const auto recipe = gen::recipe_of(step);
   if (!recipe || recipe->model.family != model::Family::decoder || recipe->lora_rank > 0) return nullptr;
+  const gen::StepStorage& storage = recipe->storage;  // no published step waits for any
+  if (!storage.data_tier.empty() || !storage.checkpoint_tier.empty() || !storage.restart_tier.empty()) return nullptr;
   const std::optional<device::Device> device = device_of(step, system);
   const bool experts = trace::metadata_number(step, "experts").value_or(0) != 0;
   return device ? device::published_steps(*device, experts) : nullptr;
