@@ -13,8 +13,8 @@
 
 namespace chakra::generate {
 
-inline constexpr double kUsualDeviceGib = 80;          ///< default size of memory
-inline constexpr const char* kUsualStack = "kernels";  ///< of device::kStacks
+inline constexpr double kUsualDeviceGib = 85.05e9 / (1 << 30);  ///< default size of memory: that of H100-SXM
+inline constexpr const char* kUsualStack = "kernels";           ///< of device::kStacks
 
 /// The rates that decide the times of nodes if no device is given.
 struct AssumedDevice {
