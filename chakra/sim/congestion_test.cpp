@@ -37,47 +37,76 @@ double error(const SimReport& of, const SimReport& truth) {
   return static_cast<double>(of.makespan_ps) / static_cast<double>(truth.makespan_ps) - 1;
 }
 
-/// CHAKRA_TEST_CONGESTED=300 for the full test; CHAKRA_SHOW_CONGESTED=1 prints each job.
-TEST(Congestion, AutoIsNearFluidAndTakesItWhereItMust) {
-  const char* given = std::getenv("CHAKRA_TEST_CONGESTED");
-  const int rounds = given ? std::atoi(given) : 60;
-  const bool show = std::getenv("CHAKRA_SHOW_CONGESTED") != nullptr;
-  int right = 0, needless = 0, far = 0, moved = 0;
-  for (int seed = 0; seed < rounds; ++seed) {
-    testing::CongestedJob job(static_cast<uint64_t>(seed));
-    const SimInput in = job.make();
-    const SimReport closed = run(in, Congestion::closed), fluid = run(in, Congestion::fluid),
-                    chosen = run(in, Congestion::automatic);
-    ASSERT_GT(fluid.makespan_ps, 0) << job.name();
-    EXPECT_NE(chosen.congestion, Congestion::automatic);
-    EXPECT_FALSE(chosen.congestion_reason.empty());
-    const bool left = chosen.congestion == Congestion::fluid;
-    EXPECT_EQ(chosen.makespan_ps, left ? fluid.makespan_ps : closed.makespan_ps) << job.name();
-    EXPECT_EQ(warns(closed), left || warns(chosen)) << job.name();
-    moved += left;
-    if (std::abs(error(closed, fluid)) <= 0.01) {
-      ++right;
-      needless += left || warns(chosen);
-    }
-    const bool is_far = std::abs(error(chosen, fluid)) > 0.05 && !warns(chosen);
-    far += is_far;
-    if (show || is_far)
-      fmt::print("{:4} closed {:7.2f} % of fluid, misses at most {:7.2f} %, {:6} {}  {}: {}\n", seed,
-                 100 * error(closed, fluid),
-                 100 * static_cast<double>(closed.sharing.longer_ps) / static_cast<double>(closed.makespan_ps),
-                 kCongestionNames[static_cast<size_t>(chosen.congestion)], is_far ? "FAR" : "", job.name(),
-                 chosen.congestion_reason);
-    if (is_far)
-      for (const CollectiveReport& c : closed.collectives)
-        fmt::print("       {} {} {} x {} bytes, {} us, waits {} us, {}\n", c.group, trace::name(c.type), c.count,
-                   c.bytes, c.total_ps / 1000000, c.wait_ps / 1000000, c.algorithm ? c.algorithm->name : "");
+/// How often auto is right. CHAKRA_TEST_CONGESTED=300 for the full test; CHAKRA_SHOW_CONGESTED=1 prints each job.
+struct Tally {
+  int jobs = 0, moved = 0;
+  int right = 0, needless = 0;  ///< closed form within 1 % of fluid; of these, with fluid or a warning
+  int far = 0, off = 0;         ///< without a warning, more than 5 % and more than 2 % from fluid
+};
+
+void look_at(const testing::CongestedJob& job, int seed, const SimInput& in, Tally& tally) {
+  const SimReport closed = run(in, Congestion::closed), fluid = run(in, Congestion::fluid),
+                  chosen = run(in, Congestion::automatic);
+  ASSERT_GT(fluid.makespan_ps, 0) << job.name();
+  EXPECT_NE(chosen.congestion, Congestion::automatic);
+  EXPECT_FALSE(chosen.congestion_reason.empty());
+  const bool left = chosen.congestion == Congestion::fluid;
+  EXPECT_EQ(chosen.makespan_ps, left ? fluid.makespan_ps : closed.makespan_ps) << job.name();
+  EXPECT_EQ(warns(closed), left || warns(chosen)) << job.name();
+  tally.moved += left;
+  if (std::abs(error(closed, fluid)) <= 0.01) {
+    ++tally.right;
+    tally.needless += left || warns(chosen);
   }
-  fmt::print("{} jobs: {} took fluid; of {} that closed has right {} took it or warned; {} are more than 5 % off\n",
-             rounds, moved, right, needless, far);
-  EXPECT_LE(needless, right / 20);
-  EXPECT_LE(far, rounds / 50);
-  EXPECT_GT(moved, rounds / 10);
-  EXPECT_GT(right, rounds / 3);
+  const double off = warns(chosen) ? 0 : std::abs(error(chosen, fluid));
+  tally.far += off > 0.05;
+  tally.off += off > 0.02;
+  const bool show = std::getenv("CHAKRA_SHOW_CONGESTED") != nullptr;
+  if (!show && off <= 0.05) return;
+  fmt::print("{:4} closed {:7.2f} % of fluid, misses at most {:7.2f} %, {:6} {}  {}: {}\n", seed,
+             100 * error(closed, fluid),
+             100 * static_cast<double>(closed.sharing.longer_ps) / static_cast<double>(closed.makespan_ps),
+             kCongestionNames[static_cast<size_t>(chosen.congestion)], off > 0.05 ? "FAR" : (off > 0.02 ? "OFF" : ""),
+             job.name(), chosen.congestion_reason);
+  const auto algorithm = [](const CollectiveReport& c) { return c.algorithm ? c.algorithm->name : ""; };
+  for (size_t i = 0; i < closed.collectives.size(); ++i) {
+    const CollectiveReport &c = closed.collectives[i], &f = fluid.collectives[i];
+    fmt::print("       {} {} {} x {} bytes: {} {:.3f} us, waits {:.3f} us; in fluid {} {:.3f} us, waits {:.3f} us\n",
+               c.group, trace::name(c.type), c.count, c.bytes, algorithm(c), static_cast<double>(c.total_ps) / 1e6,
+               static_cast<double>(c.wait_ps) / 1e6, algorithm(f), static_cast<double>(f.total_ps) / 1e6,
+               static_cast<double>(f.wait_ps) / 1e6);
+  }
+}
+
+Tally tally_of(bool brief) {
+  const char* given = std::getenv("CHAKRA_TEST_CONGESTED");
+  Tally tally;
+  for (; tally.jobs < (given ? std::atoi(given) : 60); ++tally.jobs) {
+    testing::CongestedJob job(static_cast<uint64_t>(tally.jobs), brief);
+    const SimInput in = job.make();
+    look_at(job, tally.jobs, in, tally);
+  }
+  fmt::print(
+      "{} jobs: {} took fluid; of {} that closed has right {} took it or warned; {} are more than 2 % off, {} "
+      "more than 5 %\n",
+      tally.jobs, tally.moved, tally.right, tally.needless, tally.off, tally.far);
+  return tally;
+}
+
+TEST(Congestion, AutoIsNearFluidAndTakesItWhereItMust) {
+  const Tally tally = tally_of(false);
+  EXPECT_LE(tally.needless, tally.right / 20);
+  EXPECT_LE(tally.far, tally.jobs / 50);
+  EXPECT_GT(tally.moved, tally.jobs / 10);
+  EXPECT_GT(tally.right, tally.jobs / 3);
+}
+
+TEST(Congestion, AutoIsNearFluidWhereMessagesAreShort) {
+  const Tally tally = tally_of(true);
+  EXPECT_LE(tally.off, tally.moved / 8);
+  EXPECT_LE(tally.far, tally.jobs / 50);
+  EXPECT_GT(tally.moved, tally.jobs / 10);
+  EXPECT_GT(tally.right, tally.jobs / 3);
 }
 
 /// Members of each collective come up to `spread` apart.
@@ -167,6 +196,23 @@ TEST(Congestion, ABurstAfterComputeIsSeen) {
     const double truth = static_cast<double>(compute) + (matters ? 37.6 : 9.4) * kMs;
     EXPECT_NEAR(static_cast<double>(chosen.makespan_ps), truth, 0.1 * kMs);
   }
+}
+
+/// Latency is most of the time of each group, but the data of both groups move at the same time.
+TEST(Congestion, ShortMessagesThatMeetAreSeen) {
+  Job job(12);
+  SimInput in;
+  for (size_t r = 0; r < 12; ++r) {
+    const std::string group = r % 2 ? "odd" : "even";
+    job.collective(r, CommType::all_gather, 10'000, {}, group.c_str());
+    in.groups[group].push_back(static_cast<int64_t>(r));
+  }
+  in.job = job.finish();
+  in.fabric = network("topology: FatTree\ndown: [4, 3]\nup: [1, 4]\nbandwidth: 50\nlatency: 500\nrouting: single\n");
+  const SimReport closed = run(in, Congestion::closed), chosen = run(in, Congestion::automatic);
+  EXPECT_TRUE(warns(closed));
+  EXPECT_EQ(chosen.congestion, Congestion::fluid) << chosen.congestion_reason;
+  EXPECT_NEAR(error(closed, chosen), 3.490 / 4.980 - 1, 0.001);
 }
 
 TEST(Congestion, ManyMessagesToOneRankAreSeen) {

@@ -140,9 +140,8 @@ void LinkLoads::find_loads(const Pattern& pattern, const std::vector<int64_t>& r
   const auto rank = [&](uint32_t member) { return ranks[order.empty() ? member : order[member]]; };
   uses_.clear();
   first_use_.assign(1, 0);
-  latency_s_.clear();
   for (const auto& [from, to] : pattern.pairs) {
-    latency_s_.push_back(static_cast<double>(fabric_.uses(rank(from), rank(to), flow, uses_)) / kPsPerSecond);
+    fabric_.uses(rank(from), rank(to), flow, uses_);
     first_use_.push_back(static_cast<uint32_t>(uses_.size()));
   }
   for (net::Use& use : uses_) use.trunk = slot_of(use.trunk);
@@ -160,11 +159,11 @@ void LinkLoads::find_loads(const Pattern& pattern, const std::vector<int64_t>& r
   }
 }
 
-/// Equal rounds: what each link carries in them, and how much of the round that takes.
+/// Equal rounds: what each link carries in them, and how much of the time in which data move that takes. Latencies
+/// carry nothing, so short messages have a small mean, but the peak of long ones.
 void LinkLoads::play(const Pattern::Rounds& rounds) {
-  double latency = 0, longest = 0;
+  double longest = 0;
   for (const auto& [pair, bytes] : rounds.sent) {
-    latency = std::max(latency, latency_s_[pair]);
     for (uint32_t u = first_use_[pair]; u < first_use_[pair + 1]; ++u) {
       Slot& slot = slots_[uses_[u].trunk];
       if (slot.round == 0) in_round_.push_back(uses_[u].trunk);
@@ -172,7 +171,6 @@ void LinkLoads::play(const Pattern::Rounds& rounds) {
       longest = std::max(longest, slot.round);
     }
   }
-  longest += latency * rounds.count;
   for (const uint32_t s : in_round_) {
     Slot& slot = slots_[s];
     if (slot.round == 0) continue;  // a second time: of 0 bytes

@@ -17,7 +17,7 @@ namespace chakra::sim {
 struct LinkLoad {
   uint32_t timeline = 0;
   double mean = 0;  ///< over the whole time of the user
-  double peak = 0;  ///< in the round that loads the trunk most; between mean and 1 for each user
+  double peak = 0;  ///< while data move in the round that loads the trunk most; between mean and 1 for each user
 };
 
 class LinkLoads {
@@ -86,7 +86,6 @@ class LinkLoads {
   // Of the current group:
   std::vector<net::Use> uses_;
   std::vector<uint32_t> first_use_;  ///< by pair
-  std::vector<double> latency_s_;    ///< by pair
   std::vector<uint32_t> touched_, in_lane_, in_round_;
 };
 

@@ -15,11 +15,12 @@ constexpr size_t kMostLinksNamed = 8;
 
 struct Asked {
   double mean = 0, peak = 0;
+  Picoseconds since = 0;
 };
 
 /// How much more than its whole rate a link is asked for, on average, by loads that are at their peak for a part of the
 /// time and away for the rest of it, independently of each other.
-double expected_excess(std::vector<Asked>& loads) {
+double excess_by_chance(std::vector<Asked>& loads) {
   double always = 0, peaks = 0;
   std::erase_if(loads, [&](const Asked& a) {
     peaks += a.peak;
@@ -43,6 +44,38 @@ double expected_excess(std::vector<Asked>& loads) {
     excess += probability * std::max(0.0, sum - 1 - kShareRounding);
   }
   return excess;
+}
+
+/// Likewise, of loads whose peaks meet as far as they can. Sorts them.
+double excess_at_most(std::vector<Asked>& loads) {
+  std::sort(loads.begin(), loads.end(),
+            [](const Asked& a, const Asked& b) { return a.mean * b.peak > b.mean * a.peak; });
+  double excess = 0, sum = 0;
+  for (size_t i = 0; i < loads.size(); ++i) {
+    sum += loads[i].peak;
+    const double next = i + 1 < loads.size() ? loads[i + 1].mean / loads[i + 1].peak : 0;
+    excess += (loads[i].mean / loads[i].peak - next) * std::max(0.0, sum - 1 - kShareRounding);
+  }
+  return excess;
+}
+
+/// Likewise, where loads that began at the same time meet at their peaks, and others by chance.
+double expected_excess(std::vector<Asked>& loads) {
+  const double most = excess_at_most(loads);
+  if (most <= kShareRounding) return 0;
+  std::sort(loads.begin(), loads.end(), [](const Asked& a, const Asked& b) { return a.since < b.since; });
+  size_t kept = 0;
+  for (size_t i = 1; i < loads.size(); ++i) {
+    if (loads[i].since != loads[kept].since) {
+      loads[++kept] = loads[i];
+      continue;
+    }
+    loads[kept].mean += loads[i].mean;
+    loads[kept].peak += loads[i].peak;
+  }
+  if (kept == 0) return most;
+  loads.resize(kept + 1);
+  return std::min(most, excess_by_chance(loads));
 }
 
 /// The most that overlap at a time. Sorts them.
@@ -164,19 +197,22 @@ SharedLink SharedLinks::look_at(const LinkLoads::Place& place, std::vector<Exces
     }
   std::stable_sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) { return a.time < b.time; });
   active_.assign(place.loads.size(), 0);
+  since_.assign(place.loads.size(), 0);
   std::vector<Asked> asked;
   SharedLink link;
   double lacks = 0;
   for (size_t e = 0; e < edges_.size();) {
     const Picoseconds now = edges_[e].time;
-    for (; e < edges_.size() && edges_[e].time == now; ++e)
+    for (; e < edges_.size() && edges_[e].time == now; ++e) {
       active_[edges_[e].load] += edges_[e].begins ? 1 : UINT32_MAX;
+      if (edges_[e].begins) since_[edges_[e].load] = now;
+    }
     if (e == edges_.size()) break;
     asked.clear();
     double means = 0, peaks = 0;
     for (size_t i = 0; i < active_.size(); ++i) {
       if (active_[i] == 0) continue;
-      asked.push_back({place.loads[i].mean * active_[i], place.loads[i].peak * active_[i]});
+      asked.push_back({place.loads[i].mean * active_[i], place.loads[i].peak * active_[i], since_[i]});
       means += asked.back().mean;
       peaks += asked.back().peak;
     }

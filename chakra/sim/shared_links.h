@@ -79,7 +79,8 @@ class SharedLinks {
   std::vector<uint32_t> most_at_once_;                          ///< by timeline: spans that overlap
   absl::flat_hash_map<uint64_t, std::vector<uint32_t>> known_;  ///< timelines by hash
   std::vector<Edge> edges_;
-  std::vector<uint32_t> active_;
+  std::vector<uint32_t> active_;    ///< by load of a place: spans under way
+  std::vector<Picoseconds> since_;  ///< likewise: begin of the last one
 };
 
 }  // namespace chakra::sim

@@ -18,7 +18,8 @@ namespace chakra::sim::testing {
 
 class CongestedJob {
  public:
-  explicit CongestedJob(uint64_t seed) : random_(seed) {}
+  /// `brief`: messages of up to 128 KiB, of which the latency is a large part.
+  explicit CongestedJob(uint64_t seed, bool brief = false) : random_(seed), brief_(brief) {}
 
   SimInput make() {
     SimInput in;
@@ -55,22 +56,23 @@ class CongestedJob {
 
   net::Fabric network() {
     net::Fabric fabric;
-    const double gib = one_of({25.0, 50.0, 100.0});
+    const double gib = one_of({25.0, 50.0, 100.0}), ns = brief_ ? one_of({100.0, 500.0, 1000.0, 3000.0}) : 500;
     switch (random_.below(7)) {
-      case 0: fabric = {{{net::TopologyKind::ring, random_.between(4, 16), gib, 500}}}; break;
-      case 1: fabric = {{{net::TopologyKind::switch_, random_.between(4, 24), gib, 500}}}; break;
+      case 0: fabric = {{{net::TopologyKind::ring, random_.between(4, 16), gib, ns}}}; break;
+      case 1: fabric = {{{net::TopologyKind::switch_, random_.between(4, 24), gib, ns}}}; break;
       case 2:
-        fabric = {{{one_of({net::TopologyKind::ring, net::TopologyKind::switch_, net::TopologyKind::fully_connected}),
-                    one_of<int64_t>({2, 4, 8}), 300, 300},
-                   {one_of({net::TopologyKind::ring, net::TopologyKind::switch_}), random_.between(2, 6), gib, 1000}}};
+        fabric = {
+            {{one_of({net::TopologyKind::ring, net::TopologyKind::switch_, net::TopologyKind::fully_connected}),
+              one_of<int64_t>({2, 4, 8}), 300, 300},
+             {one_of({net::TopologyKind::ring, net::TopologyKind::switch_}), random_.between(2, 6), gib, 2 * ns}}};
         break;
-      case 3: fabric = {{{net::TopologyKind::torus, 4, gib, 500}, {net::TopologyKind::torus, 4, gib, 500}}}; break;
+      case 3: fabric = {{{net::TopologyKind::torus, 4, gib, ns}, {net::TopologyKind::torus, 4, gib, ns}}}; break;
       case 4: {
         const int64_t down = one_of<int64_t>({2, 4, 8}), leaves = random_.between(2, 8);
         const int64_t up = one_of<int64_t>({1, 2, down, down});
         name_ = fmt::format("down {} x {} up {}", down, leaves, up);
-        fabric = parse(fmt::format("topology: FatTree\ndown: [{}, {}]\nup: [1, {}]\nbandwidth: {}\nlatency: 500\n",
-                                   down, leaves, up, gib));
+        fabric = parse(fmt::format("topology: FatTree\ndown: [{}, {}]\nup: [1, {}]\nbandwidth: {}\nlatency: {}\n", down,
+                                   leaves, up, gib, ns));
         break;
       }
       case 5: fabric = parse(net::testing::fat_tree(4)); break;
@@ -118,9 +120,12 @@ class CongestedJob {
   }
 
   Picoseconds time(double most_us) {
-    return static_cast<Picoseconds>(random_.below(static_cast<uint64_t>(most_us * 1e6)) + 1);
+    return static_cast<Picoseconds>(random_.below(static_cast<uint64_t>(most_us * (brief_ ? 1e3 : 1e6))) + 1);
   }
-  uint64_t size() { return uint64_t{1} << random_.between(14, 27); }
+  uint64_t size() {
+    if (brief_) return random_.below(uint64_t{1} << random_.between(6, 17)) + 1;
+    return uint64_t{1} << random_.between(14, 27);
+  }
   trace::CommType operation() {
     using trace::CommType;
     return one_of({CommType::all_reduce, CommType::all_reduce, CommType::all_gather, CommType::reduce_scatter,
@@ -219,6 +224,7 @@ class CongestedJob {
   }
 
   Prng random_;
+  bool brief_ = false;
   std::string name_;
   int64_t ranks_ = 0, row_ = 1, tag_ = 0;
   trace::testing::Job job_{0};
