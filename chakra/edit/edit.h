@@ -22,10 +22,11 @@ namespace chakra::edit {
 ///   - else a group of the same size with the copy and without `like`: the k-th such group of the copy, by name, for
 ///     the k-th of the groups of `like` (from `groups` and the traces);
 ///   - else, if the members of the group of `like` are start, start + stride, ... and such groups fill the job, the
-///     part of that pattern with the copy: a new group NAME@FIRST, which is added to `groups`.
+///     part of that pattern with the copy: a new group NAME@FIRST, which is added to `groups` and to the copy.
 /// A root keeps the position in the group. Nodes that cannot be copied are changed, with a finding. Messages to, from
-/// and of copies keep the duration and move no data (edit.expand.messages). All-to-alls with splits in groups with
-/// copies become even (edit.expand.splits). Finding edit.expand reports the copies: facts ranks, like, copies.
+/// and of copies keep the duration and move no data (edit.expand.messages). Uneven all-to-alls in groups with
+/// copies become even (edit.expand.splits), by match::even_bytes. Finding edit.expand reports the copies: facts ranks,
+/// like, copies.
 /// Copies refer to texts of the copied trace: a copy is valid while that trace stays in the set.
 /// Errors: edit.expand.like, .ranks (fewer than exist, or more than possible), .group (a group that the copies cannot
 /// join).

@@ -54,6 +54,38 @@ TEST(Expand, CopiesStandWhereTheOriginalStands) {
   EXPECT_EQ(findings[0].tag, "edit.expand");
 }
 
+TEST(Expand, TracesDescribeTheGroupsOfCopies) {
+  match::GroupTable groups{{"tp", {0, 1}}};
+  Findings findings;
+  const auto job = expanded({collective(""), collective("tp", 1)}, groups, 6, findings);
+  ASSERT_TRUE(job) << job.error().message();
+  const trace::Trace& three = job->ranks[3];
+  ASSERT_EQ(three.groups.size(), 1u);
+  EXPECT_EQ(three.groups[0].name, "tp@2");
+  EXPECT_EQ(three.groups[0].ranks, (std::vector<int64_t>{2, 3}));
+  EXPECT_TRUE(match::match(*job, {{"tp", {0, 1}}}).findings.empty());
+}
+
+TEST(Expand, UnevenAllToAllsBecomeEven) {
+  JobNode tokens = collective("");
+  tokens.comm = CommType::all_to_all;
+  Findings findings;
+  match::GroupTable none;
+  RandomJob recorded;
+  recorded.ranks = {{tokens}, {tokens}};
+  trace::TraceSet pair = recorded.build();
+  const uint64_t sizes[2][2] = {{96, 32}, {16, 80}};
+  for (size_t r = 0; r < 2; ++r) {
+    trace::Comm& comm = pair.ranks[r].comms.edit(0);
+    comm.bytes = comm.in_bytes = sizes[r][0], comm.out_bytes = sizes[r][1];
+  }
+  EXPECT_TRUE(match::match(pair).findings.empty());
+  const auto job = expand(std::move(pair), none, 5, 1, findings);
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_TRUE(match::match(*job).findings.empty());
+  for (const trace::Trace& t : job->ranks) EXPECT_EQ(t.comm(NodeId(0))->bytes, 56u);
+}
+
 TEST(Expand, KnownGroupsGoBeforeThePattern) {
   match::GroupTable groups{{"a", {0, 3}}, {"b", {2, 1}}};
   Findings findings;

@@ -1,12 +1,12 @@
-#include <absl/container/flat_hash_map.h>
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
+#include <map>
 #include <set>
 
 #include "chakra/edit/edit.h"
 #include "chakra/edit/members.h"
+#include "chakra/match/even.h"
 
 namespace chakra::edit {
 namespace {
@@ -18,6 +18,11 @@ using trace::Trace;
 using Members = std::vector<int64_t>;
 bool has(const Members& members, int64_t rank) {
   return std::find(members.begin(), members.end(), rank) != members.end();
+}
+
+bool is_uneven(const trace::Comm& comm) {
+  const bool sides_differ = comm.in_bytes > 0 && comm.out_bytes > 0 && comm.in_bytes != comm.out_bytes;
+  return has_parts(comm) || (comm.type == trace::CommType::all_to_all && sides_differ);
 }
 
 class Expansion {
@@ -39,6 +44,7 @@ class Expansion {
                   fmt::format("{} ranks of {} nodes are too many", ranks_, like->size()));
     for (const Trace& t : job_.ranks) recorded_.insert(t.rank);
     collect_groups();
+    collect_sizes();
     std::vector<Trace> made;
     made.reserve(static_cast<size_t>(copies));
     for (int64_t rank = 0; rank < ranks_; ++rank) {
@@ -61,6 +67,23 @@ class Expansion {
     for (const Trace& t : job_.ranks)
       for (const trace::ProcessGroup& group : t.groups)
         if (!group.ranks.empty()) known_.emplace(group.name, group.ranks);
+  }
+
+  /// Sizes of uneven all-to-alls as even ones, before any is changed.
+  void collect_sizes() {
+    const auto uneven = [](const Trace& t) { return std::any_of(t.comms.begin(), t.comms.end(), is_uneven); };
+    if (std::none_of(job_.ranks.begin(), job_.ranks.end(), uneven)) return;
+    const match::Matching matching = match::match(job_, groups_);
+    for (const trace::RankIndex r : job_.indices()) {
+      const Trace& t = job_.ranks[r];
+      std::vector<uint64_t>& sizes = even_bytes_[t.rank];
+      for (size_t row = 0; row < t.comms.size(); ++row) {
+        const uint32_t id = matching.of_comm[r][row];
+        if (!is_uneven(t.comms[row])) sizes.push_back(t.comms[row].bytes);
+        else if (id == trace::kNoRow) sizes.push_back(match::even_bytes(t.comms[row]));
+        else sizes.push_back(match::even_bytes(job_, matching.collectives[id]));
+      }
+    }
   }
 
   /// The group in which the copy does what `like` does in `name`; empty: the same.
@@ -104,7 +127,7 @@ class Expansion {
     Trace t = like;
     t.rank = rank;
     t.says_rank = true;
-    absl::flat_hash_map<StringId, StringId> group_of;
+    std::map<StringId, StringId> group_of;
     for (const NodeId n : t.nodes()) {
       if (!trace::is_comm(t.type[n]) || t.comm_row[n] == trace::kNoRow) continue;
       if (t.type[n] != NodeType::coll) {
@@ -115,7 +138,7 @@ class Expansion {
       const std::string name(t.strings[comm.group]);
       const auto known = known_.find(name);
       if (known == known_.end()) {  // all ranks, or nobody knows
-        even(t, n);
+        even(t, n, like.rank);
         continue;
       }
       const auto [found, added] = group_of.try_emplace(comm.group, comm.group);
@@ -130,9 +153,26 @@ class Expansion {
         if (static_cast<size_t>(place) < its.size()) comm.root = its[static_cast<size_t>(place)];
       }
       comm.group = found->second;
-      even(t, n);
+      even(t, n, like.rank);
     }
+    for (const auto& [from, to] : group_of)
+      if (from != to) describe(like, like.strings[from], t, t.strings[to]);
     return t;
+  }
+
+  /// Describes a group of a copy like that of the copied rank, so that the traces need no table of groups.
+  void describe(const Trace& like, std::string_view from, Trace& t, std::string_view name) const {
+    const auto named = [&](std::string_view wanted) {
+      return [wanted](const trace::ProcessGroup& group) { return group.name == wanted; };
+    };
+    if (std::any_of(t.groups.begin(), t.groups.end(), named(name))) return;
+    const auto described = std::find_if(like.groups.begin(), like.groups.end(), named(from));
+    trace::ProcessGroup group = described == like.groups.end() ? trace::ProcessGroup{} : *described;
+    group.name = name;
+    const auto made = groups_.find(name);
+    group.ranks = made != groups_.end() ? made->second : known_.find(name)->second;
+    group.size = std::ssize(group.ranks);
+    t.groups.push_back(std::move(group));
   }
 
   /// A recorded rank among copies.
@@ -146,7 +186,7 @@ class Expansion {
         continue;
       }
       const auto known = known_.find(t.strings[comm.group]);
-      if (known == known_.end() || std::any_of(known->second.begin(), known->second.end(), copied)) even(t, n);
+      if (known == known_.end() || std::any_of(known->second.begin(), known->second.end(), copied)) even(t, n, t.rank);
     }
   }
 
@@ -156,10 +196,11 @@ class Expansion {
     t.comm_row.edit(n) = trace::kNoRow;
     ++messages_;
   }
-  void even(Trace& t, NodeId n) {
-    trace::Comm& comm = t.comms.edit(t.comm_row[n]);
-    if (comm.in_split.empty() && comm.out_split.empty()) return;
-    comm.in_split = comm.out_split = {};
+  /// `of`: the rank whose node it is, or was before it was copied.
+  void even(Trace& t, NodeId n, int64_t of) {
+    const uint32_t row = t.comm_row[n];
+    if (!is_uneven(t.comms[row])) return;
+    match::make_even(t.comms.edit(row), even_bytes_.at(of)[row]);
     ++splits_;
   }
 
@@ -188,6 +229,7 @@ class Expansion {
   int64_t like_;
   std::set<int64_t> recorded_;
   std::map<std::string, Members, std::less<>> known_;
+  std::map<int64_t, std::vector<uint64_t>> even_bytes_;  ///< by recorded rank and row of Trace::comms
   int64_t messages_ = 0, splits_ = 0;
 };
 

@@ -162,6 +162,26 @@ TEST(Job, EditsRanks) {
   EXPECT_EQ(job.edit({.ranks = "9"}).error().tag, "cli.usage");
 }
 
+TEST(Job, AnExpandedJobSimulatesAsWithTheOption) {
+  const WithNetwork at;
+  std::vector<Trace> ranks;
+  for (int64_t rank = 0; rank < 2; ++rank) {
+    Builder b(rank);
+    b.group("pair", {0, 1});
+    b.communicate("reduce", {.type = CommType::all_reduce, .bytes = 1 << 20, .group = "pair"});
+    ranks.push_back(*b.finish());
+  }
+  const Job job = *Job::from(ranks);
+  const auto four = job.edit({.expand = "4"});
+  ASSERT_TRUE(four) << four.error().message();
+  ASSERT_TRUE(write_file(at.network, "topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50 ]\nlatency: [ 500 ]\n"));
+  const auto edited = four->simulate({.network = at.network});
+  ASSERT_TRUE(edited) << edited.error().message();
+  const auto asked = job.simulate({.network = at.network, .expand = "4"});
+  ASSERT_TRUE(asked) << asked.error().message();
+  EXPECT_EQ(edited->whole("makespan_ps"), asked->whole("makespan_ps"));
+}
+
 TEST(Job, SeveralThreadsAskOne) {
   const WithNetwork at;
   ASSERT_TRUE(two_ranks().write(at.folder.path("t")));
