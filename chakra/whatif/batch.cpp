@@ -154,10 +154,12 @@ class Batch {
   }
 
  private:
-  /// Gradients and parameters are as large with any batch: what groups move that have them stays.
+  /// Gradients and parameters are as large with any batch: what groups move that have them stays. All-to-alls move
+  /// tokens in any group.
   Result<void> know_groups() {
     std::vector<char> used(in_.matching->groups.size(), 0);
-    for (const match::Collective& c : in_.matching->collectives) used[c.group] = 1;
+    for (const match::Collective& c : in_.matching->collectives)
+      if (c.type != trace::CommType::all_to_all) used[c.group] = 1;
     const bool alone = std::count(used.begin(), used.end(), 1) == 1;
     bool matched = pattern_.empty();
     for (size_t g = 0; g < used.size(); ++g) {
@@ -176,11 +178,25 @@ class Batch {
                 quote(name)));
       parameters_.push_back(moves == trace::Moves::parameters);
       matched |= named;
+      if (named) note_tokens(static_cast<uint32_t>(g));
     }
     if (!matched)
       return fail(Code::bad_input, "whatif.batch.groups",
                   fmt::format("no group of the job matches {}", quote(pattern_)));
     return {};
+  }
+
+  void note_tokens(uint32_t group) {
+    const std::vector<match::Collective>& all = in_.matching->collectives;
+    const auto count = std::count_if(all.begin(), all.end(), [&](const match::Collective& c) {
+      return c.group == group && c.type == trace::CommType::all_to_all;
+    });
+    if (count == 0) return;
+    reached_.findings.push_back(
+        {"whatif.batch.all_to_all", Severity::note, -1, -1,
+         fmt::format("group {} was named as one that moves parameters, but its {} all-to-alls scale with the batch: "
+                     "they move tokens",
+                     quote(in_.matching->groups[group].name), show_count(count))});
   }
 
   void compute(Trace& t, NodeId n, const Roofline& roofline) {
@@ -216,6 +232,8 @@ class Batch {
     const Trace& t = in_.job.ranks[r];
     if (t.type[n] != NodeType::coll) return false;
     const uint32_t id = in_.matching->of_comm[r][t.comm_row[n]];
+    const trace::CommType type = id == trace::kNoRow ? t.comm(n)->type : in_.matching->collectives[id].type;
+    if (type == trace::CommType::all_to_all) return false;
     return id == trace::kNoRow || parameters_[in_.matching->collectives[id].group];
   }
   void communicate(size_t r, NodeId n) {
@@ -257,6 +275,7 @@ Result<BatchFactor> parse_batch(std::string_view value) {
 
 // `whatif.batch.scaled` (warning): the times of a generated job that is not generated again with the batch are those of
 // a device, or of experts, so that they do not follow the batch as assumed
+// `whatif.batch.all_to_all` (note): all-to-alls of a named group scale with the batch
 // `whatif.batch.groups` (1): a group with an unknown role, or a pattern that no group matches
 Result<Reached> change_batch(std::string_view value, sim::SimInput& input) {
   CHAKRA_ASSIGN(const BatchFactor batch, parse_batch(value));

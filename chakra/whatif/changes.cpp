@@ -20,7 +20,8 @@ constexpr ChangeRow kChangeRows[] = {
     {"dp", "N[:PATTERN]", "N data-parallel replicas; PATTERN names the groups (default: role dp)",
      "Regenerates the job with N: each replica keeps its batch; placement and optimizer shards change.",
      "Each replica keeps its batch, and each rank its work, even with a sharded optimizer; the total size of gathered "
-     "data stays; recorded transfers of these groups scale with (n-1)/n for n members.",
+     "and scattered data stays; uneven all-to-alls become even; recorded transfers of these groups scale with (n-1)/n "
+     "for n members.",
      change_dp, true, generate_dp, device::StepOption::dp},
     {"micro-batches", "N", "N micro-batches of unchanged size per step; generated jobs only",
      "Regenerates the job with N. The number of samples grows with N; to split the samples of M micro-batches into N, "
@@ -31,9 +32,9 @@ constexpr ChangeRow kChangeRows[] = {
     {"batch", "X[:PATTERN]", "Multiply the batch by X; PATTERN names groups that move parameters",
      "Regenerates the job with X times its micro-batch size (gen step) or batch (gen serve), where that is a whole "
      "number and no PATTERN is given.",
-     "Without PATTERN, the roles of groups decide. Computation, copies, messages, and collectives of groups that "
-     "exchange activations scale with X. The optimizer (recognized by its name or its callers), collectives of other "
-     "roles and host time stay. In generated jobs, the bytes of weight matrices stay.",
+     "Without PATTERN, the roles of groups decide. Computation, copies, messages, all-to-alls, and collectives of "
+     "groups that exchange activations scale with X. The optimizer (recognized by its name or its callers), other "
+     "collectives and host time stay. In generated jobs, the bytes of weight matrices stay.",
      change_batch, false, generate_batch, device::StepOption::batch},
     {"slow-link", "A-B=X", "Multiply the rate of the link between A and B by X, in both directions", "",
      "Collective algorithms are selected for the network with the slow link.", change_slow_link},

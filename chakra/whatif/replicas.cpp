@@ -5,11 +5,13 @@
 #include <map>
 
 #include "chakra/base/times.h"
+#include "chakra/match/even.h"
 #include "chakra/recorded/recorded.h"
 #include "chakra/trace/roles.h"
 #include "chakra/whatif/generated.h"
 #include "chakra/whatif/layouts.h"
 #include "chakra/whatif/rules.h"
+#include "chakra/work/work.h"
 
 namespace chakra::whatif {
 namespace {
@@ -20,6 +22,11 @@ using trace::NodeType;
 using trace::Trace;
 
 constexpr int64_t kMostReplicas = 1 << 16;
+
+uint64_t of_members(uint64_t bytes, size_t members) {
+  uint64_t all = 0;
+  return __builtin_mul_overflow(bytes, members, &all) ? UINT64_MAX : all;
+}
 
 /// What a rank is in a job of replicas: the same number in each replica, and which replica.
 struct Seat {
@@ -66,6 +73,7 @@ class Replicas {
     CHAKRA_TRY(check_groups());
     CHAKRA_TRY(check_transfers());
     CHAKRA_TRY(place());
+    for (const match::Collective& c : in_.matching->collectives) even_bytes_.push_back(match::even_bytes(in_.job, c));
     Reached reached;
     match::GroupTable table = new_groups();
     std::vector<Rank> ranks;
@@ -222,6 +230,12 @@ class Replicas {
     return rank_at({seat->second.number, at.replica});
   }
 
+  /// The root of a group with ranks of all replicas: in a replica that is left.
+  int64_t root_with(int64_t root) const {
+    const auto seat = seats_.find(root);
+    return seat == seats_.end() ? root : rank_at({seat->second.number, seat->second.replica % wanted_});
+  }
+
   /// The trace of a rank becomes that of one at another seat.
   Result<void> settle(Trace& t, size_t like, Seat at, Reached& reached) const {
     trace::forget_members(t);  // the table has them
@@ -240,16 +254,36 @@ class Replicas {
         ++reached.nodes;
         if (at.replica < old_ && in_.transfers)
           reached.time_ps = add_saturated(reached.time_ps, in_.transfers->rows[like][t.comm_row[n]].transfer_ps);
-        if (comm.type == CommType::all_gather)  // what all gather together stays as large
-          comm.bytes = static_cast<uint64_t>(static_cast<double>(comm.bytes) * static_cast<double>(old_) /
-                                             static_cast<double>(wanted_));
-        comm.in_split = comm.out_split = {};
-      } else if (group.ranks.size() != ranks_.size()) {
+        resize(t, comm, id, old_, wanted_, true);
+      } else if (group.ranks.size() == ranks_.size()) {
+        resize(t, comm, id, ranks_.size(), wanted_ * groups_.size(), false);
+      } else {
         comm.group = t.strings.intern(name_in(group.name, at.replica));
         CHAKRA_ASSIGN(comm.root, moved(comm.root, at));
       }
     }
     return {};
+  }
+
+  /// The sizes and the root of a collective whose group gets other members. A part of sharded data has whole elements.
+  void resize(const Trace& t, trace::Comm& comm, uint32_t id, size_t before, size_t now, bool shards) const {
+    if (before == now) return;
+    if (comm.root >= 0) comm.root = root_with(in_.matching->collectives[id].root);
+    const auto element = static_cast<uint64_t>(std::max(work::element_bytes(t.strings[comm.dtype]), 1));
+    const auto part_of = [&](uint64_t all) {
+      const uint64_t whole = all % element == 0 ? element : 1, parts = whole * now;
+      return all / parts * whole + (all % parts != 0 ? whole : 0);
+    };
+    const bool has_sides = comm.in_bytes > 0 && comm.out_bytes > 0;
+    if (comm.type == CommType::all_to_all) {
+      match::make_even(comm, even_bytes_[id]);
+    } else if (comm.type == CommType::all_gather) {
+      if (shards) comm.bytes = part_of(has_sides ? comm.out_bytes : of_members(comm.bytes, before));
+      if (has_sides) comm.in_bytes = comm.bytes, comm.out_bytes = of_members(comm.bytes, now);
+    } else if (comm.type == CommType::reduce_scatter && has_sides) {
+      comm.out_bytes = part_of(comm.in_bytes);
+      comm.bytes = comm.in_bytes = of_members(comm.out_bytes, now);
+    }
   }
 
   /// The same rate of the links: time in proportion to what a ring sends.
@@ -275,6 +309,7 @@ class Replicas {
   std::map<int64_t, Seat> seats_;
   std::vector<int64_t> ranks_;          ///< of the job as it was
   std::map<int64_t, size_t> index_of_;  ///< into it
+  std::vector<uint64_t> even_bytes_;    ///< by collective of the matching, if it is an even all-to-all
 };
 
 }  // namespace
