@@ -223,7 +223,7 @@ Result<match::GroupTable> read_input(const SimulateOptions& o, sim::SimInput& in
   CHAKRA_TRY(read_system(o, input, findings));
   match::GroupTable groups = input.groups;
   CHAKRA_TRY(read_traces(o, input, findings));
-  if (!o.devices.device.empty()) CHAKRA_TRY(whatif::use_stack_of_job(!o.devices.stack.empty(), input, findings));
+  if (!o.devices.device.empty()) CHAKRA_TRY(whatif::use_stack_of_job(o.devices.stack, input, findings));
   CHAKRA_TRY(set_options(o, input));
   note_unrecorded(input, findings);
   return groups;

@@ -8,6 +8,7 @@
 #include "chakra/io/io.h"
 #include "chakra/job/no_effect.h"
 #include "chakra/job/simulate_input.h"
+#include "chakra/sim/comparison.h"
 
 namespace chakra::job {
 namespace {
@@ -149,7 +150,7 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, Unchanged& jo
   CHAKRA_TRY(change_network(o, input, out));
   CHAKRA_TRY(generate_again(o, job, out));
   CHAKRA_TRY(use_devices(o.devices, input.system));
-  if (!o.devices.device.empty()) CHAKRA_TRY(whatif::use_stack_of_job(!o.devices.stack.empty(), input, out.findings));
+  if (!o.devices.device.empty()) CHAKRA_TRY(whatif::use_stack_of_job(o.devices.stack, input, out.findings));
   out.likely.after = published_of(o, input);
   CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, whatif::bring_to_devices(input, out.findings));
   if (!o.devices.device.empty() && devices.empty())
@@ -199,6 +200,39 @@ bool changes_links(const WhatIf& now) {
                      [](const whatif::Applied& a) { return a.row->name == "fail-link" || a.row->name == "slow-link"; });
 }
 
+bool is_fluid(const sim::SimReport& report) { return report.congestion == sim::Congestion::fluid; }
+
+/// Both jobs with the same contention model: the more exact one that can simulate both. Sensitivity and noise exist in
+/// closed form only, and the job has the same time there.
+class Comparison {
+ public:
+  /// `input`: becomes a copy, whose texts are those of the job here.
+  Comparison(const WhatIfOptions& o, bool changed, sim::SimInput& input)
+      : closed_(o.sensitivity || !o.jitter.empty() || !changed) {
+    input.decisive_path = closed_;
+    unchanged_ = std::move(input);
+    input = sim::copy_of(unchanged_);
+  }
+
+  Result<sim::SimReport> simulate(const sim::SimInput& input) const {
+    return closed_ ? sim::simulate(sim::copy_of(input)) : sim::simulate_to_compare(sim::copy_of(input));
+  }
+  Result<sim::SimReport> before() const { return simulate(unchanged_); }
+  /// The report of the changed job. `before` may become that of the other contention model.
+  Result<sim::SimReport> after(const sim::SimInput& changed, sim::SimReport& before) const {
+    CHAKRA_ASSIGN(sim::SimReport after, simulate(changed));
+    if (is_fluid(before) && !is_fluid(after))
+      CHAKRA_TRY(sim::simulate_alike(sim::copy_of(changed), after, sim::copy_of(unchanged_), before));
+    else if (is_fluid(after) && !is_fluid(before))
+      CHAKRA_TRY(sim::simulate_alike(sim::copy_of(unchanged_), before, sim::copy_of(changed), after));
+    return after;
+  }
+
+ private:
+  bool closed_;
+  sim::SimInput unchanged_;
+};
+
 }  // namespace
 
 std::optional<double> WhatIf::error() const {
@@ -214,25 +248,26 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   CHAKRA_ASSIGN(Unchanged job, read_unchanged(o, out));
   sim::SimInput& input = job.input;
   input.stop = stop;
-  input.decisive_path = true;
   out.transfers = !communicates(input.job) ? "none" : input.transfers ? "recorded" : "simulated";
   input.node_times = out.change.has_steps();
-  CHAKRA_ASSIGN(sim::SimReport before, sim::simulate(sim::copy_of(input)));
-  out.change.take(before, &recorded::RunChange::Change::before_ps);
   const bool changes = std::any_of(o.changes.begin(), o.changes.end(), [](const auto& all) { return !all.empty(); });
   out.changed = changes || !o.network.empty() || !o.devices.device.empty();
+  const Comparison comparison(o, out.changed, input);
+  CHAKRA_ASSIGN(sim::SimReport before, comparison.before());
   if (out.changed) {
-    for (const Finding& finding : before.findings)
-      if (ignores_contention(finding)) out.findings.push_back(about("unchanged", finding));
     CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, apply(o, job, out));
     CHAKRA_TRY(check_places(o, input));
     out.likely.settle(out.applied, !o.devices.device.empty(), !o.network.empty());
+    CHAKRA_ASSIGN(out.report, comparison.after(input, before));
+    out.change.take(before, &recorded::RunChange::Change::before_ps);
     if (input.job.ranks.size() != out.change.ranks.size()) out.change.ranks.clear(), out.change.steps.clear();
-    CHAKRA_ASSIGN(out.report, sim::simulate(sim::copy_of(input)));
+    for (const Finding& finding : before.findings)
+      if (ignores_contention(finding)) out.findings.push_back(about("unchanged", finding));
     out.report.devices = std::move(devices);
     note_free_nodes(before, out.report, out.findings);
     if (changes_links(out)) whatif::compare_algorithms(before, out.report, out.findings);
   } else {
+    out.change.take(before, &recorded::RunChange::Change::before_ps);
     out.report = std::move(before);
   }
   out.change.take(out.report, &recorded::RunChange::Change::after_ps);
@@ -266,7 +301,12 @@ constexpr std::array kWhatIf{
     column<&WhatIf::changed>("changed", Unit::none, "false: only sensitivity or noise"),
     column<&WhatIf::transfers>("transfers", Unit::none, "transfers of the unchanged job: recorded, simulated or none"),
     column<&WhatIf::measured_ps>("measured_ps", Unit::ps, "measured time of the unchanged job; null: not measured"),
-    column<WhatIf>("error", Unit::share, "before_ps / measured_ps - 1", [](const WhatIf& r) { return r.error(); })};
+    column<WhatIf>("error", Unit::share, "before_ps / measured_ps - 1", [](const WhatIf& r) { return r.error(); }),
+    column<WhatIf>(
+        "congestion", Unit::none, "the contention model of both simulations: closed or fluid",
+        [](const auto& r) { return std::string(sim::kCongestionNames[static_cast<size_t>(r.report.congestion)]); }),
+    column<WhatIf>("congestion_reason", Unit::none, "why this model, for the changed job",
+                   [](const auto& r) { return r.report.congestion_reason; })};
 constexpr std::array kNetwork{answer::column_if<WhatIf>([](const WhatIf& r) { return !r.network.empty(); }, "network",
                                                         Unit::none, "of the changed job, where it has another one",
                                                         [](const WhatIf& r) { return r.network; })};

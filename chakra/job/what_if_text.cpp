@@ -38,9 +38,10 @@ constexpr std::string_view kNoiseLine =
     "  with jitter, {noise.repeats} runs: mean {noise.mean_ps}, least {noise.least_ps}, "
     "quantiles {noise.quantiles_ps*}, most {noise.most_ps}";
 
-constexpr std::array<view::Show, 13> kWhatIfText{{
+constexpr std::array<view::Show, 14> kWhatIfText{{
     {.line = kAnswerLine},
     {.line = kTransfersLine},
+    {.when = "{?congestion=fluid}", .line = "  congestion of both jobs fluid: {congestion_reason}"},
     {.line = kBeforeLine},
     {.line = kAfterLine},
     {.line = kChangeLine},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "chakra/sim/comparison.h"
 #include "chakra/sim/engine/engine.h"
 #include "chakra/sim/fluid_cost.h"
 #include "chakra/sim/sim.h"
@@ -97,8 +98,10 @@ SimReport stay_closed(SimReport&& closed, std::string reason, const std::string&
   return std::move(closed);
 }
 
-Result<SimReport> simulate_automatically(SimInput input) {
+/// `remedy`: of a job that only closed form can simulate.
+Result<SimReport> simulate_automatically(SimInput input, const char* remedy) {
   const std::string never = only_closed(input);
+  const bool is_scaled = !input.transfer_factors.empty();  // the engine looks for no shared links then
   const double least = never.empty() ? least_fluid_seconds(input) : 0;
   std::optional<SimInput> again;  // a copy shares the traces' columns
   if (never.empty()) again = copy_whole(input);
@@ -108,12 +111,12 @@ Result<SimReport> simulate_automatically(SimInput input) {
   const bool burst = again && again->fabric.burst_bytes > 0 && closed.sharing.flows > 0;
   if (!matters(closed) && !burst)
     return stay_closed(std::move(closed),
-                       closed.sharing.flows == 0   ? "the network carries no traffic"
+                       is_scaled                   ? never
+                       : closed.sharing.flows == 0 ? "the network carries no traffic"
                        : closed.sharing.count == 0 ? "no link is shared at the same time"
                                                    : "links are shared, but for less than 2 % of the time",
                        kRunFluid);
-  if (!never.empty())
-    return stay_closed(std::move(closed), never, "run it with --congestion fluid, which ignores them");
+  if (!never.empty()) return stay_closed(std::move(closed), never, remedy);
   const double whole_seconds = least + fluid_seconds(closed);
   const double most_share = std::min(1.0, kMostFluidSeconds / whole_seconds);
   again->congestion = Congestion::fluid;
@@ -134,9 +137,9 @@ Result<SimReport> simulate_automatically(SimInput input) {
   return std::move(attempt.report);
 }
 
-}  // namespace
-
-Result<SimReport> simulate(SimInput input) {
+/// Return the report of a run, with the programs that its collectives refer to.
+template <class Run>
+Result<SimReport> run_whole(SimInput input, const Run& run) {
   std::vector<std::shared_ptr<const coll::Program>> programs = input.collectives.programs;
   const bool partial = input.partial;
   const std::atomic<bool>* const stop = input.stop;
@@ -144,12 +147,52 @@ Result<SimReport> simulate(SimInput input) {
     return fail(Code::interrupted, "sim.interrupted", "stopped before a result was available");
   };
   if (!partial && stop && *stop) return no_answer();  // the engine looks now and then, small jobs end before
-  auto report = input.congestion == Congestion::automatic ? simulate_automatically(std::move(input))
-                                                          : simulate_as_asked(std::move(input));
+  auto report = run(std::move(input));
   if (!report) return report;
   if (report->interrupted && !partial) return no_answer();
   report->programs = std::move(programs);
   return report;
+}
+
+}  // namespace
+
+Result<SimReport> simulate(SimInput input) {
+  return run_whole(std::move(input), [](SimInput&& in) {
+    return in.congestion == Congestion::automatic
+               ? simulate_automatically(std::move(in), "run it with --congestion fluid, which ignores them")
+               : simulate_as_asked(std::move(in));
+  });
+}
+
+Result<SimReport> simulate_to_compare(SimInput input) {
+  return run_whole(std::move(input), [](SimInput&& in) { return simulate_automatically(std::move(in), kRunItself); });
+}
+
+Result<void> simulate_alike(SimInput closed_input, SimReport& closed, SimInput fluid_input, SimReport& fluid) {
+  const double seconds = least_fluid_seconds(closed_input) + fluid_seconds(closed);
+  const double most_share = only_closed(closed_input).empty() ? std::min(1.0, kMostFluidSeconds / seconds) : -1;
+  const std::string reason = fmt::format("as the job that it is compared with: {}", fluid.congestion_reason);
+  if (most_share >= 0) {
+    double share = 1;
+    closed_input.congestion = Congestion::fluid;
+    CHAKRA_ASSIGN(SimReport report, run_whole(std::move(closed_input), [&](SimInput&& in) -> Result<SimReport> {
+                    CHAKRA_ASSIGN(Attempt attempt, try_engine(std::move(in), most_share));
+                    share = attempt.share;
+                    return std::move(attempt.report);
+                  }));
+    if (share <= most_share) {
+      report.congestion = Congestion::fluid;
+      report.congestion_reason = reason;
+      report.sharing = std::move(closed.sharing);
+      closed = std::move(report);
+      return {};
+    }
+  }
+  fluid_input.congestion = Congestion::closed;
+  CHAKRA_ASSIGN(SimReport report,
+                run_whole(std::move(fluid_input), [](SimInput&& in) { return run_engine(std::move(in)); }));
+  fluid = stay_closed(std::move(report), closed.congestion_reason, kRunItself);
+  return {};
 }
 
 SimInput copy_whole(const SimInput& input) {

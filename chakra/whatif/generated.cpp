@@ -321,7 +321,7 @@ void Likely::settle(const std::vector<Applied>& changes, bool other_device, bool
 }
 
 // `sim.device.stack` (note): a generated job keeps its stack on another device, or gets the host times of a stack
-Result<void> use_stack_of_job(bool asked, sim::SimInput& input, Findings& findings) {
+Result<void> use_stack_of_job(const std::string& asked, sim::SimInput& input, Findings& findings) {
   const bool classes = input.classes.has_value();
   if (!input.system.target || (classes ? input.classes->classes.empty() : input.job.ranks.empty())) return {};
   const Trace& first = classes ? input.classes->classes.front() : input.job.ranks.front();
@@ -329,8 +329,8 @@ Result<void> use_stack_of_job(bool asked, sim::SimInput& input, Findings& findin
     findings.push_back({tag, severity, -1, -1, std::move(text)});
   };
   const std::string of = gen::recipe_device_of(first).stack;
-  if (!asked && of.empty()) return {};
-  if (!asked) {
+  if (asked.empty() && of.empty()) return {};
+  if (asked.empty()) {
     if (auto used = device::use_stack(of, *input.system.target); !used)
       return fail(used.error().code, used.error().tag,
                   fmt::format("the job was generated with the stack {}: {}; --stack gives another", quote(of),
@@ -339,6 +339,9 @@ Result<void> use_stack_of_job(bool asked, sim::SimInput& input, Findings& findin
          fmt::format("the job was generated with the stack {}, which it keeps on {}; --stack gives another", of,
                      input.system.target->name));
   }
+  CHAKRA_ASSIGN(const device::Stack stack, device::find_or_load_stack(asked.empty() ? of : asked));
+  if (auto finding = stack_keys_without_effect(stack, *input.system.target, first))
+    findings.push_back(*std::move(finding));
   const std::optional<Recipe> before = recipe_of(first);
   if (!before) return {};
   Recipe recipe = *before;

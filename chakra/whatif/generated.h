@@ -34,4 +34,10 @@ std::optional<Result<Reached>> generate_with(std::string_view change, std::strin
 /// a recipe.
 std::optional<Finding> not_generated(std::string_view change, std::string_view value, const sim::SimInput& input);
 
+/// Return a warning with the keys of the stack that have no effect on a trace on the device, which has the stack;
+/// nullopt if there are none. Leaves out keys that a missing host makes useless (sim.device.host), and prefill-share,
+/// which no command uses. Cost: O(nodes).
+std::optional<Finding> stack_keys_without_effect(const device::Stack& stack, const device::Device& device,
+                                                 const trace::Trace& trace);
+
 }  // namespace chakra::whatif

@@ -192,10 +192,11 @@ struct Applied {
 /// Give all communication the recorded time, for a run without a network; groups are left with the ranks of the job.
 /// Findings: whatif.rank.missing, whatif.transfer.own. Errors: whatif.network.
 Result<void> give_transfers(sim::SimInput& input, Findings& findings);
-/// Give the target device of the system the stack that the job was generated with, unless a stack was `asked` for.
-/// A generated job gets the host times of the stack: between passes of serving, and of a step that has a host.
-/// Findings: sim.device.stack, sim.device.host. Errors: those of device::use_stack.
-Result<void> use_stack_of_job(bool asked, sim::SimInput& input, Findings& findings);
+/// Give the target device of the system the stack that the job was generated with, unless a stack was `asked` for (by
+/// name or file), which the device has. A generated job gets the host times of the stack: between passes of serving,
+/// and of a step that has a host. Findings: sim.device.stack, sim.device.stack_keys, sim.device.host. Errors: those of
+/// device::use_stack.
+Result<void> use_stack_of_job(const std::string& asked, sim::SimInput& input, Findings& findings);
 /// Return the published steps like a generated one, by the device and stack of the system, else by those that the step
 /// was generated with. Null: there are none, its device file is not at hand, or ranks have different devices. Cost:
 /// that of reading the file.
