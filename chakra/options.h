@@ -445,8 +445,8 @@ struct WhatIfOptions {
   std::vector<std::string> pp = {};
   /// N data-parallel replicas; PATTERN names the groups (default: role dp). Unedited generated jobs: Regenerates the
   /// job with N: each replica keeps its batch; placement and optimizer shards change. Other jobs: Each replica keeps
-  /// its batch, and each rank its work, even with a sharded optimizer; the total size of gathered data stays; recorded
-  /// transfers of these groups scale with (n-1)/n for n members.
+  /// its batch, and each rank its work, even with a sharded optimizer; the total size of gathered and scattered data
+  /// stays; uneven all-to-alls become even; recorded transfers of these groups scale with (n-1)/n for n members.
   std::vector<std::string> dp = {};
   /// N micro-batches of unchanged size per step; generated jobs only. Unedited generated jobs: Regenerates the job with
   /// N. The number of samples grows with N; to split the samples of M micro-batches into N, add --batch M/N as a
@@ -455,9 +455,9 @@ struct WhatIfOptions {
   std::vector<std::string> micro_batches = {};
   /// Multiply the batch by X; PATTERN names groups that move parameters. Unedited generated jobs: Regenerates the job
   /// with X times its micro-batch size (gen step) or batch (gen serve), where that is a whole number and no PATTERN is
-  /// given. Other jobs: Without PATTERN, the roles of groups decide. Computation, copies, messages, and collectives of
-  /// groups that exchange activations scale with X. The optimizer (recognized by its name or its callers), collectives
-  /// of other roles and host time stay. In generated jobs, the bytes of weight matrices stay.
+  /// given. Other jobs: Without PATTERN, the roles of groups decide. Computation, copies, messages, all-to-alls, and
+  /// collectives of groups that exchange activations scale with X. The optimizer (recognized by its name or its
+  /// callers), other collectives and host time stay. In generated jobs, the bytes of weight matrices stay.
   std::vector<std::string> batch = {};
   /// Multiply the rate of the link between A and B by X, in both directions. Collective algorithms are selected for the
   /// network with the slow link.
