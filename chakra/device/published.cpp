@@ -13,8 +13,8 @@ using Devices = std::array<std::string_view, 2>;
 constexpr auto kStep = Measured::step, kToken = Measured::token, kFirst = Measured::first_token;
 constexpr Devices kA100{"A100", "A100"}, kH100{"H100", "H100"}, kBoth{"A100", "H100"};
 
-constexpr unsigned kBatch = bit(StepOption::batch), kDp = bit(StepOption::dp), kMesh = kDp | bit(StepOption::shards),
-                   kDevice = bit(StepOption::device);
+constexpr unsigned kBatch = bit(StepOption::batch), kDp = bit(StepOption::dp), kTp = bit(StepOption::tp),
+                   kMesh = kDp | kTp | bit(StepOption::pp), kDevice = bit(StepOption::device);
 /// Nine of ten pairs are within the factor. `covers` is the share of the pairs of one half of the steps that the factor
 /// of the other half holds, mean of 40 random halves (docs/explanation/accuracy.md). A row with a device counts only
 /// pairs with two devices: other pairs are better.
@@ -37,6 +37,13 @@ constexpr std::array<PublishedPairs, 6> kSheetPairs{{{kBatch, 190, 1.25, 0.89},
                                                      {kMesh | kBatch, 1852, 1.45, 0.88},
                                                      {kDevice | kDp | kBatch, 60, 1.60, 0.86}}};
 
+constexpr std::array<PublishedPairs, 3> kVllmPairs{
+    {{kBatch, 270, 1.12, 0.88}, {kTp, 135, 1.11, 0.87}, {kBatch | kTp, 948, 1.13, 0.89}}};
+constexpr std::array<PublishedPairs, 3> kSglangPairs{
+    {{kBatch, 75, 1.10, 0.9}, {kTp, 93, 1.26, 0.89}, {kBatch | kTp, 354, 1.26, 0.91}}};
+constexpr std::array<PublishedPairs, 3> kTrtllmPairs{
+    {{kBatch, 692, 1.21, 0.9}, {kTp, 519, 1.17, 0.9}, {kBatch | kTp, 3294, 1.23, 0.89}}};
+
 /// As tools/predict_steps.py predicts them. Of 40 steps and more the range of the middle 90 %; of n fewer, that of all:
 /// a further one is inside in (n - 1) / (n + 1) of the cases.
 constexpr std::array<PublishedSteps, 14> kClasses{{
@@ -57,10 +64,11 @@ constexpr std::array<PublishedSteps, 14> kClasses{{
      "Megatron-Bridge with experts on H100, without its stack: 22 measurements in 9 layouts"},
     {kPlain, kH100, false, true, kStep, 9, 0.66, 2.73, 0.8,
      "Megatron-Bridge with experts on H100, by the data sheet: 22 measurements in 9 layouts"},
-    {"vllm", kH100, true, false, kToken, 138, 0.82, 1.05, 0.9, "vLLM 0.12: Qwen3 32B and Llama 3.1 70B on H100", 0.008},
-    {"sglang", kH100, true, false, kToken, 84, 0.83, 1.07, 0.9, "SGLang 0.5: Qwen3 32B on H100", 0.0075},
+    {"vllm", kH100, true, false, kToken, 138, 0.82, 1.05, 0.9, "vLLM 0.12: Qwen3 32B and Llama 3.1 70B on H100", 0.008,
+     kVllmPairs},
+    {"sglang", kH100, true, false, kToken, 84, 0.83, 1.07, 0.9, "SGLang 0.5: Qwen3 32B on H100", 0.0075, kSglangPairs},
     {"trtllm", kH100, true, false, kToken, 357, 0.83, 1.16, 0.9, "TensorRT-LLM 1.0: Qwen3 32B and Llama 3.1 8B on H100",
-     0.0027},
+     0.0027, kTrtllmPairs},
     {"vllm", kH100, true, false, kFirst, 36, 0.35, 1.15, 0.95,
      "vLLM 0.12, 4 and 8 clients: Qwen3 32B and Llama 3.1 70B on H100", 0.07},
     {"trtllm", kH100, true, false, kFirst, 72, 1.00, 5.45, 0.9,

@@ -18,8 +18,8 @@ enum class Measured : uint8_t { step, token, first_token };
 inline constexpr int64_t kMostClients = 8;
 
 /// Options in which two steps of one model differ.
-enum class StepOption : uint8_t { batch, dp, shards, device };
-inline constexpr std::array<std::string_view, 4> kStepOptionNames{"batch", "dp", "tp and pp", "device"};
+enum class StepOption : uint8_t { batch, dp, tp, pp, device };
+inline constexpr std::array<std::string_view, 5> kStepOptionNames{"batch", "dp", "tp", "pp", "device"};
 constexpr unsigned bit(StepOption option) { return 1u << static_cast<unsigned>(option); }
 
 /// Pairs of published steps of one model that differ in some of the options and in nothing else. The measured ratio of

@@ -92,16 +92,19 @@ TEST(Published, PairsAreOfOneClassAndOfThoseOptions) {
   const auto *const fsdp = steps_on("H100-SXM", "fsdp-eager", true, false),
                     *const plain = steps_on("H100-SXM", "", true, false),
                     *const te = steps_on("H100-SXM", "megatron-te", true, false);
-  const unsigned dp = bit(StepOption::dp), device = bit(StepOption::device), shards = bit(StepOption::shards);
+  const unsigned dp = bit(StepOption::dp), device = bit(StepOption::device), tp = bit(StepOption::tp);
   ASSERT_TRUE(published_pairs(*fsdp, *fsdp, dp) && published_pairs(*fsdp, *fsdp, device));
   EXPECT_EQ(published_pairs(*fsdp, *fsdp, dp)->options, dp);
   EXPECT_TRUE(published_pairs(*fsdp, *fsdp, dp | device)->options & device);
   EXPECT_FALSE(published_pairs(*fsdp, *fsdp, 0));
-  EXPECT_FALSE(published_pairs(*fsdp, *fsdp, shards));  // no published step of FSDP has them
+  EXPECT_FALSE(published_pairs(*fsdp, *fsdp, tp));  // no published step of FSDP has them
   EXPECT_FALSE(published_pairs(*fsdp, *plain, device));
   EXPECT_FALSE(published_pairs(*te, *te, dp));
-  ASSERT_TRUE(published_pairs(*plain, *plain, shards));
-  EXPECT_FALSE(published_pairs(*plain, *plain, shards | device));
+  ASSERT_TRUE(published_pairs(*plain, *plain, tp));
+  EXPECT_FALSE(published_pairs(*plain, *plain, tp | device));
+  const auto* const tokens = steps_on("H100-SXM", "vllm", true, false, Measured::token);
+  EXPECT_TRUE(published_pairs(*tokens, *tokens, tp | bit(StepOption::batch)));
+  EXPECT_FALSE(published_pairs(*tokens, *tokens, bit(StepOption::pp)));  // no published server has stages
 }
 
 }  // namespace

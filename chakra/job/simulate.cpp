@@ -345,7 +345,7 @@ answer::Answer answer_of(const SimulateResult& result, bool candidates) {
   answer::Builder to("sim");
   to.values("", &result, kRules);
   sim::add_report(result.report, {native, candidates, result.step}, to);
-  whatif::add_served(native && result.served && !result.report.interrupted ? &*result.served : nullptr, to);
+  whatif::add_served("serving.", native && result.served && !result.report.interrupted ? &*result.served : nullptr, to);
   to.values("", native ? &result : nullptr, kTransfers);
   recorded::add_measured("measured.", native ? result.replay : std::nullopt, to);
   recorded::add_delays(native ? result.delays : std::nullopt, to);

@@ -84,6 +84,7 @@ Result<Unchanged> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
   if (gives_times(input.system)) unchanged_job.recorded = sim::copy_of(input);
   CHAKRA_TRY(price_unchanged(o.devices, input));
   out.likely.before = published_of(o, input);
+  if (o.ranks.empty() && !input.transfers) out.likely.served_before = whatif::served(input);
   CHAKRA_TRY(whatif::bring_to_devices(input, out.findings));
   return unchanged_job;
 }
@@ -152,6 +153,7 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, Unchanged& jo
   CHAKRA_TRY(use_devices(o.devices, input.system));
   if (!o.devices.device.empty()) CHAKRA_TRY(whatif::use_stack_of_job(o.devices.stack, input, out.findings));
   out.likely.after = published_of(o, input);
+  if (out.likely.served_before && !input.transfers) out.likely.served_after = whatif::served(input);
   CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, whatif::bring_to_devices(input, out.findings));
   if (!o.devices.device.empty() && devices.empty())
     return fail(Code::bad_input, "whatif.rule.nothing",

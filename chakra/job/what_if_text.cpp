@@ -30,20 +30,29 @@ constexpr std::string_view kBeforeLine =
 constexpr std::string_view kAfterLine =
     "  likely ({after_published.covers}), changed: {after_published.least_ps} to {after_published.most_ps}, likewise "
     "({after_published.steps}, {after_published.source})";
+constexpr std::string_view kServedBeforeLine =
+    "  under load, unchanged: {before_serving.token_ps} per output token[, likely ({before_serving.published.covers}) "
+    "{before_serving.published.least_ps} to {before_serving.published.most_ps}, as published times were from their "
+    "predictions ({before_serving.published.steps}, {before_serving.published.source})]";
+constexpr std::string_view kServedAfterLine =
+    "  under load, changed: {after_serving.token_ps} per output token[, likely ({after_serving.published.covers}) "
+    "{after_serving.published.least_ps} to {after_serving.published.most_ps}, likewise]";
 constexpr std::string_view kChangeLine =
     "  likely ({change_published.covers}), change: {+change_published.least} to {+change_published.most}, as measured "
-    "changes were from predicted ones ({change_published.pairs} pairs of published steps, other "
+    "changes were from predicted ones ({change_published.pairs} pairs of published measurements, other "
     "{change_published.options})";
 constexpr std::string_view kNoiseLine =
     "  with jitter, {noise.repeats} runs: mean {noise.mean_ps}, least {noise.least_ps}, "
     "quantiles {noise.quantiles_ps*}, most {noise.most_ps}";
 
-constexpr std::array<view::Show, 14> kWhatIfText{{
+constexpr std::array<view::Show, 16> kWhatIfText{{
     {.line = kAnswerLine},
     {.line = kTransfersLine},
     {.when = "{?congestion=fluid}", .line = "  congestion of both jobs fluid: {congestion_reason}"},
     {.line = kBeforeLine},
     {.line = kAfterLine},
+    {.line = kServedBeforeLine},
+    {.line = kServedAfterLine},
     {.line = kChangeLine},
     {.line = "  --{change} {value}: {nodes} nodes[{?time_ps} of {time_ps}]. {assumes}",
      .table = "changes",

@@ -67,7 +67,8 @@ constexpr std::array kLikelyChange{
                          [](const auto& c) { return c.pairs->pairs; }),
     column<LikelyChange>("options", Unit::none, "options in which the pairs differ",
                          [](const auto& c) { return options_of(*c.pairs); }),
-    column<LikelyChange>("least", Unit::share, "change_ps / before_ps, if after is as much overestimated as in pairs",
+    column<LikelyChange>("least", Unit::share,
+                         "change / before, of steps or times per token, if after is as much overestimated as in pairs",
                          [](const auto& c) { return c.ratio / c.off() - 1; }),
     column<LikelyChange>("most", Unit::share, "the same, if after is as much underestimated",
                          [](const auto& c) { return c.ratio * c.off() - 1; }),
@@ -87,21 +88,27 @@ constexpr auto kQuantiles = answer::by_key<int64_t>(Unit::ps);
 
 }  // namespace
 
+void add_served(const std::string& prefix, const Served* served, answer::Builder& to) {
+  to.values(prefix, served, kServed);
+  const bool first = served && served->first_token;
+  sim::add_published(prefix + "published.", served ? served->token : nullptr, served ? served->token_ps() : 0, to);
+  sim::add_published(prefix + "first_published.", first ? served->first_token : nullptr,
+                     first ? served->first_token_ps() : 0, to);
+}
+
 void add_likely(const Likely& likely, Picoseconds before_ps, Picoseconds after_ps, answer::Builder& to) {
-  sim::add_published("before_published.", likely.before, before_ps, to);
-  sim::add_published("after_published.", likely.after, after_ps, to);
+  const Served *const served_before = likely.served_before ? &*likely.served_before : nullptr,
+                      *const served_after = likely.served_after ? &*likely.served_after : nullptr;
+  const bool serves = served_before && served_after;
+  if (serves) before_ps = served_before->token_ps(), after_ps = served_after->token_ps();
+  sim::add_published("before_published.", served_before ? nullptr : likely.before, before_ps, to);
+  sim::add_published("after_published.", served_before ? nullptr : likely.after, after_ps, to);
+  add_served("before_serving.", served_before, to);
+  add_served("after_serving.", served_after, to);
   const double least_ps = likely.pairs ? likely.before->shortest_s * kPsPerSecond : 0;
   const bool known = likely.pairs && static_cast<double>(std::min(before_ps, after_ps)) >= least_ps;
   const LikelyChange change{likely.pairs, static_cast<double>(after_ps) / static_cast<double>(before_ps)};
   to.values("change_published.", known ? &change : nullptr, kLikelyChange);
-}
-
-void add_served(const Served* served, answer::Builder& to) {
-  to.values("serving.", served, kServed);
-  const bool first = served && served->first_token;
-  sim::add_published("serving.published.", served ? served->token : nullptr, served ? served->token_ps() : 0, to);
-  sim::add_published("serving.first_published.", first ? served->first_token : nullptr,
-                     first ? served->first_token_ps() : 0, to);
 }
 
 void add_changes(const std::vector<Applied>& changes, answer::Builder& to) {

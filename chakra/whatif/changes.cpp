@@ -13,10 +13,10 @@ constexpr ChangeRow kChangeRows[] = {
     {"tp", "N", "N tensor-parallel ranks; generated jobs only",
      "Regenerates the job with N and otherwise the same options; the number of ranks changes. Expert-tensor "
      "parallelism follows --tp unless the job was generated with --etp.",
-     "", change_tp, true, generate_tp, device::StepOption::shards},
+     "", change_tp, true, generate_tp, device::StepOption::tp},
     {"pp", "N", "N pipeline stages; generated jobs only",
      "Regenerates the job with N and otherwise the same options; the number of ranks and the layers per stage change.",
-     "", change_pp, true, generate_pp, device::StepOption::shards},
+     "", change_pp, true, generate_pp, device::StepOption::pp},
     {"dp", "N[:PATTERN]", "N data-parallel replicas; PATTERN names the groups (default: role dp)",
      "Regenerates the job with N: each replica keeps its batch; placement and optimizer shards change.",
      "Each replica keeps its batch, and each rank its work, even with a sharded optimizer; the total size of gathered "

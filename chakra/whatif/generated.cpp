@@ -308,14 +308,16 @@ const device::PublishedSteps* published_steps(const Trace& step, const device::S
 
 void Likely::settle(const std::vector<Applied>& changes, bool other_device, bool other_network) {
   const bool generated = std::all_of(changes.begin(), changes.end(), [](const Applied& a) { return a.reached.again; });
-  if (!generated) after = nullptr;
+  if (!generated) after = nullptr, served_after.reset();
+  if (served_before) before = served_before->token;
+  if (served_after) after = served_after->token;
   if (!before || !after) return;
   unsigned options = other_device ? bit(device::StepOption::device) : 0;
   for (const Applied& change : changes) {
     if (!change.row->option) return;
     options |= bit(*change.row->option);
   }
-  constexpr unsigned kRanks = bit(device::StepOption::dp) | bit(device::StepOption::shards);
+  constexpr unsigned kRanks = bit(device::StepOption::dp) | bit(device::StepOption::tp) | bit(device::StepOption::pp);
   if (other_network && (options & kRanks) == 0) return;  // more ranks need a larger one
   pairs = device::published_pairs(*before, *after, options);
 }

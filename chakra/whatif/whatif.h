@@ -201,13 +201,6 @@ Result<void> use_stack_of_job(const std::string& asked, sim::SimInput& input, Fi
 /// was generated with. Null: there are none, its device file is not at hand, or ranks have different devices. Cost:
 /// that of reading the file.
 const device::PublishedSteps* published_steps(const trace::Trace& step, const device::System& system);
-/// Ranges of a changed step, by the published steps of its class. Null where none are like it.
-struct Likely {
-  const device::PublishedSteps *before = nullptr, *after = nullptr;
-  const device::PublishedPairs* pairs = nullptr;  ///< of steps that differ in the changed options
-  /// Complete them: a step that rules have changed is like no published one, and pairs differ in known options only.
-  void settle(const std::vector<Applied>& changes, bool other_device, bool other_network);
-};
 /// The time per output token of a generated serving job under load, and the time to its first token, by
 /// docs/reference/serving.md.
 struct Served {
@@ -217,6 +210,14 @@ struct Served {
   const device::PublishedSteps *token = nullptr, *first_token = nullptr;  ///< null: none are like it
   Picoseconds token_ps() const;
   Picoseconds first_token_ps() const;
+};
+/// Ranges of a changed step, by the published steps of its class. Null where none are like it.
+struct Likely {
+  const device::PublishedSteps *before = nullptr, *after = nullptr;
+  const device::PublishedPairs* pairs = nullptr;      ///< of steps that differ in the changed options
+  std::optional<Served> served_before, served_after;  ///< of serving; then the others are of times per output token
+  /// Complete them: a step that rules have changed is like no published one, and pairs differ in known options only.
+  void settle(const std::vector<Applied>& changes, bool other_device, bool other_network);
 };
 /// Simulate both passes of a job of `chakra gen serve` with prompts of one length and decode steps, all on the same
 /// ranks. Absent for all other jobs, where the number of nodes shows that the job was edited, and where a pass cannot
@@ -234,9 +235,11 @@ void compare_algorithms(const sim::SimReport& before, const sim::SimReport& now,
 Result<std::vector<Applied>> generate_again(const std::vector<std::vector<std::string>>& changes, sim::SimInput& input);
 
 // Parts of answers; null: the part is absent.
-/// Add `before_published.`, `after_published.` and `change_published.`; each is absent without published steps.
+/// Add `before_published.`, `after_published.` and `change_published.`, or, of serving, `before_serving.` and
+/// `after_serving.` with these ranges; each is absent without published measurements.
 void add_likely(const Likely& likely, Picoseconds before_ps, Picoseconds after_ps, answer::Builder& to);
-void add_served(const Served* served, answer::Builder& to);
+/// `serving.`, or another prefix; null: absent.
+void add_served(const std::string& prefix, const Served* served, answer::Builder& to);
 void add_changes(const std::vector<Applied>& changes, answer::Builder& to);
 void add_sensitivity(const Sensitivity* sensitivity, answer::Builder& to);
 void add_noise(const Noise* noise, answer::Builder& to);
