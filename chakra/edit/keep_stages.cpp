@@ -55,6 +55,7 @@ class StretchedPasses {
       if (!t.has_start(n)) continue;
       const auto start = static_cast<double>(t.start_ps[n]);
       begin = std::min(begin, start);
+      has_starts_ = true;
       if (!t.comm(n) || t.part_of[n] != trace::kNoNode) continue;
       if (t.type[n] == NodeType::recv && before(t.comm(n)->src))
         arrived.push_back(start + static_cast<double>(t.dur_ps[n]));
@@ -63,6 +64,7 @@ class StretchedPasses {
     set_knots(begin, std::move(arrived), std::move(sent), hiding, stage);
   }
 
+  bool has_starts() const { return has_starts_; }
   bool is_measured() const { return !knots_.empty(); }
   /// Whether a time is inside of passes.
   bool holds(Picoseconds time) const {
@@ -107,6 +109,7 @@ class StretchedPasses {
   }
 
   std::vector<Knot> knots_;  ///< ascending; empty: times stay
+  bool has_starts_ = false;
 };
 
 /// What a trace of a rank, or of a class, says about others.
@@ -118,9 +121,11 @@ struct Neighbours {
 
 class StageKeeper {
  public:
-  StageKeeper(const Trace& t, const StageHiding& hiding, StageHiding::Place place, const Neighbours& neighbours)
+  StageKeeper(const Trace& t, const StageHiding& hiding, StageHiding::Place place, const Neighbours& neighbours,
+              HiddenStages& hidden)
       : t_(t),
         hiding_(hiding),
+        hidden_(hidden),
         place_(place),
         neighbours_(neighbours),
         passes_(t),
@@ -135,6 +140,7 @@ class StageKeeper {
       if (const NodeId whole = t_.part_of[n]; whole != trace::kNoNode && out_.type[whole] == NodeType::metadata)
         leave_out(n);
     for (const NodeId n : t_.nodes()) set_times(n);
+    hidden_.unstretched += times_.has_starts() && !times_.is_measured();
     set_attrs();
     for (trace::Attr& attr : out_.metadata) {
       const std::string_view name = out_.strings[attr.name];
@@ -232,6 +238,7 @@ class StageKeeper {
 
   const Trace& t_;
   const StageHiding& hiding_;
+  HiddenStages& hidden_;
   StageHiding::Place place_;
   const Neighbours& neighbours_;
   Passes passes_;
@@ -256,7 +263,8 @@ void keep_members(std::vector<trace::ProcessGroup>& groups, const StageHiding& h
 /// Rewrites the ranks of the classes that stay. Slots of removed ranks, and of groups with one member left, go.
 class ClassKeeper {
  public:
-  ClassKeeper(const trace::ClassJob& job, const StageHiding& hiding) : job_(job), hiding_(hiding) {
+  ClassKeeper(const trace::ClassJob& job, const StageHiding& hiding, HiddenStages& hidden)
+      : job_(job), hiding_(hiding), hidden_(hidden) {
     for (const trace::ProcessGroup& group : job.groups) kept_.push_back(kept_of(group.ranks, hiding));
   }
 
@@ -310,7 +318,7 @@ class ClassKeeper {
           const Members& ranks = group_at(rank, static_cast<size_t>(slot - slots.begin())).ranks;
           return ranks.empty() ? nullptr : &ranks;
         }};
-    CHAKRA_ASSIGN(Trace cls, StageKeeper(job_.classes[rank.cls], hiding_, {-1, own}, neighbours).run());
+    CHAKRA_ASSIGN(Trace cls, StageKeeper(job_.classes[rank.cls], hiding_, {-1, own}, neighbours, hidden_).run());
     cls.rank = hiding_.ranks.at(rank.rank).rank;
     std::vector<std::string>& kept = out_.group_slots.emplace_back();
     std::vector<uint8_t>& bits = stays_.emplace_back();
@@ -364,6 +372,7 @@ class ClassKeeper {
 
   const trace::ClassJob& job_;
   const StageHiding& hiding_;
+  HiddenStages& hidden_;
   std::vector<Members> kept_;                ///< by group
   std::vector<std::vector<uint8_t>> stays_;  ///< by new class: of its group slots, then of its peer slots
   std::map<uint32_t, uint32_t> groups_;      ///< new numbers
@@ -393,11 +402,7 @@ double measured_stretch(const Trace& t, StageHiding hiding) {
     return t.comm(whole) && (sends || t.type[whole] == NodeType::recv) &&
            before(sends ? t.comm(whole)->dst : t.comm(whole)->src);
   };
-  Picoseconds begin = std::numeric_limits<Picoseconds>::max(), end = 0;
-  for (const NodeId n : t.nodes())
-    if (t.has_start(n))
-      begin = std::min(begin, t.start_ps[n]), end = std::max(end, add_saturated(t.start_ps[n], t.dur_ps[n]));
-  const auto span = static_cast<double>(end) - static_cast<double>(begin);
+  const auto span = static_cast<double>(hiding.span);
   constexpr int kRounds = 4;  // times before passes shrink as passes stretch
   for (int round = 0; round < kRounds; ++round) {
     const StretchedPasses passes(t, hiding, place->second.stage, before);
@@ -413,7 +418,7 @@ double measured_stretch(const Trace& t, StageHiding hiding) {
   return hiding.stretch;
 }
 
-Result<Trace> keep_stages(const Trace& t, const StageHiding& hiding) {
+Result<Trace> keep_stages(const Trace& t, const StageHiding& hiding, HiddenStages& hidden) {
   trace::assert_whole(t);
   std::map<std::string, const Members*, std::less<>> groups;
   for (const trace::ProcessGroup& group : t.groups)
@@ -429,15 +434,15 @@ Result<Trace> keep_stages(const Trace& t, const StageHiding& hiding) {
                                 const auto found = groups.find(name);
                                 return found == groups.end() ? nullptr : found->second;
                               }};
-  CHAKRA_ASSIGN(Trace out, StageKeeper(t, hiding, place->second, neighbours).run());
+  CHAKRA_ASSIGN(Trace out, StageKeeper(t, hiding, place->second, neighbours, hidden).run());
   out.rank = place->second.rank;
   keep_members(out.groups, hiding);
   return out;
 }
 
-Result<trace::ClassJob> keep_stages(const trace::ClassJob& job, const StageHiding& hiding,
-                                    std::vector<size_t>& classes) {
-  return ClassKeeper(job, hiding).run(classes);
+Result<trace::ClassJob> keep_stages(const trace::ClassJob& job, const StageHiding& hiding, std::vector<size_t>& classes,
+                                    HiddenStages& hidden) {
+  return ClassKeeper(job, hiding, hidden).run(classes);
 }
 
 }  // namespace chakra::edit

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "chakra/edit/stage_passes.h"
@@ -92,12 +93,16 @@ StageView stage_view(const Trace& t) {
   if (const auto schedule = trace::metadata(t, "schedule")) view.schedule = schedule->text().value_or("?");
   const Passes passes(t);
   std::vector<NodeId> messages;
+  Picoseconds begin = std::numeric_limits<Picoseconds>::max(), end = 0;
   for (const NodeId n : t.nodes()) {
+    if (t.has_start(n))
+      begin = std::min(begin, t.start_ps[n]), end = std::max(end, add_saturated(t.start_ps[n], t.dur_ps[n]));
     if (passes.holds(n) && t.type[n] == NodeType::comp && !t.has_start(n))
       view.busy = add_saturated(view.busy, t.dur_ps[n]);
     const bool is_message = t.type[n] == NodeType::send || t.type[n] == NodeType::recv;
     if (t.comm(n) && t.part_of[n] == trace::kNoNode && is_message) messages.push_back(n);
   }
+  view.span = std::max<Picoseconds>(0, end - begin);
   std::stable_sort(messages.begin(), messages.end(), [&](NodeId a, NodeId b) { return t.start_ps[a] < t.start_ps[b]; });
   view.sends_first = !messages.empty() && t.type[messages.front()] == NodeType::send;
   for (const NodeId n : messages) {
@@ -130,6 +135,7 @@ Result<Pipeline> pipeline_of(std::span<const StageView> views) {
     const int64_t stage = pipeline.stage_of.at(rank);
     Picoseconds& busy = pipeline.busy[static_cast<size_t>(stage)];
     busy = std::max(busy, view->busy);
+    pipeline.span = std::max(pipeline.span, view->span);
     for (const auto& [peer, messages] : view->peers) {
       const int64_t other = pipeline.stage_of.at(peer);
       if (std::abs(other - stage) > 1)
@@ -150,6 +156,7 @@ StageHiding stage_hiding(const Pipeline& pipeline, const Cell& cell, std::span<c
   hiding.stages = pipeline.stages;
   hiding.micro_batches = pipeline.micro_batches;
   hiding.ranks_before = std::ssize(pipeline.stage_of);
+  hiding.span = pipeline.span;
   CHAKRA_ASSERT(hiding.shown() > 0 && hiding.removed() > 0);
   for (const auto& [rank, stage] : pipeline.stage_of)
     if (stage >= hiding.removed()) hiding.ranks.emplace(rank, StageHiding::Place{std::ssize(hiding.ranks), stage});

@@ -29,6 +29,7 @@ struct StageView {
   std::map<int64_t, Messages> peers;  ///< by rank, or by slot of a class
   bool sends_first = false;           ///< the first message
   Picoseconds busy = 0;               ///< computations of the passes, if they were not measured
+  Picoseconds span = 0;               ///< from the first measured start to the last measured end
 };
 /// Cost: O(nodes).
 StageView stage_view(const trace::Trace& trace);
@@ -38,6 +39,7 @@ struct Pipeline {
   int64_t stages = 1, micro_batches = 0;  ///< micro-batches of a step
   std::map<int64_t, int64_t> stage_of;    ///< by rank
   std::vector<Picoseconds> busy;          ///< by stage: of the rank that computes longest
+  Picoseconds span = 0;                   ///< of the rank that takes longest, as measured
 };
 /// The reasons for which the number of stages of a job stays visible.
 inline constexpr std::string_view kStagesVisible = "edit.stages.visible";
@@ -52,7 +54,8 @@ struct StageHiding {
   Cell cell;           ///< of the number of stages
   int64_t stages = 1;  ///< of the job
   int64_t micro_batches = 1;
-  double stretch = 1;  ///< factor of the times of passes
+  double stretch = 1;    ///< factor of the times of passes
+  Picoseconds span = 0;  ///< Pipeline::span
   struct Place {
     int64_t rank = 0;   ///< in the copy
     int64_t stage = 0;  ///< of the job
@@ -72,22 +75,29 @@ StageHiding stage_hiding(const Pipeline& pipeline, const Cell& cell, std::span<c
 double growth(const StageHiding& hiding);
 
 /// Return StageHiding::stretch by the times of a recorded rank of the only stage that stays: with it, the rank alone
-/// takes as long as the job. 0: the rank has no measured passes. Cost: O(nodes + edges).
+/// takes as long as the rank of the job that takes longest: the first stage ends after the last one. 0: the rank has no
+/// measured passes. Cost: O(nodes + edges).
 double measured_stretch(const trace::Trace& trace, StageHiding hiding);
+
+/// What hiding stages did.
+struct HiddenStages {
+  int64_t unstretched = 0;  ///< measured ranks or classes whose passes could not stretch
+};
 
 /// Keep the last stages. Call it for ranks that stay. With m micro-batches and p stages, a pipeline takes m + p - 1
 /// slots, so that passes take longer by the ratio of the slots:
 ///   - Times: the passes of a recording stretch, from the first message that arrives to the last one that is sent. What
-///     was before moves to the front. Durations without a start grow by the ratio.
+///     was before moves to the front. Durations without a start grow by the ratio. Measured passes of which other
+///     numbers of messages arrive than are sent keep their times (HiddenStages::unstretched).
 ///   - Messages with removed ranks, and collectives of groups with one member left, become metadata, which takes no
 ///     time.
 ///   - Removed ranks leave all groups; ranks, stages and tags of messages count up from 0.
 /// Nodes keep their order and their number. Errors: kStagesGroup (a group of several stages has parts of buffers
 /// for each member). Cost: O(nodes).
-Result<trace::Trace> keep_stages(const trace::Trace& trace, const StageHiding& hiding);
+Result<trace::Trace> keep_stages(const trace::Trace& trace, const StageHiding& hiding, HiddenStages& hidden);
 /// `classes`: the numbers of the classes that stay. Errors: also edit.stages.class (ranks of a class lose other
 /// messages).
-Result<trace::ClassJob> keep_stages(const trace::ClassJob& job, const StageHiding& hiding,
-                                    std::vector<size_t>& classes);
+Result<trace::ClassJob> keep_stages(const trace::ClassJob& job, const StageHiding& hiding, std::vector<size_t>& classes,
+                                    HiddenStages& hidden);
 
 }  // namespace chakra::edit

@@ -89,8 +89,7 @@ Result<void> FewerLayers::agree(const std::vector<io::RankFile>& files) {
   return try_ranks(files);
 }
 
-Result<void> FewerLayers::hide(trace::ClassJob& job, const FewerStages& stages,
-                               std::vector<std::vector<uint8_t>>& grows) {
+Result<void> FewerLayers::hide(trace::ClassJob& job, FewerStages& stages, std::vector<std::vector<uint8_t>>& grows) {
   std::vector<edit::HiddenLayers> hidden;
   std::vector<trace::Trace> fewer;
   const auto hide_all = [&]() -> Result<void> {

@@ -29,7 +29,7 @@ class FewerLayers {
   Result<void> agree(const std::vector<io::RankFile>& files);
   /// Hide the layers of all classes, then the stages. `grows`: HiddenLayers::grows of each. Errors: as for agree(), and
   /// those of FewerStages::keep().
-  Result<void> hide(trace::ClassJob& job, const FewerStages& stages, std::vector<std::vector<uint8_t>>& grows);
+  Result<void> hide(trace::ClassJob& job, FewerStages& stages, std::vector<std::vector<uint8_t>>& grows);
   /// Count what a rank or a class lost.
   void add(const edit::HiddenLayers& hidden);
 

@@ -64,14 +64,16 @@ Result<void> FewerStages::try_to_keep(const std::string& path) {
   if (io::is_class_job(path)) {
     CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(path, {.texts = true}));
     std::vector<size_t> classes;
-    if (const auto kept = edit::keep_stages(job, *hiding_, classes); !kept) CHAKRA_TRY(visible(kept.error()));
+    edit::HiddenStages hidden;
+    if (const auto kept = edit::keep_stages(job, *hiding_, classes, hidden); !kept) CHAKRA_TRY(visible(kept.error()));
   } else {
     CHAKRA_ASSIGN(const std::vector<io::RankFile> all, io::find_ranks(path));
     const std::vector<io::RankFile> files = kept(all);
     std::mutex mutex;
     CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
       CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(files[i], {.texts = true}));
-      const auto kept = edit::keep_stages(t, *hiding_);
+      edit::HiddenStages hidden;
+      const auto kept = edit::keep_stages(t, *hiding_, hidden);
       const std::lock_guard lock(mutex);
       return kept ? Result<void>() : visible(kept.error());
     }));
@@ -98,15 +100,15 @@ std::vector<io::RankFile> FewerStages::kept(const std::vector<io::RankFile>& fil
   return kept;
 }
 
-Result<trace::Trace> FewerStages::keep(trace::Trace trace) const {
+Result<trace::Trace> FewerStages::keep(trace::Trace trace, edit::HiddenStages& hidden) const {
   if (!hides()) return trace;
-  return edit::keep_stages(trace, *hiding_);
+  return edit::keep_stages(trace, *hiding_, hidden);
 }
 
-Result<std::vector<size_t>> FewerStages::keep(trace::ClassJob& job) const {
+Result<std::vector<size_t>> FewerStages::keep(trace::ClassJob& job) {
   std::vector<size_t> classes;
   if (hides()) {
-    CHAKRA_ASSIGN(job, edit::keep_stages(job, *hiding_, classes));
+    CHAKRA_ASSIGN(job, edit::keep_stages(job, *hiding_, classes, hidden_));
     return classes;
   }
   classes.resize(job.classes.size());
@@ -123,6 +125,11 @@ ObfuscatedJob::Stages FewerStages::finish(Findings& findings) const {
   if (!why_.empty())
     findings.push_back({"job.obfuscate.stages", Severity::warning, -1, -1,
                         fmt::format("the number of pipeline stages stays visible: {}", why_)});
+  if (hidden_.unstretched > 0)
+    findings.push_back({"job.obfuscate.passes", Severity::warning, -1, -1,
+                        fmt::format("{} traces keep their measured times, since other numbers of messages arrive from "
+                                    "the stage before than are sent to it: the copy is shorter than the job",
+                                    hidden_.unstretched)});
   if (hides() && !is_stated_)
     findings.push_back({"job.obfuscate.schedule", Severity::warning, -1, -1,
                         "the traces state no schedule: the number of pipeline stages is hidden only if passes run in "

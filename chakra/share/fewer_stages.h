@@ -24,9 +24,11 @@ class FewerStages {
   std::vector<io::RankFile> kept(const std::vector<io::RankFile>& files) const;
   /// Set the factor of times by a recorded rank. `files`: of ranks that stay. Errors: those of io::read_rank.
   Result<void> measure(const std::vector<io::RankFile>& files);
-  Result<trace::Trace> keep(trace::Trace trace) const;
+  Result<trace::Trace> keep(trace::Trace trace, edit::HiddenStages& hidden) const;
   /// Return the classes that stay. Errors: edit.stages.class.
-  Result<std::vector<size_t>> keep(trace::ClassJob& job) const;
+  Result<std::vector<size_t>> keep(trace::ClassJob& job);
+  /// Count what happened to a rank.
+  void add(const edit::HiddenStages& hidden) { hidden_.unstretched += hidden.unstretched; }
 
   ObfuscatedJob::Stages finish(Findings& findings) const;
 
@@ -39,6 +41,7 @@ class FewerStages {
   bool is_stated_ = true;       ///< the schedule, by all traces
   std::vector<int64_t> ranks_;  ///< of the files
   std::optional<edit::StageHiding> hiding_;
+  edit::HiddenStages hidden_;
 };
 
 }  // namespace chakra::share

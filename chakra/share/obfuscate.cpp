@@ -35,6 +35,7 @@ namespace chakra::share {
 // `job.obfuscate.work` (warning): the work of nodes without a duration stays, in coarse steps
 // `job.obfuscate.layers` (1; warning): the job, or some of the ranks, repeat nothing that could be layers
 // `job.obfuscate.stages` (warning): the number of pipeline stages stays visible
+// `job.obfuscate.passes` (warning): measured passes of some ranks could not stretch, so the copy is shorter
 // `job.obfuscate.schedule` (warning): the order of passes can show the number of pipeline stages
 // `job.obfuscate.experts` (warning): the number of experts stays visible
 // `job.obfuscate.among` (warning): jobs of the fleet that cannot be read are left out
@@ -278,10 +279,11 @@ class Obfuscation {
       edit::Hidden hidden;
       edit::HiddenSizes sizes;
       edit::HiddenLayers layers;
+      edit::HiddenStages stages;
       trace::Trace fewer = before;
       if (o_.level > 2) {
         CHAKRA_ASSIGN(fewer, edit::hide_layers(before, layers_.hiding(), layers));
-        CHAKRA_ASSIGN(fewer, stages_.keep(std::move(fewer)));
+        CHAKRA_ASSIGN(fewer, stages_.keep(std::move(fewer), stages));
       }
       CHAKRA_ASSIGN(const trace::Trace after,
                     o_.reveal ? edit::reveal(before, map_.texts)
@@ -297,7 +299,7 @@ class Obfuscation {
       outputs_.insert(name);
       job_.nodes += after.size();
       sizes_.hidden.add(std::move(sizes));
-      if (o_.level > 2) layers_.add(layers);
+      if (o_.level > 2) layers_.add(layers), stages_.add(stages);
       return hidden_.add(std::move(hidden));
     }));
     for (std::optional<AtomicFile>& file : written) CHAKRA_TRY(files_.add(std::move(*file)));

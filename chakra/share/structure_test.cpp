@@ -77,7 +77,8 @@ TEST(Stages, ShowNoMoreThanTheCellOfTheirNumber) {
       EXPECT_EQ(pipeline->micro_batches, o.micro_batches);
       const edit::StageHiding hiding = edit::stage_hiding(*pipeline, cell, views);
       std::vector<size_t> classes;
-      const auto kept = edit::keep_stages(*job, hiding, classes);
+      edit::HiddenStages hidden;
+      const auto kept = edit::keep_stages(*job, hiding, classes, hidden);
       ASSERT_TRUE(kept) << kept.error().message();
       EXPECT_EQ(kept->classes.size(), classes.size());
       EXPECT_EQ(std::ssize(kept->ranks) * o.pp, std::ssize(job->ranks) * hiding.shown());
@@ -105,10 +106,12 @@ TEST(Stages, OfRanksAreThoseOfClasses) {
       edit::stage_hiding(edit::pipeline_of(views).value(), edit::shipped_grid().stages[0], views);
   EXPECT_GT(hiding.stretch, 1);
   std::vector<size_t> classes;
-  const trace::TraceSet by_class = trace::expand(edit::keep_stages(job, hiding, classes).value());
+  edit::HiddenStages hidden;
+  const trace::TraceSet by_class = trace::expand(edit::keep_stages(job, hiding, classes, hidden).value());
   trace::TraceSet by_rank;
   for (const trace::Trace& t : set.ranks)
-    if (hiding.ranks.contains(t.rank)) by_rank.ranks.push_back(edit::keep_stages(t, hiding).value());
+    if (hiding.ranks.contains(t.rank)) by_rank.ranks.push_back(edit::keep_stages(t, hiding, hidden).value());
+  EXPECT_EQ(hidden.unstretched, 0) << "nothing was measured";
   ASSERT_EQ(by_class.ranks.size(), by_rank.ranks.size());
   EXPECT_EQ(seen_of(by_class), seen_of(by_rank));
   for (size_t r = 0; r < by_rank.ranks.size(); ++r)
