@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -21,7 +20,6 @@ namespace chakra::edit {
 namespace {
 
 using trace::Comm;
-using trace::CommType;
 using trace::NodeId;
 using trace::NodeType;
 using trace::Trace;
@@ -182,14 +180,8 @@ class StageKeeper {
     const size_t before = members ? members->size() : static_cast<size_t>(hiding_.ranks_before);
     const size_t after = members ? kept.size() : hiding_.ranks.size();
     if (after < before && after < 2) return leave_out(n), Result<void>();
-    constexpr auto kWhole = std::to_array<CommType>(
-        {CommType::unknown, CommType::all_reduce, CommType::broadcast, CommType::reduce, CommType::barrier});
-    if (after < before && std::find(kWhole.begin(), kWhole.end(), comm.type) == kWhole.end())
-      return fail(Code::bad_input, std::string(kStagesGroup),
-                  fmt::format("node {} ({}) of rank {} exchanges parts of a buffer between stages, so no stage can be "
-                              "removed",
-                              t_.id[n], quote(t_.name_of(n)), t_.rank),
-                  {t_.file});
+    if (after < before && !has_whole_buffers(comm.type))
+      return fail(Code::bad_input, std::string(kStagesGroup), text_of_parts(t_, n), {t_.file});
     if (comm.root >= 0 && trace::has_root(comm.type)) comm.root = root_of(comm.root, members, kept);
     return {};
   }

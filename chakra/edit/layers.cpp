@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -242,7 +243,19 @@ class Remover {
     return std::move(builder).finish();
   }
   void add(NodeId n, trace::Builder& builder);
+  enum class Moved : uint8_t { no, waiting, waited };  ///< which of the nodes was removed
+  struct Dep {
+    NodeId to, from;
+    uint8_t kind = 0;
+    Moved moved = Moved::no;
+    bool is_across = false;                      ///< between runs
+    uint32_t run = Place::kNone, node_kind = 0;  ///< of the node waited for
+    size_t place = 0;                            ///< among the edges of the node
+    Picoseconds lag = 0;
+  };
   void add_edges(trace::Builder& builder);
+  void add_deps_of(NodeId n, std::vector<Dep>& deps);
+  static std::span<const uint32_t> kept_of(const std::vector<Dep>& deps, std::span<uint32_t> of_node);
   void note_communications();
   /// Lanes stretch by different times, so that a start can move before that of a node waited for.
   static void keep_starts_in_order(Trace& out, std::span<const NodeId> order);
@@ -293,51 +306,64 @@ void Remover::add(NodeId n, trace::Builder& builder) {
 }
 
 void Remover::add_edges(trace::Builder& builder) {
-  enum class Moved : uint8_t { no, waiting, waited };  ///< which of the nodes was removed
-  struct Dep {
-    NodeId to, from;
-    uint8_t kind = 0;
-    Moved moved = Moved::no;
-    bool is_across = false;                      ///< between runs
-    uint32_t run = Place::kNone, node_kind = 0;  ///< of the node waited for
-    size_t place = 0;                            ///< among the edges of the node
-    Picoseconds lag = 0;
-  };
   std::vector<Dep> deps;
+  deps.reserve(t_.deps.node.size());
+  size_t kept = 0;
   for (const NodeId n : t_.nodes()) {
-    for (size_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e) {
-      const NodeId on = t_.deps.node[e];
-      const Place &a = layers_.place(on), &b = layers_.place(n);
-      const Moved moved = removed_[n] ? Moved::waiting : removed_[on] ? Moved::waited : Moved::no;
-      if (removed_[n] && removed_[on] && a.run == b.run && a.part == b.part) continue;
-      const NodeId from = before(on), to = after(n);
-      const uint8_t kind = t_.deps.kind.empty() ? uint8_t{0} : t_.deps.kind[e];
-      if (from != to)
-        deps.push_back({rows_[to], rows_[from], kind, moved, a.run != b.run, a.run, layers_.kind_of(on),
-                        e - t_.deps.begin[n], t_.deps.lag_of(e)});
-    }
+    add_deps_of(n, deps);
     if (removed_[n]) continue;
+    ++kept;
     for (const NodeId parent : t_.ctrl.of(n))
-      if (const NodeId kept = before(parent); kept != n) builder.ctrl(rows_[n], rows_[kept]);
+      if (const NodeId on = before(parent); on != n) builder.ctrl(rows_[n], rows_[on]);
   }
-  // Edges of removed nodes often repeat an edge that is there. An edge to another run moves only where its node has no
-  // other edge to such nodes of that run: parts of runs can begin anywhere in a layer, so the removed nodes of two runs
-  // need not be of the same layers.
-  std::stable_sort(deps.begin(), deps.end(),
-                   [](const Dep& a, const Dep& b) { return std::pair(a.to, a.moved) < std::pair(b.to, b.moved); });
+  // Numbers of edges by node of the result, in order.
+  std::vector<uint32_t> begin(kept + 1, 0), order(deps.size());
+  for (const Dep& dep : deps) ++begin[static_cast<uint32_t>(dep.to) + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<uint32_t> next(begin.begin(), begin.end() - 1);
+  for (uint32_t i = 0; i < deps.size(); ++i) order[next[static_cast<uint32_t>(deps[i].to)]++] = i;
+  for (size_t node = 0; node < kept; ++node) {
+    const std::span<uint32_t> of_node = std::span(order).subspan(begin[node], begin[node + 1] - begin[node]);
+    for (const uint32_t i : kept_of(deps, of_node)) builder.dep(deps[i].to, deps[i].from, deps[i].kind, deps[i].lag);
+  }
+}
+
+void Remover::add_deps_of(NodeId n, std::vector<Dep>& deps) {
+  const Place& b = layers_.place(n);
+  const NodeId to = after(n);
+  for (size_t e = t_.deps.begin[n]; e < t_.deps.begin[n + 1]; ++e) {
+    const NodeId on = t_.deps.node[e];
+    const Place& a = layers_.place(on);
+    const Moved moved = removed_[n] ? Moved::waiting : removed_[on] ? Moved::waited : Moved::no;
+    if (removed_[n] && removed_[on] && a.run == b.run && a.part == b.part) continue;
+    const NodeId from = before(on);
+    if (from == to) continue;
+    const uint8_t kind = t_.deps.kind.empty() ? uint8_t{0} : t_.deps.kind[e];
+    deps.push_back({rows_[to], rows_[from], kind, moved, a.run != b.run, a.run, a ? layers_.kind_of(on) : 0,
+                    e - t_.deps.begin[n], t_.deps.lag_of(e)});
+  }
+}
+
+/// Return the edges of a node that stay, in the order of the result. Edges of removed nodes often repeat an edge that
+/// is there. An edge to another run moves only where its node has no other edge to such nodes of that run: parts of
+/// runs can begin anywhere in a layer, so the removed nodes of two runs need not be of the same layers.
+std::span<const uint32_t> Remover::kept_of(const std::vector<Dep>& deps, std::span<uint32_t> of_node) {
+  if (std::none_of(of_node.begin(), of_node.end(), [&](uint32_t i) { return deps[i].moved != Moved::no; }))
+    return of_node;
+  std::stable_sort(of_node.begin(), of_node.end(),
+                   [&](uint32_t a, uint32_t b) { return deps[a].moved < deps[b].moved; });
   absl::flat_hash_set<NodeId> seen;
   absl::flat_hash_set<std::pair<uint32_t, uint32_t>> seen_kinds;
-  NodeId node = trace::kNoNode;
-  std::vector<Dep> kept;
-  for (const Dep& dep : deps) {
-    if (dep.to != node) seen.clear(), seen_kinds.clear(), node = dep.to;
-    const bool is_new = seen_kinds.emplace(dep.run, dep.run == Place::kNone ? 0 : dep.node_kind).second;
+  size_t kept = 0;
+  for (const uint32_t i : of_node) {
+    const Dep& dep = deps[i];
+    const bool is_new = seen_kinds.emplace(dep.run, dep.node_kind).second;
     if (dep.moved != Moved::no && dep.is_across && dep.run != Place::kNone && !is_new) continue;
-    if (seen.insert(dep.from).second || dep.moved == Moved::no) kept.push_back(dep);
+    if (seen.insert(dep.from).second || dep.moved == Moved::no) of_node[kept++] = i;
   }
-  std::stable_sort(kept.begin(), kept.end(),
-                   [](const Dep& a, const Dep& b) { return std::pair(a.to, a.place) < std::pair(b.to, b.place); });
-  for (const Dep& dep : kept) builder.dep(dep.to, dep.from, dep.kind, dep.lag);
+  std::stable_sort(of_node.begin(), of_node.begin() + static_cast<std::ptrdiff_t>(kept),
+                   [&](uint32_t a, uint32_t b) { return deps[a].place < deps[b].place; });
+  return of_node.first(kept);
 }
 
 void Remover::note_communications() {

@@ -84,6 +84,25 @@ Result<std::map<int64_t, int64_t>> stages_of(const Views& ranks) {
   return paths_of(ranks);
 }
 
+/// The groups whose collectives exchange parts of buffers, by their first such collectives.
+std::vector<StageView::Parts> parts_of(const Trace& t) {
+  std::vector<StageView::Parts> parts;
+  std::set<StringId> seen;
+  for (const NodeId n : t.nodes()) {
+    const Comm* const comm = t.comm(n);
+    if (!comm || t.type[n] == NodeType::send || t.type[n] == NodeType::recv || has_whole_buffers(comm->type)) continue;
+    if (!seen.insert(comm->group).second) continue;
+    const std::string_view name = t.strings[comm->group];
+    const auto group = std::find_if(t.groups.begin(), t.groups.end(), [&](const trace::ProcessGroup& described) {
+      return described.name == name && !described.ranks.empty();
+    });
+    const bool is_listed = group != t.groups.end();
+    if (!is_listed && comm->group != 0 && name != "0") continue;
+    parts.push_back({!is_listed, is_listed ? group->ranks : std::vector<int64_t>(), text_of_parts(t, n)});
+  }
+  return parts;
+}
+
 }  // namespace
 
 StageView stage_view(const Trace& t) {
@@ -105,6 +124,7 @@ StageView stage_view(const Trace& t) {
   view.span = std::max<Picoseconds>(0, end - begin);
   std::stable_sort(messages.begin(), messages.end(), [&](NodeId a, NodeId b) { return t.start_ps[a] < t.start_ps[b]; });
   view.sends_first = !messages.empty() && t.type[messages.front()] == NodeType::send;
+  view.parts = parts_of(t);
   for (const NodeId n : messages) {
     const bool sends = t.type[n] == NodeType::send;
     StageView::Messages& with = view.peers[sends ? t.comm(n)->dst : t.comm(n)->src];
@@ -180,6 +200,20 @@ StageHiding stage_hiding(const Pipeline& pipeline, const Cell& cell, std::span<c
                             : (batches + static_cast<double>(hiding.stages - 1)) /
                                   (batches + static_cast<double>(hiding.shown() - 1));
   return hiding;
+}
+
+Result<void> check_groups(const StageHiding& hiding, std::span<const StageView> ranks) {
+  for (const StageView& view : ranks) {
+    if (!hiding.ranks.contains(view.rank)) continue;
+    for (const StageView::Parts& group : view.parts) {
+      const auto stays = [&](int64_t rank) { return hiding.ranks.contains(rank); };
+      const int64_t before = group.is_all ? hiding.ranks_before : std::ssize(group.members);
+      const int64_t after =
+          group.is_all ? std::ssize(hiding.ranks) : std::count_if(group.members.begin(), group.members.end(), stays);
+      if (after < before && after > 1) return fail(Code::bad_input, std::string(kStagesGroup), group.node);
+    }
+  }
+  return {};
 }
 
 double growth(const StageHiding& hiding) {

@@ -30,6 +30,13 @@ struct StageView {
   bool sends_first = false;           ///< the first message
   Picoseconds busy = 0;               ///< computations of the passes, if they were not measured
   Picoseconds span = 0;               ///< from the first measured start to the last measured end
+  /// A group whose collectives exchange parts of buffers, so that no member can be removed.
+  struct Parts {
+    bool is_all = false;  ///< all ranks
+    std::vector<int64_t> members;
+    std::string node;  ///< the first collective, as a text
+  };
+  std::vector<Parts> parts;
 };
 /// Cost: O(nodes).
 StageView stage_view(const trace::Trace& trace);
@@ -70,6 +77,8 @@ struct StageHiding {
 };
 /// Requires a cell of numbers above 1, and a pipeline with as many stages as its low end.
 StageHiding stage_hiding(const Pipeline& pipeline, const Cell& cell, std::span<const StageView> ranks);
+/// Make sure that stages can be removed, by the views of all ranks. Errors: kStagesGroup. Cost: O(members of groups).
+Result<void> check_groups(const StageHiding& hiding, std::span<const StageView> ranks);
 /// Return the factor for the bytes of communications of passes: the slots of the middle of the cell over those of the
 /// copy. It is the same for all jobs of the cell with that number of micro-batches.
 double growth(const StageHiding& hiding);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "chakra/base/join.h"
-#include "chakra/job/parts.h"
 
 namespace chakra::share {
 
@@ -68,25 +67,29 @@ Result<void> FewerLayers::set_cell(const edit::Grid& grid, const std::string& pa
   return {};
 }
 
-Result<void> FewerLayers::try_ranks(const std::vector<io::RankFile>& files) const {
-  edit::LayerAgreement agreement;
-  std::mutex mutex;
-  CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
-    CHAKRA_ASSIGN(const trace::Trace before, io::read_rank(files[i], {.texts = true}));
-    edit::HiddenLayers hidden;
-    CHAKRA_TRY(edit::hide_layers(before, hiding_, hidden));
-    const auto group_of = [&](const std::string& group) { return group_key(before, group); };
-    const std::lock_guard lock(mutex);
-    return agreement.add(before.rank, hidden, group_of, [](int64_t peer) { return peer; });
-  }));
-  return agreement.finish();
+FewerLayers::OfRank FewerLayers::of_rank(const trace::Trace& before, edit::HiddenLayers hidden) {
+  OfRank of{before.rank, std::move(hidden), {}};
+  of.hidden.grows = {};
+  for (const auto& [group, hash] : of.hidden.collectives) of.group_of.emplace(group, group_key(before, group));
+  return of;
 }
 
-Result<void> FewerLayers::agree(const std::vector<io::RankFile>& files) {
-  const auto even = try_ranks(files);
-  if (even || even.error().tag != edit::kLayersDiffer) return even;
-  hiding_.removes_uneven = false;
-  return try_ranks(files);
+Result<bool> FewerLayers::agree(std::span<const OfRank> ranks) {
+  edit::LayerAgreement agreement;
+  const auto same = [&]() -> Result<void> {
+    for (const OfRank& rank : ranks)
+      CHAKRA_TRY(agreement.add(
+          rank.rank, rank.hidden, [&](const std::string& group) { return rank.group_of.at(group); },
+          [](int64_t peer) { return peer; }));
+    return agreement.finish();
+  }();
+  if (!same) {
+    if (same.error().tag != edit::kLayersDiffer || !hiding_.removes_uneven) return Failure(same.error());
+    hiding_.removes_uneven = false;
+    return false;
+  }
+  for (const OfRank& rank : ranks) add(rank.hidden);
+  return true;
 }
 
 Result<void> FewerLayers::hide(trace::ClassJob& job, FewerStages& stages, std::vector<std::vector<uint8_t>>& grows) {

@@ -1,12 +1,13 @@
 // Level 3 of hiding: the ranks of a job lose the same layers. Inside share.
 #pragma once
 
-#include <mutex>
+#include <functional>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "chakra/edit/edit.h"
-#include "chakra/io/io.h"
 #include "chakra/share/fewer_stages.h"
 #include "chakra/share/first_look.h"
 #include "chakra/share/obfuscate.h"
@@ -24,9 +25,16 @@ class FewerLayers {
   const edit::LayerHiding& hiding() const { return hiding_; }
   double growth() const { return hiding_.layers > 0 ? edit::growth(hiding_) : 1; }
 
-  /// Make sure that all ranks lose the same communications, before any rank is written; what differs stays in all
-  /// ranks. Errors: edit.layers.few, .order, .ranks, and those of io::read_rank.
-  Result<void> agree(const std::vector<io::RankFile>& files);
+  /// What a rank lost.
+  struct OfRank {
+    int64_t rank = 0;
+    edit::HiddenLayers hidden;                                 ///< without `grows`
+    std::map<std::string, std::string, std::less<>> group_of;  ///< by name: unique in the job
+  };
+  static OfRank of_rank(const trace::Trace& before, edit::HiddenLayers hidden);
+  /// Make sure that all ranks lost the same communications. If they did not, return false once: hide the ranks again,
+  /// since communications that differ between layers stay from now on. Errors: edit.layers.ranks.
+  Result<bool> agree(std::span<const OfRank> ranks);
   /// Hide the layers of all classes, then the stages. `grows`: HiddenLayers::grows of each. Errors: as for agree(), and
   /// those of FewerStages::keep().
   Result<void> hide(trace::ClassJob& job, FewerStages& stages, std::vector<std::vector<uint8_t>>& grows);
@@ -37,8 +45,6 @@ class FewerLayers {
   ObfuscatedJob::Layers finish(Findings& findings) const;
 
  private:
-  Result<void> try_ranks(const std::vector<io::RankFile>& files) const;
-
   edit::LayerHiding hiding_;
   bool of_stage_ = false;
   bool is_given_ = false;  ///< the number of layers

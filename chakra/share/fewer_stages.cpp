@@ -3,34 +3,22 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <mutex>
 #include <numeric>
 #include <utility>
 
-#include "chakra/job/parts.h"
-
 namespace chakra::share {
 
-Result<std::vector<edit::StageView>> FewerStages::views_of(const std::string& path) {
-  std::vector<edit::StageView> views;
-  if (!io::is_class_job(path)) {
-    CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(path));
-    views.resize(files.size());
-    CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
-      CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(files[i], {.texts = true}));
-      views[i] = edit::stage_view(t);
-      return {};
-    }));
-    for (const edit::StageView& view : views) ranks_.push_back(view.rank);
-    return views;
-  }
-  CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(path, {.texts = true}));
-  std::vector<edit::StageView> of_class;
+namespace {
+
+/// The views of all ranks.
+std::vector<edit::StageView> views_of(const trace::ClassJob& job) {
+  std::vector<edit::StageView> of_class, views;
   for (const trace::Trace& cls : job.classes) of_class.push_back(edit::stage_view(cls));
   for (const trace::ClassJob::Rank& rank : job.ranks) {
     edit::StageView& view = views.emplace_back(of_class[rank.cls]);
     view.rank = rank.rank;
     view.peers.clear();
+    view.parts.clear();  // slots: keep_stages() knows their members
     for (const auto& [slot, messages] : of_class[rank.cls].peers) {
       const bool known = slot >= 0 && slot < int64_t{job.peer_slots[rank.cls]};
       view.peers.emplace(known ? job.peer_of[rank.first_peer + static_cast<size_t>(slot)] : -1, messages);
@@ -39,10 +27,14 @@ Result<std::vector<edit::StageView>> FewerStages::views_of(const std::string& pa
   return views;
 }
 
-Result<void> FewerStages::look(const std::string& path, int64_t stages, const edit::Cells& cells) {
-  stages_ = stages;
-  if (stages < 2) return {};
-  CHAKRA_ASSIGN(const std::vector<edit::StageView> views, views_of(path));
+}  // namespace
+
+Result<void> FewerStages::look(const FirstLook& look, const trace::ClassJob* classes, const edit::Cells& cells) {
+  stages_ = look.stages;
+  for (const edit::StageView& view : look.views) ranks_.push_back(view.rank);
+  if (stages_ < 2) return {};
+  const std::vector<edit::StageView> of_classes = classes ? views_of(*classes) : std::vector<edit::StageView>();
+  const std::span<const edit::StageView> views = classes ? of_classes : look.views;
   const auto pipeline = edit::pipeline_of(views);
   if (!pipeline) return why_ = pipeline.error().text, Result<void>();
   stages_ = pipeline->stages;
@@ -51,34 +43,20 @@ Result<void> FewerStages::look(const std::string& path, int64_t stages, const ed
     return why_ = fmt::format("{} stages are below the smallest cell", stages_), Result<void>();
   hiding_ = edit::stage_hiding(*pipeline, edit::layer_cell_of(cells, stages_), views);
   is_stated_ = std::none_of(views.begin(), views.end(), [](const auto& view) { return view.schedule.empty(); });
-  return try_to_keep(path);
+  const auto kept = try_to_keep(views, classes);
+  if (kept) return {};
+  if (kept.error().tag != edit::kStagesGroup) return kept;
+  why_ = kept.error().text;
+  hiding_.reset();
+  return {};
 }
 
 /// Stages that exchange parts of a buffer cannot be removed: they stay visible.
-Result<void> FewerStages::try_to_keep(const std::string& path) {
-  const auto visible = [this](const Error& error) -> Result<void> {
-    if (error.tag != edit::kStagesGroup) return Failure(error);
-    why_ = error.text;
-    return {};
-  };
-  if (io::is_class_job(path)) {
-    CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(path, {.texts = true}));
-    std::vector<size_t> classes;
-    edit::HiddenStages hidden;
-    if (const auto kept = edit::keep_stages(job, *hiding_, classes, hidden); !kept) CHAKRA_TRY(visible(kept.error()));
-  } else {
-    CHAKRA_ASSIGN(const std::vector<io::RankFile> all, io::find_ranks(path));
-    const std::vector<io::RankFile> files = kept(all);
-    std::mutex mutex;
-    CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
-      CHAKRA_ASSIGN(const trace::Trace t, io::read_rank(files[i], {.texts = true}));
-      edit::HiddenStages hidden;
-      const auto kept = edit::keep_stages(t, *hiding_, hidden);
-      const std::lock_guard lock(mutex);
-      return kept ? Result<void>() : visible(kept.error());
-    }));
-  }
-  if (!why_.empty()) hiding_.reset();
+Result<void> FewerStages::try_to_keep(std::span<const edit::StageView> views, const trace::ClassJob* classes) const {
+  if (!classes) return edit::check_groups(*hiding_, views);
+  std::vector<size_t> kept;
+  edit::HiddenStages hidden;
+  CHAKRA_TRY(edit::keep_stages(*classes, *hiding_, kept, hidden));
   return {};
 }
 

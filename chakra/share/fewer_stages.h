@@ -2,20 +2,21 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "chakra/edit/edit.h"
 #include "chakra/io/io.h"
+#include "chakra/share/first_look.h"
 #include "chakra/share/obfuscate.h"
 
 namespace chakra::share {
 
 class FewerStages {
  public:
-  /// Find the stages, and their cell. A job whose stages cannot be hidden keeps them. `stages`: as a reader counts.
-  /// Errors: those of io::read_rank and io::read_class_job.
-  Result<void> look(const std::string& path, int64_t stages, const edit::Cells& cells);
+  /// Find the stages, and their cell. A job whose stages cannot be hidden keeps them. Errors: edit.stages.class.
+  Result<void> look(const FirstLook& look, const trace::ClassJob* classes, const edit::Cells& cells);
 
   bool hides() const { return hiding_.has_value(); }
   double growth() const { return hides() ? edit::growth(*hiding_) : 1; }
@@ -27,14 +28,13 @@ class FewerStages {
   Result<trace::Trace> keep(trace::Trace trace, edit::HiddenStages& hidden) const;
   /// Return the classes that stay. Errors: edit.stages.class.
   Result<std::vector<size_t>> keep(trace::ClassJob& job);
-  /// Count what happened to a rank.
+  /// Count what happened to the ranks.
   void add(const edit::HiddenStages& hidden) { hidden_.unstretched += hidden.unstretched; }
 
   ObfuscatedJob::Stages finish(Findings& findings) const;
 
  private:
-  Result<std::vector<edit::StageView>> views_of(const std::string& path);
-  Result<void> try_to_keep(const std::string& path);
+  Result<void> try_to_keep(std::span<const edit::StageView> views, const trace::ClassJob* classes) const;
 
   int64_t stages_ = 1;
   std::string why_;             ///< the stages stay visible

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include "chakra/fleet/fleet.h"
 #include "chakra/io/io.h"
+#include "chakra/job/parts.h"
 #include "chakra/synth/synth.h"
 #include "chakra/trace/metadata.h"
 
@@ -32,44 +34,101 @@ bool shows_experts(const trace::Trace& t, const trace::RolesByName& roles) {
                      [&](const trace::ProcessGroup& group) { return is_of_experts(trace::role_of(group)); });
 }
 
+class Look {
+ public:
+  Look(const Known& known, bool counts_layers) : known_(known), counts_layers_(counts_layers) {
+    look_.job.width = known.width;
+    look_.job.layers = known.layers;
+  }
+  bool guesses() const { return known_.width == 0 || counts_layers_; }
+
+  /// Can be called by several threads: sums and largest numbers do not depend on the order.
+  void add(const trace::Trace& t, bool is_class, const trace::RolesByName& roles) {
+    synth::AttributeGuess guess;
+    if (guesses()) guess.add(t, is_class);
+    const int64_t layers = counts_layers_ ? edit::layers_of(t) : 0;
+    const bool is_measured = edit::is_measured(t), is_priced = has_priced_kernels(t);
+    const bool has_experts = shows_experts(t, roles);
+    const std::lock_guard lock(mutex_);
+    guess_.add(guess);
+    if (counts_layers_) {
+      int64_t& most = layers_[trace::metadata_number(t, "stage").value_or(0)];
+      most = std::max(most, layers);
+    }
+    look_.job.is_measured |= is_measured;
+    look_.is_priced |= is_priced;
+    look_.has_experts |= has_experts;
+  }
+  void keep(int64_t rank, const trace::Trace& t) {
+    const std::lock_guard lock(mutex_);
+    if (kept_ + int64_t{t.size()} > kMostKept) return;
+    kept_ += t.size();
+    look_.traces.emplace(rank, t);
+  }
+  void add_messages(const trace::ClassJob& job) {
+    if (guesses()) synth::add_messages(job, guess_);
+  }
+
+  FirstLook finish() {
+    const synth::Attributes shown = guess_.finish();
+    if (known_.width == 0) look_.job.width = shown.width;
+    if (!counts_layers_) return std::move(look_);
+    look_.stages = std::max<int64_t>(1, shown.stages);
+    for (const auto& [stage, most] : layers_) look_.longest = std::max(look_.longest, most);
+    look_.job.stages = look_.stages;
+    look_.job.experts = shown.experts / guess_.expert_ranks();
+    if (look_.stages > 1) look_.job.layers_of_stage = look_.longest;
+    look_.knows_layers = known_.layers > 0;
+    if (look_.knows_layers) return std::move(look_);
+    for (const auto& [stage, most] : layers_) look_.job.layers += most;
+    if (layers_.size() == 1) look_.job.layers *= look_.stages;
+    return std::move(look_);
+  }
+
+ private:
+  Known known_;
+  bool counts_layers_;
+  FirstLook look_;
+  synth::AttributeGuess guess_;
+  std::map<int64_t, int64_t> layers_;  ///< by stage: of the rank with the most
+  int64_t kept_ = 0;                   ///< nodes
+  std::mutex mutex_;
+};
+
 }  // namespace
 
-Result<FirstLook> look_at(const std::string& path, const Known& known, bool counts_layers) {
-  FirstLook look;
-  look.job.width = known.width;
-  look.job.layers = known.layers;
-  synth::AttributeGuess guess;
-  std::map<int64_t, int64_t> layers;  // by stage: of the rank with the most
-  const bool guesses = known.width == 0 || counts_layers;
+FirstLook look_at(const trace::ClassJob& classes, const Known& known, bool counts_layers) {
+  Look look(known, counts_layers);
   const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName& roles) -> Result<void> {
-    if (guesses) guess.add(t, io::is_class_job(path));
-    if (counts_layers) {
-      int64_t& most = layers[trace::metadata_number(t, "stage").value_or(0)];
-      most = std::max(most, edit::layers_of(t));
-    }
-    look.job.is_measured |= edit::is_measured(t);
-    look.is_priced |= has_priced_kernels(t);
-    look.has_experts |= shows_experts(t, roles);
+    look.add(t, true, roles);
     return {};
   };
-  CHAKRA_TRY(fleet::for_each_part(path, add, {.texts = guesses}));
-  if (guesses && io::is_class_job(path)) {
-    CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(path));
-    synth::add_messages(job, guess);
+  const auto done = fleet::for_each_part(classes, add);
+  CHAKRA_ASSERT(done);
+  look.add_messages(classes);
+  return look.finish();
+}
+
+Result<FirstLook> look_at(const std::string& path, const Known& known, bool counts_layers, bool keeps) {
+  Look look(known, counts_layers);
+  const io::ReadOptions read{.texts = keeps || look.guesses()};
+  if (io::is_class_job(path)) {
+    CHAKRA_ASSIGN(const trace::ClassJob classes, io::read_class_job(path, read));
+    return look_at(classes, known, counts_layers);
   }
-  const synth::Attributes shown = guess.finish();
-  if (known.width == 0) look.job.width = shown.width;
-  if (!counts_layers) return look;
-  look.stages = std::max<int64_t>(1, shown.stages);
-  for (const auto& [stage, most] : layers) look.longest = std::max(look.longest, most);
-  look.job.stages = look.stages;
-  look.job.experts = shown.experts / guess.expert_ranks();
-  if (look.stages > 1) look.job.layers_of_stage = look.longest;
-  look.knows_layers = known.layers > 0;
-  if (look.knows_layers) return look;
-  for (const auto& [stage, most] : layers) look.job.layers += most;
-  if (layers.size() == 1) look.job.layers *= look.stages;
-  return look;
+  CHAKRA_ASSIGN(const std::vector<io::RankFile> files, io::find_ranks(path));
+  io::RankTraces traces(files, read);
+  std::vector<edit::StageView> views(counts_layers ? files.size() : 0);
+  CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
+    CHAKRA_ASSIGN(const trace::Trace t, traces.read(i));
+    look.add(t, false, {});
+    if (counts_layers) views[i] = edit::stage_view(t);
+    if (keeps) look.keep(files[i].rank, t);
+    return {};
+  }));
+  FirstLook found = look.finish();
+  found.views = std::move(views);
+  return found;
 }
 
 Result<edit::FleetJob> with_sizes(const std::string& path, edit::FleetJob job) {

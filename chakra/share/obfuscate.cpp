@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -19,6 +19,8 @@
 #include "chakra/seal/seal.h"
 #include "chakra/share/fewer_layers.h"
 #include "chakra/share/fewer_stages.h"
+#include "chakra/share/hide_ranks.h"
+#include "chakra/share/zero_of_times.h"
 #include "chakra/synth/synth.h"
 #include "chakra/trace/metadata.h"
 
@@ -45,8 +47,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kDayNs = 86'400'000'000'000;
-
 std::string without_slash(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
@@ -56,34 +56,6 @@ std::string_view public_device(std::string_view name) {
   const device::DeviceRow* const row = device::find(name);
   return row ? row->name : std::string_view();
 }
-
-/// The start of the first node with a start; 0 for a rank without times.
-Result<int64_t> start_of(const io::RankFile& file) {
-  CHAKRA_ASSIGN(const io::RecordSourcePtr source, io::open_records(file));
-  std::string_view message;
-  io::NodeRecord node;
-  CHAKRA_ASSIGN(bool more, source->next(message));  // the metadata
-  while (more) {
-    CHAKRA_ASSIGN(more, source->next(message));
-    if (!more) break;
-    CHAKRA_TRY(io::decode(message, node));
-    int64_t start_ns = 0;
-    for (const io::AttrRecord& attr : node.attrs)
-      if (attr.name == "ts_ns") (void)attr.as_integer(start_ns);
-    if (start_ns == 0 && node.start_micros < INT64_MAX / 1000)
-      start_ns = static_cast<int64_t>(node.start_micros) * 1000;
-    if (start_ns != 0) return start_ns;
-  }
-  return 0;
-}
-int64_t start_of(const trace::Trace& trace) {
-  for (const trace::NodeId n : trace.nodes())
-    if (trace.has_start(n)) return trace.base_ns + trace.start_ps[n] / kPsPerNs;
-  return 0;
-}
-
-/// A day before a start of the job: starts of a job lie near together.
-int64_t zero_before(int64_t start_ns) { return std::max<int64_t>(0, start_ns - kDayNs); }
 
 /// The files of a folder that are not part of the job.
 std::vector<std::string> other_files(const std::string& folder, const std::vector<std::string>& files) {
@@ -96,11 +68,6 @@ std::vector<std::string> other_files(const std::string& folder, const std::vecto
     for (const std::string& name : *names)
       if (!known.contains(name)) others.push_back(name);
   return others;
-}
-
-std::string_view mark_of(const trace::Trace& trace) {
-  const auto mark = trace::metadata(trace, edit::kHiddenMark);
-  return mark ? mark->text().value_or("") : "";
 }
 
 /// What level 2 knows and does.
@@ -125,9 +92,12 @@ class Obfuscation {
     }
     if (o_.reveal) CHAKRA_TRY(open_names(key));
     else set_hiding(key);
+    if (io::is_class_job(o_.path)) {
+      CHAKRA_ASSIGN(classes_, io::read_class_job(o_.path, {.texts = true}));
+    }
     if (o_.level > 1) CHAKRA_TRY(set_grid());
     if (o_.level > 2) CHAKRA_TRY(set_structure());
-    CHAKRA_TRY(io::is_class_job(o_.path) ? change_classes() : change_ranks());
+    CHAKRA_TRY(classes_ ? change_classes() : change_ranks());
     if (!o_.reveal) CHAKRA_TRY(add_names(key));
     CHAKRA_TRY(check_folder());
     if (o_.new_key) CHAKRA_TRY(key.save(o_.key));
@@ -169,7 +139,12 @@ class Obfuscation {
 
   /// The width of the model, and the grid that hides the width.
   Result<void> set_grid() {
-    CHAKRA_ASSIGN(sizes_.look, look_at(o_.path, {o_.width, o_.layers}, o_.level > 2));
+    const Known known{o_.width, o_.layers};
+    if (classes_) {
+      sizes_.look = look_at(*classes_, known, o_.level > 2);
+    } else {
+      CHAKRA_ASSIGN(sizes_.look, look_at(o_.path, known, o_.level > 2, true));
+    }
     sizes_.hiding.width = sizes_.look.job.width;
     sizes_.hiding.is_measured = sizes_.look.job.is_measured;
     if (o_.among.empty()) {
@@ -177,7 +152,12 @@ class Obfuscation {
       return {};
     }
     std::vector<edit::FleetJob> fleet(1);
-    CHAKRA_ASSIGN(fleet[0], with_sizes(o_.path, sizes_.look.job));
+    fleet[0] = sizes_.look.job;
+    if (classes_) {
+      edit::add_sizes(*classes_, fleet[0]);
+    } else {
+      CHAKRA_ASSIGN(fleet[0], with_sizes(o_.path, sizes_.look.job));
+    }
     CHAKRA_ASSIGN(const fleet::Fleet jobs, fleet::fleet_of(o_.among));
     size_t unread = 0;
     for (const std::string& path : jobs.jobs) {
@@ -198,7 +178,7 @@ class Obfuscation {
   /// The cells of the numbers of stages and layers.
   Result<void> set_structure() {
     const edit::Grid& grid = sizes_.hiding.grid;
-    CHAKRA_TRY(stages_.look(o_.path, sizes_.look.stages, grid.stages));
+    CHAKRA_TRY(stages_.look(sizes_.look, classes_ ? &*classes_ : nullptr, grid.stages));
     layers_ = FewerLayers(sizes_.look, stages_.hides());
     CHAKRA_TRY(layers_.set_cell(grid, o_.path));
     sizes_.hiding.growth = layers_.growth();
@@ -223,24 +203,11 @@ class Obfuscation {
     return {};
   }
 
-  Result<void> check_mark(const trace::Trace& trace) const {
-    const std::string_view mark = mark_of(trace);
-    if (!o_.reveal && !mark.empty())
-      return fail(Code::bad_input, "job.obfuscate.again",
-                  fmt::format("rank {} is hidden already; --reveal restores the names", trace.rank), {o_.path});
-    if (o_.reveal && mark.empty())
-      return fail(Code::bad_input, "job.obfuscate.plain", fmt::format("rank {} is not hidden", trace.rank), {o_.path});
-    if (o_.reveal && mark != map_.mark)
-      return fail(Code::bad_input, "job.obfuscate.names",
-                  fmt::format("the names are not those of rank {}: the marks differ", trace.rank), {job_.names_file});
-    return {};
-  }
-
   Result<void> change_classes() {
-    CHAKRA_ASSIGN(const trace::ClassJob job, io::read_class_job(o_.path, {.texts = true}));
+    const trace::ClassJob& job = *classes_;
     for (const trace::Trace& cls : job.classes) {
-      CHAKRA_TRY(check_mark(cls));
-      if (hiding_.zero_ns == 0) hiding_.zero_ns = zero_before(start_of(cls));
+      CHAKRA_TRY(check_mark(cls, o_, map_.mark));
+      if (hiding_.zero_ns == 0) hiding_.zero_ns = zero_of(cls);
     }
     trace::ClassJob fewer = job;
     std::vector<std::vector<uint8_t>> grows;
@@ -264,45 +231,22 @@ class Obfuscation {
   Result<void> change_ranks() {
     CHAKRA_ASSIGN(const std::vector<io::RankFile> all, io::find_ranks(o_.path));
     const std::vector<io::RankFile> files = stages_.kept(all);
-    for (size_t i = 0; i < files.size() && !o_.reveal && hiding_.zero_ns == 0; ++i) {
-      CHAKRA_ASSIGN(const int64_t start_ns, start_of(files[i]));
-      hiding_.zero_ns = zero_before(start_ns);
-    }
-    if (o_.level > 2) {
-      CHAKRA_TRY(layers_.agree(files));
-      CHAKRA_TRY(stages_.measure(files));
-    }
-    std::vector<std::optional<AtomicFile>> written(files.size());
-    CHAKRA_TRY(each_in_parallel(files.size(), [&](size_t i) -> Result<void> {
-      CHAKRA_ASSIGN(const trace::Trace before, io::read_rank(files[i], {.texts = true}));
-      CHAKRA_TRY(check_mark(before));
-      edit::Hidden hidden;
-      edit::HiddenSizes sizes;
-      edit::HiddenLayers layers;
-      edit::HiddenStages stages;
-      trace::Trace fewer = before;
+    CHAKRA_TRY(stages_.measure(files));
+    HiddenRanks made;
+    for (bool agreed = false; !agreed;) {
+      const RankHiding by{o_, hiding_, map_, sizes_.hiding, layers_, stages_};
+      CHAKRA_ASSIGN(made, hide_ranks(files, by, sizes_.look.traces));
+      agreed = true;
       if (o_.level > 2) {
-        CHAKRA_ASSIGN(fewer, edit::hide_layers(before, layers_.hiding(), layers));
-        CHAKRA_ASSIGN(fewer, stages_.keep(std::move(fewer), stages));
+        CHAKRA_ASSIGN(agreed, layers_.agree(made.layers));
       }
-      CHAKRA_ASSIGN(const trace::Trace after,
-                    o_.reveal ? edit::reveal(before, map_.texts)
-                    : o_.level == 1
-                        ? edit::hide(before, hiding_, hidden)
-                        : edit::hide(edit::hide_sizes(fewer, {}, sizes_.hiding, sizes, layers.grows), hiding_, hidden));
-      const std::string name = fmt::format("trace.{}.et", after.rank);
-      CHAKRA_ASSIGN(AtomicFile file, AtomicFile::create((fs::path(o_.output) / name).string()));
-      CHAKRA_TRY(io::write_et(after, file));
-      CHAKRA_TRY(file.close());
-      written[i] = std::move(file);
-      const std::lock_guard lock(mutex_);
-      outputs_.insert(name);
-      job_.nodes += after.size();
-      sizes_.hidden.add(std::move(sizes));
-      if (o_.level > 2) layers_.add(layers), stages_.add(stages);
-      return hidden_.add(std::move(hidden));
-    }));
-    for (std::optional<AtomicFile>& file : written) CHAKRA_TRY(files_.add(std::move(*file)));
+    }
+    stages_.add(made.stages);
+    hidden_ = std::move(made.names);
+    sizes_.hidden = std::move(made.sizes);
+    outputs_ = std::move(made.outputs);
+    job_.nodes = made.nodes;
+    for (std::optional<AtomicFile>& file : made.files) CHAKRA_TRY(files_.add(std::move(*file)));
     job_.ranks = static_cast<int64_t>(files.size());
     std::vector<std::string> paths;
     for (const io::RankFile& file : all) paths.push_back(file.path);
@@ -381,9 +325,9 @@ class Obfuscation {
   FewerLayers layers_;
   FewerStages stages_;
   FilesTogether<AtomicFile> files_;
-  std::vector<std::string> before_;  ///< names in the folder before this run
-  std::set<std::string> outputs_;    ///< names in the folder that this run writes
-  std::mutex mutex_;
+  std::optional<trace::ClassJob> classes_;  ///< the job, if it is one by classes
+  std::vector<std::string> before_;         ///< names in the folder before this run
+  std::set<std::string> outputs_;           ///< names in the folder that this run writes
 };
 
 /// Link with default options, in a private folder, and hide the traces.

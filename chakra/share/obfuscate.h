@@ -79,13 +79,15 @@ std::string names_file_of(const ObfuscateOptions& options);
 
 /// Write trace.<rank>.et, or a job by classes, into a folder without other files. Ranks are hidden in parallel. All
 /// files appear together. Findings: those of seal::Key::read; job.obfuscate.edges, .tiers, .width, .priced, .among,
-/// .work, .layers, .stages, .passes, .schedule, .experts.
-/// Errors: cli.usage; edit.grid.few; edit.layers.few, .order, .ranks;
-/// edit.stages.group, .class; job.obfuscate.layers (level 3 of a job that repeats nothing); job.obfuscate.output (the
-/// folder has other files), .again (the job is hidden already), .plain (`reveal` of a job that is not hidden), .names
+/// .work, .layers, .stages, .passes, .schedule, .experts. Errors: cli.usage; edit.grid.few; edit.layers.few, .order,
+/// .ranks; edit.stages.group, .class; job.obfuscate.layers (level 3 of a job that repeats nothing);
+/// job.obfuscate.output (the folder has other files), .again (the job is hidden already), .plain (`reveal` of a job
+/// that is not hidden), .names
 /// (`reveal` with the names of another job); those of edit::hide, edit::reveal, seal::Key, io::read_rank and
-/// io::read_class_job; base.file.*. Cost: that of reading and writing; each core holds one rank. Level 2 reads the job
-/// twice, level 3 reads ranks three times, and a pipeline four times; both read the fleet once.
+/// io::read_class_job; base.file.*. Cost: that of reading and writing. From level 2 on, ranks with
+/// up to kMostKept nodes together (first_look.h) stay in memory between the two passes over the job; the other ranks
+/// are read twice, and each core holds one. Ranks are hidden again if they disagree on the communications of layers. A
+/// fleet is read twice.
 Result<ObfuscatedJob> obfuscate_job(const ObfuscateOptions& options);
 
 answer::Answer answer_of(const ObfuscatedJob& job);

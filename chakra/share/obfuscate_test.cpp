@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <deque>
@@ -342,6 +343,83 @@ TEST_F(Obfuscate, HidesTheNumberOfLayers) {
       EXPECT_LT(std::abs(static_cast<double>(times[1] - times[0])), 0.35 * static_cast<double>(times[0])) << layers;
     }
   EXPECT_EQ(nodes.size(), 1U);
+}
+
+/// Buckets of gradients have different sizes, and the ranks number them in different orders: a layer that one rank
+/// removes has other communications in the other rank, so that all of them stay.
+TEST_F(Obfuscate, HidesAgainWhereRanksDisagree) {
+  gen::StepOptions step;
+  step.model.layers.assign(16, 0);
+  step.dp = 2, step.zero = 0, step.micro_batches = 1;
+  trace::TraceSet set = trace::expand(gen::step(step).value());
+  std::filesystem::create_directories(folder_.path("in"));
+  int64_t collectives = 0;
+  for (size_t r = 0; r < 2; ++r) {
+    trace::Trace& t = set.ranks[r];
+    collectives = std::count(t.type.begin(), t.type.end(), trace::NodeType::coll);
+    for (int64_t place = 0; const trace::NodeId n : t.nodes()) {
+      if (t.type[n] != trace::NodeType::coll) continue;
+      trace::Comm& comm = t.comms.edit(t.comm_row[n]);
+      comm.bytes += static_cast<uint64_t>(place) << 20;
+      comm.sequence = r == 0 ? place : (place + collectives / 2) % collectives;
+      ++place;
+    }
+    ASSERT_TRUE(io::write_et(t, folder_.path(fmt::format("in/trace.{}.et", r))));
+  }
+  ObfuscateOptions o = options(folder_.path("in"), folder_.path("out"));
+  o.level = 3;
+  const auto made = obfuscate_job(o);
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_GT(made->layers->removed, 0);
+  int64_t nodes = 0;
+  const trace::TraceSet copy = io::read_job(o.output, {.texts = true}).value();
+  for (const trace::Trace& t : copy.ranks) {
+    nodes += t.size();
+    EXPECT_EQ(std::count(t.type.begin(), t.type.end(), trace::NodeType::coll), collectives) << t.rank;
+  }
+  EXPECT_EQ(made->nodes, nodes) << "the first try does not count";
+}
+
+/// Of a job whose width moves from 5120 to 4096, every size moves that contains the width.
+TEST_F(Obfuscate, MovesEverySizeWithTheWidth) {
+  constexpr int64_t kWidth = 5120, kShown = 4096;
+  for (const bool all_ranks : {false, true})
+    for (const int64_t zero : {0, 1, 3}) {
+      generate::StepJobOptions g;
+      model::ModelChange change;
+      change.layers = 4, change.hidden = kWidth, change.heads = change.kv_heads = kWidth / 128;
+      g.step.model = model::changed(model::find_model("llama3-8b")->model, change).value();
+      g.step.tp = 2, g.step.dp = 2, g.step.zero = zero, g.step.pp = zero == 3 ? 1 : 2;
+      g.files = {folder_.path(fmt::format("width{}{}", all_ranks, zero)), "step", all_ranks};
+      Findings findings;
+      ASSERT_TRUE(generate::generate_step(g, findings));
+      ObfuscateOptions o = options(g.files.output, g.files.output + ".out");
+      o.level = 2;
+      const auto made = obfuscate_job(o);
+      ASSERT_TRUE(made) << made.error().message();
+      EXPECT_EQ(made->sizes->width, kWidth);
+      EXPECT_EQ(made->sizes->width_shown, kShown);
+      const auto read = [&](const std::string& path) {
+        return all_ranks ? io::read_job(path, {.texts = true}).value()
+                         : trace::expand(io::read_class_job(path, {.texts = true}).value());
+      };
+      const trace::TraceSet before = read(o.path), after = read(o.output);
+      ASSERT_EQ(before.ranks.size(), after.ranks.size());
+      int64_t moved = 0;
+      for (size_t r = 0; r < before.ranks.size(); ++r)
+        for (const trace::NodeId n : before.ranks[r].nodes()) {
+          const trace::Trace& t = after.ranks[r];
+          if (t.type[n] == trace::NodeType::comp) EXPECT_EQ(t.num_ops.empty() ? 0 : t.num_ops[n], 0U);
+          if (!before.ranks[r].comm(n) || before.ranks[r].comm(n)->bytes < 200 * kWidth) continue;
+          // By 0.8 (activations) or 0.64 (layers), then to eighths or halves of an octave.
+          const auto is = static_cast<double>(t.comm(n)->bytes);
+          const double by = is / static_cast<double>(before.ranks[r].comm(n)->bytes);
+          EXPECT_LT(by, 0.96) << before.ranks[r].name_of(n) << " of " << before.ranks[r].comm(n)->bytes;
+          EXPECT_GT(by, 0.5);
+          ++moved;
+        }
+      EXPECT_GT(moved, 50);
+    }
 }
 
 TEST_F(Obfuscate, RefusesLevelThreeWithoutLayers) {

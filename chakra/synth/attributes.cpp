@@ -122,6 +122,22 @@ void AttributeGuess::add(const Trace& t, bool is_class) {
   repeats = std::max(repeats, static_cast<int64_t>(find_repetition(operations_of(t)).count));
 }
 
+void AttributeGuess::add(const AttributeGuess& other) {
+  const auto add_votes = [](auto& to, const auto& from) {
+    for (const auto& [value, count] : from) to[value] += count;
+  };
+  add_votes(widths_, other.widths_);
+  add_votes(depths_, other.depths_);
+  add_votes(experts_, other.experts_);
+  add_votes(sizes_, other.sizes_);
+  messages_.insert(other.messages_.begin(), other.messages_.end());
+  for (const auto& [stage, repeats] : other.repeats_) repeats_[stage] = std::max(repeats_[stage], repeats);
+  stages_ = std::max(stages_, other.stages_);
+  gradient_bytes_ = std::max(gradient_bytes_, other.gradient_bytes_);
+  parts_ = std::max(parts_, other.parts_);
+  expert_ranks_ = std::max(expert_ranks_, other.expert_ranks_);
+}
+
 void AttributeGuess::add_shapes(const Trace& t) {
   const StringId kernel = t.strings.find("kernel");
   for (const NodeId n : t.nodes()) {

@@ -40,6 +40,8 @@ class AttributeGuess {
   /// O(nodes + edges), and O(20,000 * 400) for repetitions.
   void add(const trace::Trace& trace, bool is_class = false);
   void add_message(int64_t from, int64_t to);
+  /// Add the traces that another guess has. The order of traces does not matter.
+  void add(const AttributeGuess& other);
   Attributes finish() const;
   /// Return the number of ranks that share the experts of a layer.
   int64_t expert_ranks() const { return expert_ranks_; }
