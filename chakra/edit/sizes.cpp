@@ -27,17 +27,34 @@ using trace::Trace;
 
 constexpr size_t kOf(Quantity quantity) { return static_cast<size_t>(quantity); }
 
+uint64_t members_of(const trace::ProcessGroup& group) {
+  return static_cast<uint64_t>(std::max<int64_t>(group.size, std::ssize(group.ranks)));
+}
+
+/// Return the groups of the slots of each class, by its first rank; empty for a class without ranks.
+std::vector<NamedGroups> groups_of_slots(const trace::ClassJob& job) {
+  std::vector<NamedGroups> groups(job.classes.size());
+  const std::vector<trace::RolesByName> roles = trace::roles_of_slots(job);
+  for (size_t c = 0; c < groups.size(); ++c) groups[c].roles = roles[c];
+  for (const trace::ClassJob::Rank& rank : job.ranks) {
+    const std::vector<std::string>& slots = job.group_slots[rank.cls];
+    if (!groups[rank.cls].members.empty()) continue;
+    for (size_t s = 0; s < slots.size(); ++s)
+      groups[rank.cls].members[slots[s]] = members_of(job.groups[job.group_of[rank.first_group + s]]);
+  }
+  return groups;
+}
+
 constexpr double kSmall = 200;  ///< times the width: fewer bytes are not those of activations
 
 /// What the sizes of the communications of a trace measure.
 class Quantities {
  public:
   /// `width`: of the model; 0: unknown. All models of a cell of widths then have the same small communications.
-  Quantities(const Trace& t, const trace::RolesByName& roles, double width, bool is_measured)
-      : t_(t), roles_(t, roles), small_(static_cast<uint64_t>(kSmall * width)), is_measured_(is_measured) {
-    for (const trace::ProcessGroup& group : t.groups)
-      if (const StringId name = t.strings.find(group.name); name != 0)
-        members_[name] = static_cast<uint64_t>(std::max<int64_t>(group.size, static_cast<int64_t>(group.ranks.size())));
+  Quantities(const Trace& t, const NamedGroups& groups, double width, bool is_measured)
+      : t_(t), roles_(t, groups.roles), small_(static_cast<uint64_t>(kSmall * width)), is_measured_(is_measured) {
+    for (const trace::ProcessGroup& group : t.groups) set_members(group.name, members_of(group));
+    for (const auto& [name, members] : groups.members) set_members(name, members);
     for (const NodeId n : t.nodes())
       if (moves_parameters(n)) ++counts_[{t.comm(n)->group, t.comm(n)->type}].by_bytes[t.comm(n)->bytes];
     for (auto& [call, counts] : counts_)
@@ -58,6 +75,9 @@ class Quantities {
   bool is_of_experts(NodeId n) const { return moves_parameters(n) && roles_.of(*t_.comm(n)) == Role::edp; }
 
  private:
+  void set_members(std::string_view group, uint64_t members) {
+    if (const StringId name = t_.strings.find(group); name != 0) members_[name] = members;
+  }
   /// By the whole tensor: an all-gather states the part of a rank.
   bool is_small(const Comm& comm) const {
     uint64_t bytes = comm.bytes;
@@ -96,7 +116,7 @@ bool is_storage(NodeType type) { return type == NodeType::mem_load || type == No
 
 class SizeHider {
  public:
-  SizeHider(const Trace& t, const trace::RolesByName& roles, const SizeHiding& hiding, HiddenSizes& hidden,
+  SizeHider(const Trace& t, const NamedGroups& groups, const SizeHiding& hiding, HiddenSizes& hidden,
             std::span<const uint8_t> grows)
       : t_(t),
         grid_(hiding.grid),
@@ -105,7 +125,7 @@ class SizeHider {
         experts_(hiding.experts),
         grows_(grows),
         hidden_(hidden),
-        quantities_(t, roles, static_cast<double>(hiding.width), hiding.is_measured) {
+        quantities_(t, groups, static_cast<double>(hiding.width), hiding.is_measured) {
     for (size_t q = 0; q < scale_.size(); ++q) scale_[q] = scale(hiding.grid, static_cast<Quantity>(q), hiding.width);
   }
 
@@ -223,27 +243,34 @@ void HiddenSizes::add(HiddenSizes&& other) {
 
 bool is_measured(const Trace& t) { return trace::metadata(t, "linked_iteration") || trace::has_starts(t); }
 
-void add_sizes(const Trace& t, const trace::RolesByName& roles, FleetJob& job) {
-  const Quantities quantities(t, roles, static_cast<double>(job.width), job.is_measured);
+void add_sizes(const Trace& t, const NamedGroups& groups, FleetJob& job) {
+  const Quantities quantities(t, groups, static_cast<double>(job.width), job.is_measured);
   for (const NodeId n : t.nodes()) {
     const Comm* const comm = t.comm(n);
     if (comm && comm->in_split.empty() && comm->bytes > 0) job.sizes[kOf(quantities.of(n))].insert(comm->bytes);
   }
 }
 
-Trace hide_sizes(const Trace& t, const trace::RolesByName& roles, const SizeHiding& hiding, HiddenSizes& hidden,
+void add_sizes(const trace::ClassJob& classes, FleetJob& job) {
+  const std::vector<NamedGroups> groups = groups_of_slots(classes);
+  std::set<uint32_t> added;
+  for (const trace::ClassJob::Rank& rank : classes.ranks)
+    if (added.insert(rank.cls).second) add_sizes(classes.classes[rank.cls], groups[rank.cls], job);
+}
+
+Trace hide_sizes(const Trace& t, const NamedGroups& groups, const SizeHiding& hiding, HiddenSizes& hidden,
                  std::span<const uint8_t> grows) {
   trace::assert_whole(t);
   CHAKRA_ASSERT(grows.empty() || grows.size() == t.size());
-  return SizeHider(t, roles, hiding, hidden, grows).run();
+  return SizeHider(t, groups, hiding, hidden, grows).run();
 }
 
 trace::ClassJob hide_sizes(const trace::ClassJob& job, const SizeHiding& hiding, HiddenSizes& hidden,
                            std::span<const std::vector<uint8_t>> grows) {
   trace::ClassJob out = job;
-  const std::vector<trace::RolesByName> roles = trace::roles_of_slots(job);
+  const std::vector<NamedGroups> groups = groups_of_slots(job);
   for (size_t c = 0; c < out.classes.size(); ++c)
-    out.classes[c] = hide_sizes(job.classes[c], roles[c], hiding, hidden,
+    out.classes[c] = hide_sizes(job.classes[c], groups[c], hiding, hidden,
                                 grows.empty() ? std::span<const uint8_t>() : std::span<const uint8_t>(grows[c]));
   return out;
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "chakra/base/base.h"
@@ -23,11 +25,18 @@ struct SizeHiding {
   double experts = 1;        ///< factor of the bytes of parameters of experts, where their number is hidden
 };
 
+/// Groups that a trace does not describe, such as slots of a class.
+struct NamedGroups {
+  trace::RolesByName roles;
+  std::map<std::string, uint64_t> members;  ///< how many
+};
+
 /// Return whether the trace was recorded, with or without times.
 bool is_measured(const trace::Trace& trace);
-/// Add the sizes of a trace to a job of a fleet, whose `width` and `is_measured` are known. `roles`: of groups that the
-/// trace does not describe. Cost: O(nodes log sizes).
-void add_sizes(const trace::Trace& trace, const trace::RolesByName& roles, FleetJob& job);
+/// Add the sizes of a trace to a job of a fleet, whose `width` and `is_measured` are known. Cost: O(nodes log sizes).
+void add_sizes(const trace::Trace& trace, const NamedGroups& groups, FleetJob& job);
+/// Add the sizes of all classes that have ranks: the same as those of the ranks.
+void add_sizes(const trace::ClassJob& classes, FleetJob& job);
 
 /// What hiding sizes did. Sums over ranks by add().
 struct HiddenSizes {
@@ -48,8 +57,9 @@ struct HiddenSizes {
 /// sides of a message and all members of a group get the same size, since only a size and its quantity decide. Shapes
 /// are attributes and arguments, which hide() removes. `grows`: HiddenLayers::grows of each trace; empty: no
 /// communication grows. Cost: O(nodes log sizes).
-trace::Trace hide_sizes(const trace::Trace& trace, const trace::RolesByName& roles, const SizeHiding& hiding,
+trace::Trace hide_sizes(const trace::Trace& trace, const NamedGroups& groups, const SizeHiding& hiding,
                         HiddenSizes& hidden, std::span<const uint8_t> grows = {});
+/// Classes show the same sizes as their ranks. The groups of a class are those of its first rank.
 trace::ClassJob hide_sizes(const trace::ClassJob& job, const SizeHiding& hiding, HiddenSizes& hidden,
                            std::span<const std::vector<uint8_t>> grows = {});
 

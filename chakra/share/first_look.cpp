@@ -132,8 +132,13 @@ Result<FirstLook> look_at(const std::string& path, const Known& known, bool coun
 }
 
 Result<edit::FleetJob> with_sizes(const std::string& path, edit::FleetJob job) {
-  const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName& roles) -> Result<void> {
-    edit::add_sizes(t, roles, job);
+  if (io::is_class_job(path)) {
+    CHAKRA_ASSIGN(const trace::ClassJob classes, io::read_class_job(path));
+    edit::add_sizes(classes, job);
+    return job;
+  }
+  const auto add = [&](const trace::Trace& t, int64_t, const trace::RolesByName&) -> Result<void> {
+    edit::add_sizes(t, {}, job);
     return {};
   };
   CHAKRA_TRY(fleet::for_each_part(path, add));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "chakra/base/testing/testing.h"
@@ -137,6 +138,66 @@ TEST(Sizes, ShowNoMoreThanTheCellOfTheWidth) {
   }
   EXPECT_EQ(raw, jobs) << "an attack that finds nothing proves nothing";
   EXPECT_LE(found / jobs, chance / jobs + 0.05);
+}
+
+/// Jobs whose sizes depend on the members of groups: parts of small tensors, shares of parameters, adapters, experts.
+std::vector<gen::StepOptions> jobs_of_several_kinds() {
+  std::vector<gen::StepOptions> jobs;
+  for (const int64_t zero : {1, 2, 3}) {
+    gen::StepOptions o;
+    o.model = decoder(768, 28);
+    o.dp = 8, o.zero = zero;
+    jobs.push_back(o);
+    o.dp = 4, o.tp = 2, o.clip = true;
+    jobs.push_back(o);
+    o.lora_rank = 16;
+    jobs.push_back(o);
+    o.lora_rank = 0, o.cp = 2, o.context = gen::ContextKind::gather;
+    jobs.push_back(o);
+    o.cp = 1, o.zero_ranks = 2;
+    jobs.push_back(o);
+  }
+  for (const char* const name : {"mixtral-8x7b", "deepseek-moe-16b", "vit-b16", "dlrm"}) {
+    gen::StepOptions o;
+    o.model = model::find_model(name)->model;
+    o.dp = 2, o.zero = 3;
+    if (o.model.layers.size() > 4) o.model.layers.resize(4);
+    if (o.model.has_experts()) o.ep = 2;
+    jobs.push_back(o);
+  }
+  return jobs;
+}
+
+TEST(Sizes, OfClassesAreThoseOfRanks) {
+  const edit::Grid grid = edit::shipped_grid();
+  int64_t parts = 0;  // of small tensors, which are not small themselves
+  for (const gen::StepOptions& o : jobs_of_several_kinds()) {
+    const auto job = gen::step(o);
+    ASSERT_TRUE(job) << job.error().message();
+    const edit::SizeHiding hiding{grid, o.model.hidden, false};
+    edit::HiddenSizes hidden;
+    const trace::TraceSet by_class = trace::expand(edit::hide_sizes(*job, hiding, hidden)),
+                          before = trace::expand(*job);
+    edit::FleetJob of_classes, of_ranks;
+    of_classes.width = of_ranks.width = o.model.hidden;
+    edit::add_sizes(*job, of_classes);
+    ASSERT_EQ(by_class.ranks.size(), before.ranks.size());
+    for (size_t r = 0; r < before.ranks.size(); ++r) {
+      const trace::Trace& t = before.ranks[r];
+      edit::add_sizes(t, {}, of_ranks);
+      const trace::Trace by_rank = edit::hide_sizes(t, {}, hiding, hidden);
+      for (const trace::NodeId n : t.nodes()) {
+        if (!t.comm(n)) continue;
+        const trace::Comm &a = *by_class.ranks[r].comm(n), &b = *by_rank.comm(n);
+        ASSERT_EQ(std::tuple(a.bytes, a.in_bytes, a.out_bytes), std::tuple(b.bytes, b.in_bytes, b.out_bytes))
+            << "rank " << t.rank << ", " << t.name_of(n) << ", before: " << t.comm(n)->bytes;
+        parts += t.comm(n)->type == trace::CommType::all_gather &&
+                 t.comm(n)->bytes < 200 * static_cast<uint64_t>(o.model.hidden) && b.bytes != 32768;
+      }
+    }
+    EXPECT_EQ(of_classes.sizes, of_ranks.sizes);
+  }
+  EXPECT_GT(parts, 0) << "no size depended on the members of a group";
 }
 
 /// What a reader sees of the structure: kinds of nodes in order, and sizes of communications.
