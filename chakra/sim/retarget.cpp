@@ -192,6 +192,9 @@ class Carrier {
     factor = how == Scaling::roofline ? here / there : from->memory_bytes_per_s / to_.memory_bytes_per_s;
     note_types(*from, work);
     note_types(to_, work);
+    const auto has_tf32 = [](const Device& d) { return device::peak(d, trace::DType::tf32).as == trace::DType::tf32; };
+    if (work.type == trace::DType::f32 && !has_tf32(*from) && has_tf32(to_))  // else names of kernels tell
+      stand_ins[{to_.name, work.type, trace::DType::tf32}] += static_cast<double>(work.ops);
     const double peak = work.ops > 0 ? device::peak(*from, work.type).ops_per_s : 0;
     const double seconds = static_cast<double>(t_.dur_ps[n]) / kPsPerSecond;
     if (peak > 0 && static_cast<double>(work.ops) / peak > kTooFast * seconds) {
@@ -408,7 +411,11 @@ class Summary {
       if (ops < kShareSaid * sums_.ops) continue;
       const std::string part = show_percent(ops / sums_.ops);
       text += text.empty() ? "" : "; ";
-      if (type == trace::DType::unknown)
+      if (as == trace::DType::tf32)
+        text += fmt::format("{} of the operations are f32, which libraries may run as tf32 on {} (PyTorch does in "
+                            "convolutions): faster than f32, as which they count",
+                            part, device);
+      else if (type == trace::DType::unknown)
         text += fmt::format("{} of the operations have no element type: on {} they count as {}", part, device,
                             trace::name(as));
       else

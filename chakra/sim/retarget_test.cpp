@@ -243,6 +243,11 @@ TEST(Retarget, SaysWhatItCannotKnow) {
   EXPECT_TRUE(c.found("sim.device.peak"));  // bf16 on V100
   EXPECT_TRUE(c.found("sim.device.too_fast"));
   EXPECT_NEAR(static_cast<double>(c.job.classes[0].dur_ps[0]), 100.0 * kUs * 989.4 / 15.7, 10);
+  for (const char* from : {"Tesla V100-SXM2-16GB", "NVIDIA A100-SXM4-80GB"}) {  // names of kernels tell where tf32 ran
+    Recording floats(from);
+    floats.kernel("sgemm", 100 * kUs, {1'000'000'000, 1, DType::f32});
+    EXPECT_EQ(carry(one(std::move(floats)), on("H100-SXM")).found("sim.device.peak"), from[0] == 'T');
+  }
 }
 
 /// A node that was generated: 1 ms at the peak of an H100.
