@@ -167,6 +167,9 @@ class SizeHider {
     const Comm before = comm;
     const auto changed = [&](uint64_t value) { return show(value, quantity, by); };
     comm.bytes = changed(before.bytes);
+    for (const uint64_t part : {before.in_bytes, before.out_bytes})  // a side can be one of equal parts
+      if (part > 0 && part < before.bytes && before.bytes % part == 0)
+        comm.bytes = (comm.bytes + before.bytes / part - 1) / (before.bytes / part) * (before.bytes / part);
     // A side of a gather has the bytes of all members: it stays that multiple.
     const auto side = [&](uint64_t value) {
       if (value == 0 || before.bytes == 0) return changed(value);

@@ -136,6 +136,24 @@ TEST(HideSizes, ChangesBothSidesOfUnevenExchangesAlike) {
   EXPECT_NE(in[0][1], 2'000'000U);
 }
 
+TEST(HideSizes, KeepsPartsOfBuffersEqual) {
+  Prng random(3);
+  for (int round = 0; round < 500; ++round) {
+    const uint64_t members = random.between(2, 12), part = random.between(1, 1 << 20);
+    trace::Trace t = trace_of({{CommType::reduce_scatter, members * part, "tp"}, {CommType::all_gather, part, "tp"}});
+    const std::span<trace::Comm> comms = t.comms.edit();
+    comms[0].in_bytes = comms[1].out_bytes = members * part;
+    comms[0].out_bytes = comms[1].in_bytes = part;
+    HiddenSizes hidden;
+    const trace::Trace copy = hide_sizes(t, {}, {shipped_grid(), 4096, false}, hidden);
+    const trace::Comm &scatter = copy.comms[0], &gather = copy.comms[1];
+    EXPECT_EQ(scatter.out_bytes * members, scatter.bytes) << members << ' ' << part;
+    EXPECT_EQ(scatter.in_bytes, scatter.bytes);
+    EXPECT_EQ(gather.out_bytes, gather.bytes * members);
+    EXPECT_EQ(gather.in_bytes, gather.bytes);
+  }
+}
+
 TEST(HideSizes, RemovesWorkOfNodesWithADuration) {
   trace::Builder b;
   for (uint64_t id = 1; id <= 2; ++id) b.add(id, b.trace.strings.intern("matmul"), NodeType::comp);

@@ -33,6 +33,7 @@ namespace chakra::share {
 // `job.obfuscate.edges` (warning): references to absent nodes, repeated ids and other defects are left out
 // `job.obfuscate.linked` (note): the input is a recording, which was linked first
 // `job.obfuscate.width` (warning): the width of the model is unknown, so sizes change by their own cells alone
+// `job.obfuscate.far` (warning): the width of the model is far from the width that the copy shows
 // `job.obfuscate.priced` (warning): durations were computed from sizes, so durations still show the sizes
 // `job.obfuscate.work` (warning): the work of nodes without a duration stays, in coarse steps
 // `job.obfuscate.layers` (1; warning): the job, or some of the ranks, repeat nothing that could be layers
@@ -46,6 +47,8 @@ namespace chakra::share {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr double kFar = 2;  ///< a width by that factor from the width that is shown
 
 std::string without_slash(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
@@ -279,6 +282,13 @@ class Obfuscation {
       warn("job.obfuscate.width",
            "the job does not show the width of its model; if you know the width, pass --width, since sizes that change "
            "by their own cells alone can show the width together");
+    const double by = edit::scale(sizes_.hiding.grid, edit::Quantity::activations, sizes_.hiding.width);
+    if (by > kFar || by * kFar < 1)
+      warn(
+          "job.obfuscate.far",
+          fmt::format("the width {} is far from that of its cell, so sizes become those of {:.2g} times the width, and "
+                      "simulated times change likewise; --among JOBS makes cells of such jobs",
+                      sizes_.hiding.width, by));
     if (sizes_.look.is_priced)
       warn("job.obfuscate.priced",
            "durations of this generated job were computed from its sizes, and durations stay: a reader can compute the "

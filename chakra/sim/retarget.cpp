@@ -412,9 +412,10 @@ class Summary {
       const std::string part = show_percent(ops / sums_.ops);
       text += text.empty() ? "" : "; ";
       if (as == trace::DType::tf32)
-        text += fmt::format("{} of the operations are f32, which libraries may run as tf32 on {} (PyTorch does in "
-                            "convolutions): faster than f32, as which they count",
-                            part, device);
+        text += fmt::format(
+            "{} of the operations are f32, which libraries may run as tf32 on {} (PyTorch does in "
+            "convolutions): faster than f32, as which they count",
+            part, device);
       else if (type == trace::DType::unknown)
         text += fmt::format("{} of the operations have no element type: on {} they count as {}", part, device,
                             trace::name(as));

@@ -128,6 +128,7 @@ void AttributeGuess::add(const AttributeGuess& other) {
   };
   add_votes(widths_, other.widths_);
   add_votes(depths_, other.depths_);
+  add_votes(rows_, other.rows_);
   add_votes(experts_, other.experts_);
   add_votes(sizes_, other.sizes_);
   messages_.insert(other.messages_.begin(), other.messages_.end());
