@@ -211,7 +211,7 @@ SharedLink SharedLinks::look_at(const LinkLoads::Place& place, std::vector<Exces
     asked.clear();
     double means = 0, peaks = 0;
     for (size_t i = 0; i < active_.size(); ++i) {
-      if (active_[i] == 0) continue;
+      if (active_[i] == 0 || !(place.loads[i].peak > 0)) continue;
       asked.push_back({place.loads[i].mean * active_[i], place.loads[i].peak * active_[i], since_[i]});
       means += asked.back().mean;
       peaks += asked.back().peak;
