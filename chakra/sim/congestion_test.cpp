@@ -81,10 +81,12 @@ void look_at(const testing::CongestedJob& job, int seed, const SimInput& in, Tal
 Tally tally_of(bool brief) {
   const char* given = std::getenv("CHAKRA_TEST_CONGESTED");
   Tally tally;
-  for (; tally.jobs < (given ? std::atoi(given) : 60); ++tally.jobs) {
+  const int jobs = given ? std::atoi(given) : brief ? 300 : 60;
+  while (tally.jobs < jobs) {
     testing::CongestedJob job(static_cast<uint64_t>(tally.jobs), brief);
     const SimInput in = job.make();
     look_at(job, tally.jobs, in, tally);
+    ++tally.jobs;
   }
   fmt::print(
       "{} jobs: {} took fluid; of {} that closed has right {} took it or warned; {} are more than 2 % off, {} "
