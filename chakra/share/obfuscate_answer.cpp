@@ -1,4 +1,5 @@
 // What was hidden, as an answer and as text.
+#include "chakra/job/parts.h"
 #include "chakra/share/obfuscate.h"
 
 namespace chakra::share {
