@@ -51,8 +51,9 @@ constexpr std::array<ClaimRow, 9> kClaims{{
     {"width", 2, "A reader cannot compute the width of the model", "Estimate the width from sizes and repetitions",
      "One estimator and one try, right by chance for 1 job in 4. The true width is that of the recipe of a generated "
      "job, else the estimate from the original"},
-    {"layers", 3, "A reader cannot count the layers", "Count the longest repetition, of all stages",
-     "One estimator and one try, right by chance for 1 job in 5. The true number as for the width"},
+    {"layers", 3, "A reader cannot count the layers",
+     "Count the longest repetition, and the operations of each name in a micro-batch, of all stages",
+     "Two estimators and one try each, right by chance for 1 job in 5 each. The true number as for the width"},
     {"stages", 3, "A reader cannot count the pipeline stages", "Read the stages, or follow the messages",
      "One estimator and one try, right by chance for 1 job in 5. The true number as for the width"},
     {"experts", 3, "A reader cannot count the experts", "Read the experts, or find their kernels",
@@ -326,15 +327,27 @@ class Certification {
 
   void try_attributes() {
     job_.guess = copy_.guess;
-    const synth::Attributes truth = recorded_truth(traces_of(*original_.loaded)[0]).value_or(original_.guess);
+    const auto recorded = recorded_truth(traces_of(*original_.loaded)[0]);
+    synth::Attributes truth = recorded.value_or(original_.guess);
+    if (!recorded && truth.layers_by_counts > 0) truth.layers = truth.layers_by_counts;
     const auto attack = [&](ClaimKey key, int64_t synth::Attributes::*of, double chance) {
       const int64_t right = truth.*of;
       add_claim(key, {1, right > 0 && copy_.guess.*of == right}, right > 0 && original_.guess.*of == right, chance);
     };
     attack(ClaimKey::width, &synth::Attributes::width, kOfSizes);
-    attack(ClaimKey::layers, &synth::Attributes::layers, kOfStructure);
+    attack_layers(truth.layers);
     attack(ClaimKey::stages, &synth::Attributes::stages, kOfStructure);
     attack(ClaimKey::experts, &synth::Attributes::experts, kOfStructure);
+  }
+
+  /// Two estimates, of which either may be right: two different ones are right by chance twice as often.
+  void attack_layers(int64_t right) {
+    const auto finds = [right](const synth::Attributes& guess) {
+      return right > 0 && (guess.layers == right || guess.layers_by_counts == right);
+    };
+    const bool differ = copy_.guess.layers != copy_.guess.layers_by_counts;
+    add_claim(ClaimKey::layers, {1, finds(copy_.guess)}, finds(original_.guess),
+              differ ? 2 * kOfStructure : kOfStructure);
   }
 
   Result<void> compare_times() {

@@ -22,7 +22,7 @@ struct Places {
 constexpr std::array<Places, 3> kPlaces{{{1, 1, 2}, {2, 2, 2}, {4, 4, 2}}};
 
 TEST(Attributes, OfEveryModelWithoutProtection) {
-  int tried = 0, exact = 0;
+  int tried = 0, exact = 0, counted = 0;
   for (const model::ModelRow& row : model::models()) {
     for (const Places& places : kPlaces) {
       gen::StepOptions o;
@@ -43,11 +43,13 @@ TEST(Attributes, OfEveryModelWithoutProtection) {
       if (!has_norms) continue;
       ++tried;
       exact += guess.layers == layers;
+      counted += guess.layers_by_counts == layers;
       if (!row.model.has_experts() && layers > 8) EXPECT_EQ(guess.layers, layers) << at;
     }
   }
   EXPECT_GE(tried, 50);
   EXPECT_GE(exact * 10, tried * 8) << "a model whose first layers differ shows the others";
+  EXPECT_GE(counted * 10, tried * 9) << "counts of operations also find layers that differ";
 }
 
 TEST(Grid, ShipsCellsOfFivePublishedWidths) {

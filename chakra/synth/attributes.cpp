@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <string>
 
 #include "chakra/trace/metadata.h"
 #include "chakra/trace/roles.h"
@@ -86,6 +87,44 @@ std::optional<Rows> first_rows(const Trace& t, NodeId n) {
   return std::nullopt;
 }
 
+/// How often the micro-batches of a trace pass: by their numbers, else by operations that each pass has once, else by
+/// messages of a pipeline.
+int64_t passes_of(const Trace& t, const std::map<std::string, int64_t>& kinds) {
+  std::set<int64_t> numbers;
+  std::map<int64_t, int64_t> messages;  // by peer
+  const StringId micro_batch = t.strings.find("micro_batch");
+  for (const NodeId n : t.nodes()) {
+    if (t.type[n] == NodeType::send && t.comm(n)) ++messages[t.comm(n)->dst];
+    if (micro_batch == 0) continue;
+    for (const trace::Attr& attr : t.attrs_of(n))
+      if (attr.name == micro_batch) numbers.insert(attr.integer().value_or(0));
+  }
+  if (!numbers.empty()) return std::ssize(numbers);
+  int64_t fewest = 0;
+  const auto take = [&](int64_t count) { fewest = fewest == 0 ? count : std::min(fewest, count); };
+  for (const char* const name : {"aten::embedding", "aten::cross_entropy_loss", "aten::mse_loss"})
+    if (const auto found = kinds.find(name); found != kinds.end()) take(found->second);
+  if (fewest == 0)
+    for (const auto& [peer, count] : messages) take(count);
+  return std::max<int64_t>(1, fewest);
+}
+
+/// The number that most kinds of operations have in a pass; the largest one of several. 0: no kind repeats.
+int64_t layers_by_counts(const Trace& t) {
+  std::map<std::string, int64_t> kinds;
+  for (const NodeId n : t.nodes()) {
+    if (t.type[n] == NodeType::metadata || t.part_of[n] != trace::kNoNode) continue;
+    std::string kind(t.name_of(n));
+    std::erase_if(kind, [](unsigned char c) { return c >= '0' && c <= '9'; });
+    ++kinds[kind];
+  }
+  const int64_t passes = passes_of(t, kinds);
+  std::map<int64_t, int64_t> votes;
+  for (const auto& [kind, count] : kinds)
+    if (count % passes == 0 && count > passes) ++votes[count / passes];
+  return most_frequent(votes);
+}
+
 }  // namespace
 
 const std::span<const int64_t> kPopularWidths = kWidths;
@@ -120,6 +159,8 @@ void AttributeGuess::add(const Trace& t, bool is_class) {
   stages_ = std::max(stages_, trace::metadata_number(t, "stages").value_or(0));
   int64_t& repeats = repeats_[trace::metadata_number(t, "stage").value_or(0)];
   repeats = std::max(repeats, static_cast<int64_t>(find_repetition(operations_of(t)).count));
+  int64_t& counted = counts_[trace::metadata_number(t, "stage").value_or(0)];
+  counted = std::max(counted, layers_by_counts(t));
 }
 
 void AttributeGuess::add(const AttributeGuess& other) {
@@ -133,6 +174,7 @@ void AttributeGuess::add(const AttributeGuess& other) {
   add_votes(sizes_, other.sizes_);
   messages_.insert(other.messages_.begin(), other.messages_.end());
   for (const auto& [stage, repeats] : other.repeats_) repeats_[stage] = std::max(repeats_[stage], repeats);
+  for (const auto& [stage, counted] : other.counts_) counts_[stage] = std::max(counts_[stage], counted);
   stages_ = std::max(stages_, other.stages_);
   gradient_bytes_ = std::max(gradient_bytes_, other.gradient_bytes_);
   parts_ = std::max(parts_, other.parts_);
@@ -229,8 +271,11 @@ Attributes AttributeGuess::finish() const {
   Attributes guess;
   guess.stages = stages_ > 0 ? stages_ : joined_ranks();
   for (const auto& [stage, repeats] : repeats_) guess.layers += repeats;
+  for (const auto& [stage, counted] : counts_) guess.layers_by_counts += counted;
   // A trace that does not name its stage stands for the others.
-  if (repeats_.size() == 1) guess.layers *= std::max<int64_t>(1, guess.stages);
+  const int64_t stages = repeats_.size() == 1 ? std::max<int64_t>(1, guess.stages) : 1;
+  guess.layers *= stages;
+  guess.layers_by_counts *= stages;
   guess.experts = most_frequent(experts_) * expert_ranks_;
   guess.width = !widths_.empty() ? most_frequent(widths_) : !depths_.empty() ? width_by_depths() : width_by_sizes();
   return guess;

@@ -18,10 +18,11 @@ extern const std::span<const int64_t> kPopularWidths;
 
 /// Numbers of a model, each 0 if the job does not show it.
 struct Attributes {
-  int64_t width = 0;    ///< elements of a token between layers
-  int64_t layers = 0;   ///< of all stages
-  int64_t stages = 0;   ///< of the pipeline
-  int64_t experts = 0;  ///< of a layer
+  int64_t width = 0;             ///< elements of a token between layers
+  int64_t layers = 0;            ///< of all stages
+  int64_t stages = 0;            ///< of the pipeline
+  int64_t experts = 0;           ///< of a layer
+  int64_t layers_by_counts = 0;  ///< a second estimate
   bool operator==(const Attributes&) const = default;
 };
 
@@ -33,6 +34,8 @@ struct Attributes {
 ///     sizes of communications;
 ///   - stages: the attribute `stages`, else the ranks that messages join;
 ///   - layers: the longest repetition of equal operations, of all stages;
+///   - layers by counts: the number that most kinds of operations have in a micro-batch, of all stages. Kinds are names
+///     without digits. It also counts layers that differ from the others, but needs names;
 ///   - experts: the sizes of kernels of experts, which count those of a rank, times the members of their group.
 class AttributeGuess {
  public:
@@ -58,6 +61,7 @@ class AttributeGuess {
   Votes widths_, depths_, rows_, experts_;          ///< nodes by number
   std::map<uint64_t, int64_t> sizes_;               ///< communications by bytes
   std::set<std::pair<int64_t, int64_t>> messages_;  ///< the lower rank first
+  Votes counts_;                                    ///< layers by stage, by counts
   Votes repeats_;                                   ///< layers by stage
   int64_t stages_ = 0;
   uint64_t gradient_bytes_ = 0;  ///< of the trace with the most
