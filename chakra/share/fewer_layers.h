@@ -24,6 +24,8 @@ class FewerLayers {
   Result<void> set_cell(const edit::Grid& grid, const std::string& path);
   const edit::LayerHiding& hiding() const { return hiding_; }
   double growth() const { return hiding_.layers > 0 ? edit::growth(hiding_) : 1; }
+  /// Bytes of communications of layers, relative to the job: those of the middle of the cell.
+  double more() const { return hiding_.layers > 0 ? hiding_.cell.shown / static_cast<double>(hiding_.layers) : 1; }
 
   /// What a rank lost.
   struct OfRank {

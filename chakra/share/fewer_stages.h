@@ -20,6 +20,12 @@ class FewerStages {
 
   bool hides() const { return hiding_.has_value(); }
   double growth() const { return hides() ? edit::growth(*hiding_) : 1; }
+  /// Bytes of communications of passes, relative to the job: those of the middle of the cell.
+  double more() const {
+    if (!hides()) return 1;
+    const auto others = static_cast<double>(hiding_->micro_batches - 1);
+    return (others + hiding_->cell.shown) / (others + static_cast<double>(hiding_->stages));
+  }
 
   /// Return the files of the ranks that stay. `files`: as look() found them.
   std::vector<io::RankFile> kept(const std::vector<io::RankFile>& files) const;

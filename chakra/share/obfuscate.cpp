@@ -33,7 +33,7 @@ namespace chakra::share {
 // `job.obfuscate.edges` (warning): references to absent nodes, repeated ids and other defects are left out
 // `job.obfuscate.linked` (note): the input is a recording, which was linked first
 // `job.obfuscate.width` (warning): the width of the model is unknown, so sizes change by their own cells alone
-// `job.obfuscate.far` (warning): the width of the model is far from the width that the copy shows
+// `job.obfuscate.far` (warning): the width, layers or stages of the job are far from those of the copy's sizes
 // `job.obfuscate.priced` (warning): durations were computed from sizes, so durations still show the sizes
 // `job.obfuscate.work` (warning): the work of nodes without a duration stays, in coarse steps
 // `job.obfuscate.layers` (1; warning): the job, or some of the ranks, repeat nothing that could be layers
@@ -48,7 +48,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kFar = 2;  ///< a width by that factor from the width that is shown
+constexpr double kFar = 2;     ///< a width by that factor from the width that is shown
+constexpr double kNear = 1.1;  ///< bytes of layers by that factor from those of the job
 
 std::string without_slash(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
@@ -305,6 +306,13 @@ class Obfuscation {
     if (o_.level > 2) {
       job_.layers = layers_.finish(job_.findings);
       job_.stages = stages_.finish(job_.findings);
+      const double more = layers_.more() * stages_.more();
+      if (more > kNear || more * kNear < 1)
+        job_.findings.push_back(
+            {"job.obfuscate.far", Severity::warning, -1, -1,
+             fmt::format("communications of layers have {:.2f} times the bytes of the job, as in the middle of the "
+                         "cells of layers and stages: where they are exposed, simulated times change likewise",
+                         more)});
     }
     if (job_.experts && !job_.experts->hidden)
       job_.findings.push_back({"job.obfuscate.experts", Severity::warning, -1, -1,
