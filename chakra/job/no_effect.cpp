@@ -67,6 +67,7 @@ Why why_stack(const SimulateOptions&, const JobFacts& job, const sim::SimReport&
   const device::Device& target = *job.system.target;
   const device::StackUse& of = target.stack;
   if (of.attention_ops_per_s > 0 || of.elementwise_time != 1 || of.expert_layer_s > 0) return {};
+  if (of.pass_s > 0 || of.sequence_s > 0 || (job.serves && of.prefill_share != 1)) return {};  // or sim.device.*
   return {fmt::format("stack {} does not change {} in a simulation", target.stack.name, target.name), false};
 }
 

@@ -29,6 +29,7 @@ struct JobFacts {
   size_t groups_given = 0;
   bool collectives = false, messages = false, memory = false;  ///< the job has such nodes
   bool classes = false;                                        ///< a job by classes of ranks
+  bool serves = false;                                         ///< a generated job with times of serving under load
   bool tiers = false;                                          ///< nodes name tiers of storage
   bool unrecorded = false;                                     ///< device work that was not recorded
   int64_t copies = -1;                                         ///< made by --expand

@@ -231,12 +231,15 @@ Result<match::GroupTable> read_input(const SimulateOptions& o, sim::SimInput& in
 
 namespace {
 
+const trace::Trace* first_of(const sim::SimInput& input) {
+  if (input.classes && !input.classes->classes.empty()) return &input.classes->classes.front();
+  return input.job.ranks.empty() ? nullptr : &input.job.ranks.front();
+}
+
 /// Of the job as it was generated: not where other ranks than its own run.
 void read_work(const SimulateOptions& o, const sim::SimInput& input, SimulateResult& result) {
   if (!o.ranks.empty() || !o.expand.empty()) return;
-  const trace::Trace* first = nullptr;
-  if (input.classes && !input.classes->classes.empty()) first = &input.classes->classes.front();
-  else if (!input.job.ranks.empty()) first = &input.job.ranks.front();
+  const trace::Trace* const first = first_of(input);
   if (!first) return;
   result.step.tokens = std::max<int64_t>(trace::metadata_number(*first, "tokens").value_or(0), 0);
   result.step.model_operations =
@@ -272,10 +275,13 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   if (hooks.begins) hooks.begins();
   result.network = input.fabric.describe();
   read_work(o, input, result);
+  const trace::Trace* const first = o.compat() ? nullptr : first_of(input);
+  const std::optional<whatif::RecipeMemory> memory = first ? whatif::recipe_memory(*first, input.system) : std::nullopt;
   const bool whole = o.ranks.empty() && o.expand.empty() && o.delays.empty();
   if (!o.compat() && whole && !hooks.change) result.served = whatif::served(input);
   input.system.use_roofline();
-  const JobFacts facts = facts_of(input, groups, findings);
+  JobFacts facts = facts_of(input, groups, findings);
+  facts.serves = result.served.has_value();
   if (!o.delays.empty() && !o.transfers && is_recorded(input)) o.transfers = recorded::TransferKind::recorded;
   result.recorded_transfers = gives_transfers(o);
   std::string reason;  // of the congestion, where another run decided it
@@ -303,6 +309,7 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
     if (!reason.empty()) report.congestion_reason = reason;
   }
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
+  if (memory) memory->settle(report.memory, report.findings);
   if (again && !report.interrupted) {
     CHAKRA_ASSIGN(result.diagnoses, whatif::diagnose(std::move(*again), report));
   }

@@ -9,6 +9,7 @@
 #include "chakra/job/no_effect.h"
 #include "chakra/job/simulate_input.h"
 #include "chakra/sim/comparison.h"
+#include "chakra/trace/metadata.h"
 
 namespace chakra::job {
 namespace {
@@ -49,9 +50,19 @@ bool has_times(const trace::TraceSet& job) {
 }
 
 /// Of a whole job; call it while the system has the device.
-const device::PublishedSteps* published_of(const WhatIfOptions& o, const sim::SimInput& input) {
-  return o.ranks.empty() && !input.job.ranks.empty() ? whatif::published_steps(input.job.ranks.front(), input.system)
-                                                     : nullptr;
+const device::PublishedSteps* published_of(const WhatIfOptions& o, const sim::SimInput& input, std::string& device) {
+  if (!o.ranks.empty() || input.job.ranks.empty()) return nullptr;
+  if (const auto of = whatif::device_of(input.job.ranks.front(), input.system)) device = of->name;
+  return whatif::published_steps(input.job.ranks.front(), input.system);
+}
+
+/// Whether two networks differ in more than their sizes.
+bool have_other_links(const net::Fabric& a, const net::Fabric& b) {
+  const auto same = [](const net::Dimension& x, const net::Dimension& y) {
+    return x.kind == y.kind && x.gib_per_s == y.gib_per_s && x.latency_ns == y.latency_ns;
+  };
+  return a.dimensions.empty() || !a.odd_links.empty() || !b.odd_links.empty() ||
+         !std::equal(a.dimensions.begin(), a.dimensions.end(), b.dimensions.begin(), b.dimensions.end(), same);
 }
 
 /// A job without times, such as an imported program, runs on --from-device before it runs on --device.
@@ -83,7 +94,7 @@ Result<Unchanged> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
   }
   if (gives_times(input.system)) unchanged_job.recorded = sim::copy_of(input);
   CHAKRA_TRY(price_unchanged(o.devices, input));
-  out.likely.before = published_of(o, input);
+  out.likely.before = published_of(o, input, out.likely.device_before);
   if (o.ranks.empty() && !input.transfers) out.likely.served_before = whatif::served(input);
   CHAKRA_TRY(whatif::bring_to_devices(input, out.findings));
   return unchanged_job;
@@ -128,6 +139,9 @@ Result<void> generate_again(const WhatIfOptions& o, Unchanged& job, WhatIf& out)
   sim::SimInput& generated = job.recorded ? *job.recorded : job.input;
   CHAKRA_ASSIGN(std::vector<whatif::Applied> applied, whatif::generate_again(o.changes, generated));
   if (applied.empty()) return {};
+  if (!o.devices.device.empty())  // of a device that the changed job does not run on
+    for (whatif::Applied& one : applied)
+      std::erase_if(one.reached.findings, [](const Finding& f) { return f.tag.starts_with("sim.device."); });
   add_applied(std::move(applied), out);
   if (!job.recorded) return {};
   Findings known;  // of the unchanged job, too
@@ -145,6 +159,13 @@ bool is_applied(const WhatIf& now, const whatif::ChangeRow& row, std::string_vie
   });
 }
 
+/// The memory that the generator states is that of another job now.
+void forget_memory(sim::SimInput& input) {
+  input.memory_use.reset();
+  for (trace::Trace& t : input.job.ranks)
+    std::erase_if(t.metadata, [&](const trace::Attr& a) { return t.strings[a.name] == trace::kMemoryPerRank; });
+}
+
 /// Returns how times came to another device.
 Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, Unchanged& job, WhatIf& out) {
   sim::SimInput& input = job.input;
@@ -152,7 +173,7 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, Unchanged& jo
   CHAKRA_TRY(generate_again(o, job, out));
   CHAKRA_TRY(use_devices(o.devices, input.system));
   if (!o.devices.device.empty()) CHAKRA_TRY(whatif::use_stack_of_job(o.devices.stack, input, out.findings));
-  out.likely.after = published_of(o, input);
+  out.likely.after = published_of(o, input, out.likely.device_after);
   if (out.likely.served_before && !input.transfers) out.likely.served_after = whatif::served(input);
   CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, whatif::bring_to_devices(input, out.findings));
   if (!o.devices.device.empty() && devices.empty())
@@ -163,6 +184,7 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, Unchanged& jo
       const whatif::ChangeRow& row = whatif::kChanges[r];
       if (is_applied(out, row, value)) continue;
       CHAKRA_ASSIGN(whatif::Reached reached, row.apply(value, input));
+      if (row.option) forget_memory(input);
       add_applied({{&row, value, std::move(reached)}}, out);
     }
   return devices;
@@ -219,6 +241,7 @@ class Comparison {
   Result<sim::SimReport> simulate(const sim::SimInput& input) const {
     return closed_ ? sim::simulate(sim::copy_of(input)) : sim::simulate_to_compare(sim::copy_of(input));
   }
+  const sim::SimInput& unchanged() const { return unchanged_; }
   Result<sim::SimReport> before() const { return simulate(unchanged_); }
   /// The report of the changed job. `before` may become that of the other contention model.
   Result<sim::SimReport> after(const sim::SimInput& changed, sim::SimReport& before) const {
@@ -259,7 +282,8 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
   if (out.changed) {
     CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, apply(o, job, out));
     CHAKRA_TRY(check_places(o, input));
-    out.likely.settle(out.applied, !o.devices.device.empty(), !o.network.empty());
+    const sim::SimInput& was = comparison.unchanged();
+    out.likely.settle(out.applied, was, input, !o.network.empty() && have_other_links(was.fabric, input.fabric));
     CHAKRA_ASSIGN(out.report, comparison.after(input, before));
     out.change.take(before, &recorded::RunChange::Change::before_ps);
     if (input.job.ranks.size() != out.change.ranks.size()) out.change.ranks.clear(), out.change.steps.clear();
@@ -273,6 +297,9 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
     out.report = std::move(before);
   }
   out.change.take(out.report, &recorded::RunChange::Change::after_ps);
+  if (!input.job.ranks.empty())
+    if (const auto memory = whatif::recipe_memory(input.job.ranks.front(), input.system))
+      memory->settle(out.report.memory, out.findings);
   if (!o.jitter.empty()) {
     std::vector<whatif::Jitter> jitters;
     for (const std::string& text : o.jitter) {

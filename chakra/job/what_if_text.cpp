@@ -38,7 +38,8 @@ constexpr std::string_view kServedAfterLine =
     "  under load, changed: {after_serving.token_ps} per output token[, likely ({after_serving.published.covers}) "
     "{after_serving.published.least_ps} to {after_serving.published.most_ps}, likewise]";
 constexpr std::string_view kChangeLine =
-    "  likely ({change_published.covers}), change: {+change_published.least} to {+change_published.most}, as measured "
+    "  likely ({change_published.covers}), change[{?before_serving.token_ps} of the time per output token]: "
+    "{+change_published.least} to {+change_published.most}, as measured "
     "changes were from predicted ones ({change_published.pairs} pairs of published measurements, other "
     "{change_published.options})";
 constexpr std::string_view kNoiseLine =

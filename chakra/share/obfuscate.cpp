@@ -48,7 +48,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kFar = 2;     ///< a width by that factor from the width that is shown
+constexpr double kFar = 2;     ///< bytes of parameters of a layer by that factor, for the width that is shown
 constexpr double kNear = 1.1;  ///< bytes of layers by that factor from those of the job
 
 std::string without_slash(std::string path) {
@@ -283,11 +283,11 @@ class Obfuscation {
       warn("job.obfuscate.width",
            "the job does not show the width of its model; if you know the width, pass --width, since sizes that change "
            "by their own cells alone can show the width together");
-    const double by = edit::scale(sizes_.hiding.grid, edit::Quantity::activations, sizes_.hiding.width);
+    const double by = edit::scale(sizes_.hiding.grid, edit::Quantity::layers, sizes_.hiding.width);
     if (by > kFar || by * kFar < 1)
       warn(
           "job.obfuscate.far",
-          fmt::format("the width {} is far from that of its cell, so sizes become those of {:.2g} times the width, and "
+          fmt::format("the width {} is far from that of its cell, so sizes of layers become {:.2g} times as large, and "
                       "simulated times change likewise; --among JOBS makes cells of such jobs",
                       sizes_.hiding.width, by));
     if (sizes_.look.is_priced)

@@ -78,9 +78,9 @@ struct ObfuscatedJob {
 std::string names_file_of(const ObfuscateOptions& options);
 
 /// Write trace.<rank>.et, or a job by classes, into a folder without other files. Ranks are hidden in parallel. All
-/// files appear together. Findings: those of seal::Key::read; job.obfuscate.edges, .tiers, .width, .priced, .among,
-/// .work, .layers, .stages, .passes, .schedule, .experts. Errors: cli.usage; edit.grid.few; edit.layers.few, .order,
-/// .ranks; edit.stages.group, .class; job.obfuscate.layers (level 3 of a job that repeats nothing);
+/// files appear together. Findings: those of seal::Key::read; job.obfuscate.edges, .tiers, .width, .far, .priced,
+/// .among, .work, .layers, .stages, .passes, .schedule, .experts. Errors: cli.usage; edit.grid.few; edit.layers.few,
+/// .order, .ranks; edit.stages.group, .class; job.obfuscate.layers (level 3 of a job that repeats nothing);
 /// job.obfuscate.output (the folder has other files), .again (the job is hidden already), .plain (`reveal` of a job
 /// that is not hidden), .names
 /// (`reveal` with the names of another job); those of edit::hide, edit::reveal, seal::Key, io::read_rank and

@@ -2,11 +2,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <deque>
-#include <initializer_list>
 #include <utility>
 
 #include "chakra/base/progress.h"
@@ -20,12 +20,12 @@ namespace chakra::sweep {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{20};
+constexpr std::array kMemoryMetrics{"memory_bytes", "memory_at_most_bytes", "device_memory_bytes", "fits"};
 
 /// A job, and the values that it gives to its points; or the error that all its points have.
 struct Source {
   job::LoadedPtr job;
   Outcome outcome;
-  bool fsdp = false;  ///< as for device::memory_at_most()
   std::optional<Error> error;
 };
 
@@ -51,9 +51,7 @@ Source make_source(const PointCalls& calls) {
   Source source;
   Findings findings;
   if (const auto* const step = std::get_if<generate::GenerateStepOptions>(&calls.generate)) {
-    auto made = generate::generate_step(*step, findings);
-    source.fsdp = made && made->step.framework.fsdp;
-    take_job(std::move(made), source);
+    take_job(generate::generate_step(*step, findings), source);
   } else if (const auto* const serve = std::get_if<generate::GenerateServeOptions>(&calls.generate)) {
     take_job(generate::generate_serve(*serve, findings), source);
   } else if (Result<job::LoadedPtr> loaded = job::load(calls.job); loaded) {
@@ -65,22 +63,24 @@ Source make_source(const PointCalls& calls) {
   return source;
 }
 
+bool has_device(const job::SimulateOptions& run) { return !run.devices.device.empty() || !run.system.empty(); }
+bool has_device(const job::WhatIfOptions& run) { return !run.devices.device.empty() || !run.system.empty(); }
+
 /// Whether the call runs the source's job on the source's device.
 bool keeps_memory(const PointCalls& calls) {
   const auto* const simulate = std::get_if<job::SimulateOptions>(&calls.run);
-  return calls.run.index() == 0 || (simulate && simulate->devices.device.empty() && simulate->system.empty());
+  return calls.run.index() == 0 || (simulate && !has_device(*simulate));
 }
 
-/// Take the ranks and the memory of the job that ran. The run knows the device if it has one, else the source does.
-void take_ran(const sim::SimReport& report, bool fsdp, MetricValues& values) {
+/// Take the ranks and the memory of the job that ran, on the device of the run if it has one, else of the source.
+void take_ran(const sim::SimReport& report, bool own_device, MetricValues& values) {
   metric_of(values, "ranks") = std::ssize(report.ranks);
+  const answer::Cell of_source = metric_of(values, "device_memory_bytes");
+  for (const char* name : kMemoryMetrics) metric_of(values, name) = {};  // a what-if can leave the memory unknown
   if (!report.memory) return;
   sim::MemoryUse use = *report.memory;
-  if (use.device_bytes <= 0) {
-    const auto* const of_source = std::get_if<int64_t>(&metric_of(values, "device_memory_bytes"));
-    use.device_bytes = of_source ? static_cast<double>(*of_source) : 0;
-    use.fsdp = fsdp;
-  }
+  if (const auto* const bytes = std::get_if<int64_t>(&of_source); bytes && !own_device)
+    use.device_bytes = static_cast<double>(*bytes);
   metric_of(values, "memory_bytes") = int64_t{std::llround(use.bytes)};
   metric_of(values, "memory_at_most_bytes") = int64_t{std::llround(use.most())};
   if (use.device_bytes <= 0) return;
@@ -89,9 +89,10 @@ void take_ran(const sim::SimReport& report, bool fsdp, MetricValues& values) {
 }
 
 /// Remove the times, which are those of no real run.
-void keep_only(std::initializer_list<std::string_view> names, MetricValues& values) {
+void keep_memory(MetricValues& values) {
   MetricValues kept;
-  for (const std::string_view name : names) metric_of(kept, name) = std::move(metric_of(values, name));
+  metric_of(kept, "ranks") = metric_of(values, "ranks");
+  for (const char* name : kMemoryMetrics) metric_of(kept, name) = std::move(metric_of(values, name));
   values = std::move(kept);
 }
 
@@ -113,14 +114,14 @@ Result<void> run_call(PointCalls& calls, const Source& source, const job::Networ
     CHAKRA_ASSIGN(const job::SimulateResult made, job::simulate_job(*simulate));
     if (made.report.interrupted) return stopped_by_caller();
     take_metrics(answer_of(made, false), outcome.values);
-    if (!simulate->compat()) take_ran(made.report, source.fsdp, outcome.values);
+    if (!simulate->compat()) take_ran(made.report, has_device(*simulate), outcome.values);
     take_findings(made.report.findings, outcome);
   } else if (auto* const options = std::get_if<job::WhatIfOptions>(&calls.run)) {
     options->loaded = source.job;
     options->networks = networks;
     CHAKRA_ASSIGN(const job::WhatIf made, job::what_if(*options));
     take_metrics(answer_of(made), outcome.values);
-    take_ran(made.report, source.fsdp, outcome.values);
+    take_ran(made.report, has_device(*options), outcome.values);
     take_findings(made.findings, outcome);
   }
   return {};
@@ -256,8 +257,7 @@ class Runner {
     CHAKRA_TRY(run_call(calls, source, networks_, outcome));
     if (known || !plan_.require_fit) return {};
     Result<void> fits = check_fit(outcome.values);
-    if (!fits)
-      keep_only({"ranks", "memory_bytes", "memory_at_most_bytes", "device_memory_bytes", "fits"}, outcome.values);
+    if (!fits) keep_memory(outcome.values);
     return fits;
   }
 

@@ -90,17 +90,12 @@ bool same(const trace::TraceSet& a, const trace::TraceSet& b) {
   return std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), same_rank);
 }
 
-bool is_same(const trace::ClassJob& made, const sim::SimInput& input) {
-  return input.classes ? same(made, *input.classes) : same(trace::expand(made), input.job);
-}
-
 /// Why the job cannot be generated again from its recipe; empty: it can.
 Result<std::string> obstacle(const Recipe& recipe, const sim::SimInput& input) {
   if (!input.system.unlike.empty()) return std::string("the system file has rows for single ranks of this job");
-  Findings known;  // the generator told them
-  CHAKRA_ASSIGN(const trace::ClassJob made, make(recipe, known));
-  return std::string(
-      is_same(made, input) ? "" : "this job differs from the generated job; it was edited, or moved to another device");
+  return std::string(is_as_generated(recipe, input)
+                         ? ""
+                         : "this job differs from the generated job; it was edited, or moved to another device");
 }
 
 Result<Reached> replace(const Recipe& recipe, sim::SimInput& input) {
@@ -286,6 +281,12 @@ bool set_host(const device::Device& device, gen::StepOptions& o) {
 
 }  // namespace
 
+bool is_as_generated(const Recipe& recipe, const sim::SimInput& input) {
+  Findings known;  // the generator told them
+  const Result<trace::ClassJob> made = make(recipe, known);
+  return made && (input.classes ? same(*made, *input.classes) : same(trace::expand(*made), input.job));
+}
+
 std::optional<device::Device> device_of(const Trace& generated, const device::System& system) {
   if (!system.devices.empty() || system.target_is_roofline || (system.roofline && !system.target)) return std::nullopt;
   if (system.target) return *system.target;
@@ -294,6 +295,21 @@ std::optional<device::Device> device_of(const Trace& generated, const device::Sy
   Result<device::Device> device = device::find_or_load(of.device);
   if (!device || !device::use_stack(of.stack, *device)) return std::nullopt;  // the file is not here, or not any more
   return *std::move(device);
+}
+
+std::optional<RecipeMemory> recipe_memory(const Trace& generated, const device::System& system) {
+  const auto recipe = gen::recipe_of(generated);
+  if (!recipe) return std::nullopt;
+  return RecipeMemory{recipe->framework.fsdp, device_of(generated, system)};
+}
+
+void RecipeMemory::settle(std::optional<sim::MemoryUse>& use, Findings& findings) const {
+  if (!use) return;
+  use->fsdp = fsdp;
+  if (use->device.empty() && device) use->device = device->name, use->device_bytes = device->memory_bytes;
+  const auto is_known = [](const Finding& finding) { return finding.tag == "sim.device.memory"; };
+  if (std::any_of(findings.begin(), findings.end(), is_known)) return;
+  if (auto finding = sim::memory_finding(*use)) findings.push_back(std::move(*finding));
 }
 
 const device::PublishedSteps* published_steps(const Trace& step, const device::System& system) {
@@ -306,20 +322,56 @@ const device::PublishedSteps* published_steps(const Trace& step, const device::S
   return device ? device::published_steps(*device, experts) : nullptr;
 }
 
-void Likely::settle(const std::vector<Applied>& changes, bool other_device, bool other_network) {
+namespace {
+
+/// The options in which two recipes of one model differ, as bits.
+unsigned differences(const Recipe& a, const Recipe& b) {
+  using device::StepOption;
+  unsigned options = 0;
+  const auto compare = [&](auto x, auto y, StepOption option) { options |= x == y ? 0 : bit(option); };
+  const auto compare_mesh = [&](const auto& x, const auto& y) {
+    compare(x.dp, y.dp, StepOption::dp), compare(x.tp, y.tp, StepOption::tp), compare(x.pp, y.pp, StepOption::pp);
+  };
+  const auto *x = std::get_if<gen::StepOptions>(&a.options), *y = std::get_if<gen::StepOptions>(&b.options);
+  if (x && y) {
+    compare_mesh(*x, *y);
+    compare(x->micro_batches, y->micro_batches, StepOption::batch);
+    compare(x->micro_batch_size, y->micro_batch_size, StepOption::batch);
+  }
+  const auto *s = std::get_if<gen::ServeOptions>(&a.options), *t = std::get_if<gen::ServeOptions>(&b.options);
+  if (s && t) {
+    compare_mesh(s->mesh, t->mesh);
+    compare(s->batch, t->batch, StepOption::batch), compare(s->contexts, t->contexts, StepOption::batch);
+  }
+  return options;
+}
+
+/// Pairs of published steps that differ in the device are of an A100 and an H100.
+bool is_of_other_kind(std::string_view a, std::string_view b) {
+  const auto kind = [](std::string_view name) {
+    return name.starts_with("A100") ? 1 : name.starts_with("H100") ? 2 : 0;
+  };
+  return kind(a) != kind(b);
+}
+
+}  // namespace
+
+void Likely::settle(const std::vector<Applied>& changes, const sim::SimInput& unchanged, const sim::SimInput& changed,
+                    bool other_links) {
   const bool generated = std::all_of(changes.begin(), changes.end(), [](const Applied& a) { return a.reached.again; });
   if (!generated) after = nullptr, served_after.reset();
   if (served_before) before = served_before->token;
   if (served_after) after = served_after->token;
   if (!before || !after) return;
-  unsigned options = other_device ? bit(device::StepOption::device) : 0;
-  for (const Applied& change : changes) {
-    if (!change.row->option) return;
-    options |= bit(*change.row->option);
+  const bool known = std::all_of(changes.begin(), changes.end(), [](const Applied& a) { return a.row->option; });
+  const std::optional<Recipe> was = recipe_of(unchanged.job), is = recipe_of(changed.job);
+  if (!known || other_links || !was || !is) return;
+  unsigned options = differences(*was, *is);
+  if (device_before != device_after) {
+    if (!is_of_other_kind(device_before, device_after)) return;
+    options |= bit(device::StepOption::device);
   }
-  constexpr unsigned kRanks = bit(device::StepOption::dp) | bit(device::StepOption::tp) | bit(device::StepOption::pp);
-  if (other_network && (options & kRanks) == 0) return;  // more ranks need a larger one
-  pairs = device::published_pairs(*before, *after, options);
+  if (options != 0) pairs = device::published_pairs(*before, *after, options);
 }
 
 // `sim.device.stack` (note): a generated job keeps its stack on another device, or gets the host times of a stack

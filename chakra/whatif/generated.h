@@ -26,6 +26,8 @@ std::optional<Recipe> recipe_of(const trace::TraceSet& job);
 Result<device::System> system_of(const Recipe& recipe);
 /// Generate the job of a recipe, on its system. Errors: those of the generator.
 Result<trace::ClassJob> generate(const Recipe& recipe, const device::System& system, Findings& findings);
+/// Whether the job is as its recipe generates it, on its system. Cost: that of generating it.
+bool is_as_generated(const Recipe& recipe, const sim::SimInput& input);
 /// Generate the job again with one change, a name of kChanges; nullopt if the generator has no such option or value,
 /// or if the job is not as it was generated. Errors: those of the value and of the generator.
 std::optional<Result<Reached>> generate_with(std::string_view change, std::string_view value, sim::SimInput& input);
@@ -35,8 +37,8 @@ std::optional<Result<Reached>> generate_with(std::string_view change, std::strin
 std::optional<Finding> not_generated(std::string_view change, std::string_view value, const sim::SimInput& input);
 
 /// Return a warning with the keys of the stack that have no effect on a trace on the device, which has the stack;
-/// nullopt if there are none. Leaves out keys that a missing host makes useless (sim.device.host), and prefill-share,
-/// which no command uses. Cost: O(nodes).
+/// nullopt if there are none. Leaves out keys that a missing host makes useless (sim.device.host), and prefill-share.
+/// Cost: O(nodes).
 std::optional<Finding> stack_keys_without_effect(const device::Stack& stack, const device::Device& device,
                                                  const trace::Trace& trace);
 

@@ -41,13 +41,6 @@ bool has_load(const gen::ServeOptions& o) {
   return o.prompts && o.steps > 0 && !o.separate() && one_length && !o.contexts.empty() && o.kv_tier.empty();
 }
 
-/// By the number of nodes. Between passes, stages also exchange the chosen words.
-bool is_edited(const gen::ServeOptions& o, const Pass& prompt, const Pass& step, const Trace& first) {
-  const auto nodes = static_cast<int64_t>(prompt.nodes) + o.steps * static_cast<int64_t>(step.nodes);
-  const int64_t words = o.mesh.pp > 1 ? 2 * (o.steps + 1) : 0;
-  return std::abs(nodes - static_cast<int64_t>(first.size())) > words;
-}
-
 /// The device that all ranks are priced on: that of the run, else that of the recipe.
 const device::Device* device_of(const device::System& recipe, const device::System& run) {
   if (!run.devices.empty() || run.target_is_roofline || (run.roofline && !run.target)) return nullptr;
@@ -74,6 +67,7 @@ std::optional<Served> served(const sim::SimInput& input) {
   if (!options || !has_load(*options)) return std::nullopt;
   const Result<device::System> system = system_of(*recipe);
   if (!system || !input.system.unlike.empty()) return std::nullopt;  // the file is not here any more
+  if (!is_as_generated(*recipe, input)) return std::nullopt;
   const device::Device* const device = device_of(*system, input.system);
   Served made;
   made.sequences = options->batch > 0 ? options->batch : std::ssize(options->contexts);
@@ -87,7 +81,7 @@ std::optional<Served> served(const sim::SimInput& input) {
   auto& prompts = std::get<gen::ServeOptions>(prompt.options);
   prompts.steps = 0, prompts.batch = 1, prompts.contexts = {options->contexts.front()};
   const Result<Pass> one_step = pass_of(step, *system, input), one_prompt = pass_of(prompt, *system, input);
-  if (!one_step || !one_prompt || is_edited(*options, *one_prompt, *one_step, *first)) return std::nullopt;
+  if (!one_step || !one_prompt) return std::nullopt;
   made.step_ps = one_step->time_ps, made.prompt_ps = one_prompt->time_ps;
   if (!device || options->model.family != model::Family::decoder) return made;
   const bool experts = options->model.has_experts();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "chakra/base/join.h"
+#include "chakra/trace/metadata.h"
 #include "chakra/whatif/generated.h"
 
 namespace chakra::whatif {
@@ -13,8 +14,10 @@ namespace {
 using Keys = std::vector<std::string_view>;
 
 /// Keys of a training step that differ from those of the job. `selective` is about --recompute selective only.
-Keys step_keys(const device::StackMemory& stack, const gen::Framework& job, gen::Recompute recompute) {
+Keys step_keys(const device::Stack& of, const gen::Framework& job, gen::Recompute recompute, bool experts) {
+  const device::StackMemory& stack = of.memory;
   Keys keys;
+  if (experts && of.experts.dispatch_ranks != job.dispatch_ranks) keys.emplace_back("dispatch-ranks");
   if (stack.logit_bytes != job.logit_bytes) keys.emplace_back("logit-bytes");
   if (stack.eager != job.eager) keys.emplace_back("activations");
   if (stack.fsdp != job.fsdp) keys.emplace_back("sharding");
@@ -43,8 +46,9 @@ std::optional<Finding> stack_keys_without_effect(const device::Stack& stack, con
   const auto add = [&](const Keys& keys, std::string_view why) {
     if (!keys.empty()) parts.push_back(fmt::format("{} ({})", join(keys, ", "), why));
   };
-  add(step ? step_keys(stack.memory, step->framework, step->recompute)
-           : step_keys(stack.memory, framework_of({}), gen::Recompute::selective),
+  const bool experts = trace::metadata_number(t, "experts").value_or(0) != 0;
+  add(step ? step_keys(stack, step->framework, step->recompute, experts)
+           : step_keys(stack, framework_of({}), gen::Recompute::selective, true),
       step ? "the job was generated with other values; 'chakra gen step --stack' generates one with these"
            : "only 'chakra gen step --stack' uses these keys");
   if (stack.host_s > 0 && host && !step) add({"host-us"}, "the host keeps its times");
@@ -55,6 +59,7 @@ std::optional<Finding> stack_keys_without_effect(const device::Stack& stack, con
     if (stack.serving.sequence_s > 0) keys.emplace_back("sequence-us");
     add(keys, "only jobs of 'chakra gen serve' have this time");
   }
+  if (step && !experts && stack.experts.layer_s > 0) add({"expert-us"}, "the model has no experts");
   if (!stack.attention.empty() && device.stack.attention_ops_per_s == 0)
     add({"attention"}, fmt::format("no rate for {}", device.name));
   if (parts.empty()) return std::nullopt;

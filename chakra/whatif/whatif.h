@@ -201,6 +201,19 @@ Result<void> use_stack_of_job(const std::string& asked, sim::SimInput& input, Fi
 /// was generated with. Null: there are none, its device file is not at hand, or ranks have different devices. Cost:
 /// that of reading the file.
 const device::PublishedSteps* published_steps(const trace::Trace& step, const device::System& system);
+/// Return the device of all ranks of a generated job: that of the system, else that of the recipe; nullopt if there is
+/// none, or if its file is not at hand. Cost: that of reading the file.
+std::optional<device::Device> device_of(const trace::Trace& generated, const device::System& system);
+/// What the recipe of a generated step says about its memory.
+struct RecipeMemory {
+  bool fsdp = false;                     ///< as for device::memory_at_most()
+  std::optional<device::Device> device;  ///< as device_of()
+  /// Complete the memory of a report: the recipe decides the margin, and the device where the run has none. Finding,
+  /// unless there is one: sim.device.memory.
+  void settle(std::optional<sim::MemoryUse>& use, Findings& findings) const;
+};
+/// Return nullopt for other jobs. Cost: that of device_of().
+std::optional<RecipeMemory> recipe_memory(const trace::Trace& generated, const device::System& system);
 /// The time per output token of a generated serving job under load, and the time to its first token, by
 /// docs/reference/serving.md.
 struct Served {
@@ -216,12 +229,15 @@ struct Likely {
   const device::PublishedSteps *before = nullptr, *after = nullptr;
   const device::PublishedPairs* pairs = nullptr;      ///< of steps that differ in the changed options
   std::optional<Served> served_before, served_after;  ///< of serving; then the others are of times per output token
+  std::string device_before, device_after;            ///< names, of generated jobs
   /// Complete them: a step that rules have changed is like no published one, and pairs differ in known options only.
-  void settle(const std::vector<Applied>& changes, bool other_device, bool other_network);
+  /// `other_links`: of the networks. Requires jobs with ranks.
+  void settle(const std::vector<Applied>& changes, const sim::SimInput& unchanged, const sim::SimInput& changed,
+              bool other_links);
 };
 /// Simulate both passes of a job of `chakra gen serve` with prompts of one length and decode steps, all on the same
-/// ranks. Absent for all other jobs, where the number of nodes shows that the job was edited, and where a pass cannot
-/// run. Cost: that of two passes, whatever the number of steps.
+/// ranks. Absent for all other jobs, for edited ones, and where a pass cannot run. Cost: that of generating the job,
+/// and of two passes, whatever the number of steps.
 std::optional<Served> served(const sim::SimInput& input);
 /// Give nodes their times on the devices of the system now: rules change these times, not the measured ones. Returns
 /// how times came to the devices. Errors: as for sim::retarget.

@@ -9,7 +9,8 @@ namespace chakra::sim {
 
 /// Return whether no queue can choose another next node while every node ends between `earliest` and its end in
 /// `latest`. False also if the proof would take too long. Requires the same order of each queue in both runs; jobs
-/// without delays and tiers. Cost: O(edges of each queue's nodes + nodes log nodes).
+/// without delays and tiers. Cost: O(nodes log nodes + edges), and O(nodes + edges) for each queue of which nodes can
+/// come first by their times alone.
 bool order_is_certain(const Actor& latest, const std::vector<Picoseconds>& earliest);
 
 }  // namespace chakra::sim
