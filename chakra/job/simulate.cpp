@@ -237,16 +237,15 @@ const trace::Trace* first_of(const sim::SimInput& input) {
 }
 
 /// Of the job as it was generated: not where other ranks than its own run.
-void read_work(const SimulateOptions& o, const sim::SimInput& input, SimulateResult& result) {
+void read_work(const SimulateOptions& o, const trace::Trace& first, const std::optional<whatif::RecipeFacts>& facts,
+               SimulateResult& result) {
   if (!o.ranks.empty() || !o.expand.empty()) return;
-  const trace::Trace* const first = first_of(input);
-  if (!first) return;
-  result.step.tokens = std::max<int64_t>(trace::metadata_number(*first, "tokens").value_or(0), 0);
+  result.step.tokens = std::max<int64_t>(trace::metadata_number(first, "tokens").value_or(0), 0);
   result.step.model_operations =
-      std::max<int64_t>(trace::metadata_number(*first, "model_operations_per_rank").value_or(0), 0);
-  if (const auto fp8 = trace::metadata_number(*first, "model_fp8_operations_per_rank"))
+      std::max<int64_t>(trace::metadata_number(first, "model_operations_per_rank").value_or(0), 0);
+  if (const auto fp8 = trace::metadata_number(first, "model_fp8_operations_per_rank"))
     result.step.model_fp8_operations = std::clamp<int64_t>(*fp8, 0, result.step.model_operations);
-  if (result.step.tokens > 0 && o.delays.empty()) result.step.published = whatif::published_steps(*first, input.system);
+  if (result.step.tokens > 0 && o.delays.empty() && facts) result.step.published = facts->published;
 }
 
 }  // namespace
@@ -274,9 +273,11 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
   input.waits = hooks.waits;
   if (hooks.begins) hooks.begins();
   result.network = input.fabric.describe();
-  read_work(o, input, result);
-  const trace::Trace* const first = o.compat() ? nullptr : first_of(input);
-  const std::optional<whatif::RecipeMemory> memory = first ? whatif::recipe_memory(*first, input.system) : std::nullopt;
+  std::optional<whatif::RecipeFacts> facts_of_recipe;
+  if (const trace::Trace* const first = first_of(input)) {
+    if (!o.compat()) facts_of_recipe = whatif::recipe_facts(*first, input.system);
+    read_work(o, *first, facts_of_recipe, result);
+  }
   const bool whole = o.ranks.empty() && o.expand.empty() && o.delays.empty();
   if (!o.compat() && whole && !hooks.change) result.served = whatif::served(input);
   input.system.use_roofline();
@@ -309,7 +310,7 @@ Result<SimulateResult> simulate_job(SimulateOptions o, const SimulateHooks& hook
     if (!reason.empty()) report.congestion_reason = reason;
   }
   report.findings.insert(report.findings.begin(), findings.begin(), findings.end());
-  if (memory) memory->settle(report.memory, report.findings);
+  if (facts_of_recipe) facts_of_recipe->settle(report.memory, report.findings);
   if (again && !report.interrupted) {
     CHAKRA_ASSIGN(result.diagnoses, whatif::diagnose(std::move(*again), report));
   }

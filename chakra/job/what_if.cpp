@@ -37,7 +37,8 @@ bool communicates(const trace::TraceSet& job) {
 /// The job as it was recorded, and on the devices of the system file.
 struct Unchanged {
   sim::SimInput input;
-  std::optional<sim::SimInput> recorded;  ///< absent: the same
+  std::optional<sim::SimInput> recorded;     ///< absent: the same
+  std::optional<whatif::RecipeFacts> facts;  ///< of the job as it is now
 };
 
 /// Whether a computation has a duration.
@@ -49,11 +50,9 @@ bool has_times(const trace::TraceSet& job) {
   });
 }
 
-/// Of a whole job; call it while the system has the device.
-const device::PublishedSteps* published_of(const WhatIfOptions& o, const sim::SimInput& input, std::string& device) {
-  if (!o.ranks.empty() || input.job.ranks.empty()) return nullptr;
-  if (const auto of = whatif::device_of(input.job.ranks.front(), input.system)) device = of->name;
-  return whatif::published_steps(input.job.ranks.front(), input.system);
+/// Call it while the system has the device.
+std::optional<whatif::RecipeFacts> facts_of_recipe(const sim::SimInput& input) {
+  return input.job.ranks.empty() ? std::nullopt : whatif::recipe_facts(input.job.ranks.front(), input.system);
 }
 
 /// Whether two networks differ in more than their sizes.
@@ -94,7 +93,9 @@ Result<Unchanged> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
   }
   if (gives_times(input.system)) unchanged_job.recorded = sim::copy_of(input);
   CHAKRA_TRY(price_unchanged(o.devices, input));
-  out.likely.before = published_of(o, input, out.likely.device_before);
+  unchanged_job.facts = facts_of_recipe(input);
+  if (const auto& facts = unchanged_job.facts; facts && o.ranks.empty())
+    out.likely.before = facts->published, out.likely.device_before = facts->device;
   if (o.ranks.empty() && !input.transfers) out.likely.served_before = whatif::served(input);
   CHAKRA_TRY(whatif::bring_to_devices(input, out.findings));
   return unchanged_job;
@@ -173,7 +174,9 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, Unchanged& jo
   CHAKRA_TRY(generate_again(o, job, out));
   CHAKRA_TRY(use_devices(o.devices, input.system));
   if (!o.devices.device.empty()) CHAKRA_TRY(whatif::use_stack_of_job(o.devices.stack, input, out.findings));
-  out.likely.after = published_of(o, input, out.likely.device_after);
+  job.facts = facts_of_recipe(input);
+  if (job.facts && o.ranks.empty())
+    out.likely.after = job.facts->published, out.likely.device_after = job.facts->device;
   if (out.likely.served_before && !input.transfers) out.likely.served_after = whatif::served(input);
   CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, whatif::bring_to_devices(input, out.findings));
   if (!o.devices.device.empty() && devices.empty())
@@ -297,9 +300,7 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
     out.report = std::move(before);
   }
   out.change.take(out.report, &recorded::RunChange::Change::after_ps);
-  if (!input.job.ranks.empty())
-    if (const auto memory = whatif::recipe_memory(input.job.ranks.front(), input.system))
-      memory->settle(out.report.memory, out.findings);
+  if (job.facts) job.facts->settle(out.report.memory, out.findings);
   if (!o.jitter.empty()) {
     std::vector<whatif::Jitter> jitters;
     for (const std::string& text : o.jitter) {

@@ -5,9 +5,8 @@
 
 namespace chakra::match {
 
-/// Return what a member of an even all-to-all sends and receives, in bytes: the mean of what the members of this one
-/// send and receive, as far as they have a trace. All members of an even all-to-all have equal sizes, and the members
-/// together move as much as before. Cost: O(members).
+/// Return the bytes that each member of the even all-to-all sends and receives: the mean over the members of
+/// `collective` that have a trace. The members together move as much as before. Cost: O(members).
 uint64_t even_bytes(const trace::TraceSet& job, const Collective& collective);
 /// The same for a node without partners in the job: the mean of both of its directions.
 uint64_t even_bytes(const trace::Comm& comm);

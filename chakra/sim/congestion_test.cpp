@@ -95,20 +95,22 @@ Tally tally_of(bool brief) {
   return tally;
 }
 
-TEST(Congestion, AutoIsNearFluidAndTakesItWhereItMust) {
-  const Tally tally = tally_of(false);
-  EXPECT_LE(tally.needless, tally.right / 20);
+void expect_near(const Tally& tally) {
   EXPECT_LE(tally.far, tally.jobs / 50);
   EXPECT_GT(tally.moved, tally.jobs / 10);
   EXPECT_GT(tally.right, tally.jobs / 3);
 }
 
+TEST(Congestion, AutoIsNearFluidAndTakesItWhereItMust) {
+  const Tally tally = tally_of(false);
+  EXPECT_LE(tally.needless, tally.right / 20);
+  expect_near(tally);
+}
+
 TEST(Congestion, AutoIsNearFluidWhereMessagesAreShort) {
   const Tally tally = tally_of(true);
   EXPECT_LE(tally.off, tally.moved / 8);
-  EXPECT_LE(tally.far, tally.jobs / 50);
-  EXPECT_GT(tally.moved, tally.jobs / 10);
-  EXPECT_GT(tally.right, tally.jobs / 3);
+  expect_near(tally);
 }
 
 /// Members of each collective come up to `spread` apart.

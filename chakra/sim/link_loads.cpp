@@ -245,16 +245,7 @@ std::vector<LinkLoads::Place> LinkLoads::places() {
     std::vector<LinkLoad>& loads = slot.loads;
     std::stable_sort(loads.begin(), loads.end(),
                      [](const LinkLoad& a, const LinkLoad& b) { return a.timeline < b.timeline; });
-    size_t kept = 0;
-    for (size_t i = 1; i < loads.size(); ++i) {
-      if (loads[i].timeline != loads[kept].timeline) {
-        loads[++kept] = loads[i];
-        continue;
-      }
-      loads[kept].mean += loads[i].mean;
-      loads[kept].peak += loads[i].peak;
-    }
-    loads.resize(kept + 1);
+    join_equal(loads, &LinkLoad::timeline);
     out.push_back({slot.trunk, fabric_.link_kind(slot.trunk), std::move(loads)});
   }
   if (by_kind_) add_kinds(out);

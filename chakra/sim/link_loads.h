@@ -20,6 +20,21 @@ struct LinkLoad {
   double peak = 0;  ///< while data move in the round that loads the trunk most; between mean and 1 for each user
 };
 
+/// Add up the means and peaks of neighbours with equal keys. Requires loads; the first of its neighbours stays.
+template <class Load, class Key>
+void join_equal(std::vector<Load>& loads, Key Load::*key) {
+  size_t kept = 0;
+  for (size_t i = 1; i < loads.size(); ++i) {
+    if (loads[i].*key != loads[kept].*key) {
+      loads[++kept] = loads[i];
+      continue;
+    }
+    loads[kept].mean += loads[i].mean;
+    loads[kept].peak += loads[i].peak;
+  }
+  loads.resize(kept + 1);
+}
+
 class LinkLoads {
  public:
   /// The fabric must outlive this object. `most`: approximate limit of transfers to examine. Of many

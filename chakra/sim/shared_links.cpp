@@ -64,17 +64,8 @@ double expected_excess(std::vector<Asked>& loads) {
   const double most = excess_at_most(loads);
   if (most <= kShareRounding) return 0;
   std::sort(loads.begin(), loads.end(), [](const Asked& a, const Asked& b) { return a.since < b.since; });
-  size_t kept = 0;
-  for (size_t i = 1; i < loads.size(); ++i) {
-    if (loads[i].since != loads[kept].since) {
-      loads[++kept] = loads[i];
-      continue;
-    }
-    loads[kept].mean += loads[i].mean;
-    loads[kept].peak += loads[i].peak;
-  }
-  if (kept == 0) return most;
-  loads.resize(kept + 1);
+  join_equal(loads, &Asked::since);
+  if (loads.size() == 1) return most;
   return std::min(most, excess_by_chance(loads));
 }
 

@@ -263,6 +263,12 @@ std::optional<Finding> not_generated(std::string_view change, std::string_view v
 
 namespace {
 
+/// Whether published steps can be like the step: they train all weights of decoders, and wait for no storage.
+bool has_published_like(const gen::StepOptions& o) {
+  return o.model.family == model::Family::decoder && o.lora_rank == 0 && o.storage.data_tier.empty() &&
+         o.storage.checkpoint_tier.empty() && o.storage.restart_tier.empty();
+}
+
 int64_t nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9 + 0.5); }
 
 bool has_host(const gen::ServeOptions& o) { return o.pass_ns > 0 || o.sequence_ns > 0; }
@@ -287,39 +293,35 @@ bool is_as_generated(const Recipe& recipe, const sim::SimInput& input) {
   return made && (input.classes ? same(*made, *input.classes) : same(trace::expand(*made), input.job));
 }
 
-std::optional<device::Device> device_of(const Trace& generated, const device::System& system) {
-  if (!system.devices.empty() || system.target_is_roofline || (system.roofline && !system.target)) return std::nullopt;
-  if (system.target) return *system.target;
-  const gen::RecipeDevice of = gen::recipe_device_of(generated);
-  if (of.device.empty()) return std::nullopt;
-  Result<device::Device> device = device::find_or_load(of.device);
-  if (!device || !device::use_stack(of.stack, *device)) return std::nullopt;  // the file is not here, or not any more
-  return *std::move(device);
+const device::Device* device_of(const device::System& recipe, const device::System& run) {
+  if (!run.devices.empty() || run.target_is_roofline || (run.roofline && !run.target)) return nullptr;
+  if (run.target) return &*run.target;
+  return recipe.target ? &*recipe.target : nullptr;
 }
 
-std::optional<RecipeMemory> recipe_memory(const Trace& generated, const device::System& system) {
-  const auto recipe = gen::recipe_of(generated);
+std::optional<RecipeFacts> recipe_facts(const Trace& generated, const device::System& system) {
+  const std::optional<Recipe> recipe = recipe_of(generated);
   if (!recipe) return std::nullopt;
-  return RecipeMemory{recipe->framework.fsdp, device_of(generated, system)};
+  RecipeFacts facts;
+  const auto* const step = std::get_if<gen::StepOptions>(&recipe->options);
+  if (step) facts.fsdp = step->framework.fsdp;
+  Result<device::System> of;
+  if (!system.target) of = system_of(*recipe);
+  const device::Device* const device = of ? device_of(*of, system) : nullptr;  // the file is not here, or not any more
+  if (!device) return facts;
+  facts.device = device->name, facts.device_bytes = device->memory_bytes;
+  if (step && has_published_like(*step))
+    facts.published = device::published_steps(*device, trace::metadata_number(generated, "experts").value_or(0) != 0);
+  return facts;
 }
 
-void RecipeMemory::settle(std::optional<sim::MemoryUse>& use, Findings& findings) const {
-  if (!use) return;
-  use->fsdp = fsdp;
-  if (use->device.empty() && device) use->device = device->name, use->device_bytes = device->memory_bytes;
+void RecipeFacts::settle(std::optional<sim::MemoryUse>& use, Findings& findings) const {
+  if (!use || !fsdp) return;
+  use->fsdp = *fsdp;
+  if (use->device.empty()) use->device = device, use->device_bytes = device_bytes;
   const auto is_known = [](const Finding& finding) { return finding.tag == "sim.device.memory"; };
   if (std::any_of(findings.begin(), findings.end(), is_known)) return;
   if (auto finding = sim::memory_finding(*use)) findings.push_back(std::move(*finding));
-}
-
-const device::PublishedSteps* published_steps(const Trace& step, const device::System& system) {
-  const auto recipe = gen::recipe_of(step);
-  if (!recipe || recipe->model.family != model::Family::decoder || recipe->lora_rank > 0) return nullptr;
-  const gen::StepStorage& storage = recipe->storage;  // no published step waits for any
-  if (!storage.data_tier.empty() || !storage.checkpoint_tier.empty() || !storage.restart_tier.empty()) return nullptr;
-  const std::optional<device::Device> device = device_of(step, system);
-  const bool experts = trace::metadata_number(step, "experts").value_or(0) != 0;
-  return device ? device::published_steps(*device, experts) : nullptr;
 }
 
 namespace {

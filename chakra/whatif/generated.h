@@ -26,6 +26,8 @@ std::optional<Recipe> recipe_of(const trace::TraceSet& job);
 Result<device::System> system_of(const Recipe& recipe);
 /// Generate the job of a recipe, on its system. Errors: those of the generator.
 Result<trace::ClassJob> generate(const Recipe& recipe, const device::System& system, Findings& findings);
+/// Return the device that all ranks are priced on: that of the run, else that of the recipe (system_of()); null: none.
+const device::Device* device_of(const device::System& recipe, const device::System& run);
 /// Whether the job is as its recipe generates it, on its system. Cost: that of generating it.
 bool is_as_generated(const Recipe& recipe, const sim::SimInput& input);
 /// Generate the job again with one change, a name of kChanges; nullopt if the generator has no such option or value,

@@ -41,13 +41,6 @@ bool has_load(const gen::ServeOptions& o) {
   return o.prompts && o.steps > 0 && !o.separate() && one_length && !o.contexts.empty() && o.kv_tier.empty();
 }
 
-/// The device that all ranks are priced on: that of the run, else that of the recipe.
-const device::Device* device_of(const device::System& recipe, const device::System& run) {
-  if (!run.devices.empty() || run.target_is_roofline || (run.roofline && !run.target)) return nullptr;
-  if (run.target) return &*run.target;
-  return recipe.target ? &*recipe.target : nullptr;
-}
-
 }  // namespace
 
 Picoseconds Served::token_ps() const {

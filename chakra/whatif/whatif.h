@@ -197,23 +197,18 @@ Result<void> give_transfers(sim::SimInput& input, Findings& findings);
 /// and of a step that has a host. Findings: sim.device.stack, sim.device.stack_keys, sim.device.host. Errors: those of
 /// device::use_stack.
 Result<void> use_stack_of_job(const std::string& asked, sim::SimInput& input, Findings& findings);
-/// Return the published steps like a generated one, by the device and stack of the system, else by those that the step
-/// was generated with. Null: there are none, its device file is not at hand, or ranks have different devices. Cost:
-/// that of reading the file.
-const device::PublishedSteps* published_steps(const trace::Trace& step, const device::System& system);
-/// Return the device of all ranks of a generated job: that of the system, else that of the recipe; nullopt if there is
-/// none, or if its file is not at hand. Cost: that of reading the file.
-std::optional<device::Device> device_of(const trace::Trace& generated, const device::System& system);
-/// What the recipe of a generated step says about its memory.
-struct RecipeMemory {
-  bool fsdp = false;                     ///< as for device::memory_at_most()
-  std::optional<device::Device> device;  ///< as device_of()
-  /// Complete the memory of a report: the recipe decides the margin, and the device where the run has none. Finding,
+/// Facts from the recipe of a generated job. The device is that of the system, else that of the recipe.
+struct RecipeFacts {
+  std::string device;                                 ///< "": ranks have several, none, or its file is not at hand
+  double device_bytes = 0;                            ///< its memory; 0: unknown
+  std::optional<bool> fsdp;                           ///< of a step: as for device::memory_at_most()
+  const device::PublishedSteps* published = nullptr;  ///< steps like this one; null: there are none
+  /// Complete the memory of a step: the recipe decides the margin, and the device where the run has none. Finding,
   /// unless there is one: sim.device.memory.
   void settle(std::optional<sim::MemoryUse>& use, Findings& findings) const;
 };
-/// Return nullopt for other jobs. Cost: that of device_of().
-std::optional<RecipeMemory> recipe_memory(const trace::Trace& generated, const device::System& system);
+/// Return nullopt for other jobs. Cost: that of reading the file of the recipe's device, if the system has no device.
+std::optional<RecipeFacts> recipe_facts(const trace::Trace& generated, const device::System& system);
 /// The time per output token of a generated serving job under load, and the time to its first token, by
 /// docs/reference/serving.md.
 struct Served {
