@@ -32,16 +32,18 @@ struct Row {
   bool transfer = false;
 };
 
-/// The job has a trace of every member.
-bool complete(const match::Group& group) {
+/// All members are known. A job that lacks ranks does not tell who else is in a group that nobody lists.
+bool complete(const Job& job, const match::Group& group) {
+  const size_t traces = job.traces.ranks.size();
   return group.known && group.ranks.size() > 1 &&
-         (group.size == 0 || group.size == static_cast<int64_t>(group.ranks.size()));
+         (group.size == 0 ? !group.assumed || group.ranks.size() == traces
+                          : group.size == static_cast<int64_t>(group.ranks.size()));
 }
 
-/// 0: not known. A job of one rank does not tell who else is in a group that nobody lists.
-uint32_t members_of(const match::Group& group) {
+/// 0: not known.
+uint32_t members_of(const Job& job, const match::Group& group) {
   if (group.size > 0) return static_cast<uint32_t>(std::min<int64_t>(group.size, UINT32_MAX));
-  return complete(group) ? static_cast<uint32_t>(group.ranks.size()) : 0;
+  return complete(job, group) ? static_cast<uint32_t>(group.ranks.size()) : 0;
 }
 
 /// From the last start to the last end, clocks aligned.
@@ -50,7 +52,7 @@ void add_transfers(const Job& job, const JobTimes& times, std::vector<Row>& rows
   for (const match::Group& group : job.matching.groups) groups.emplace(group.name, &group);
   for (const CollectiveTimes& c : times.collectives) {
     const auto group = groups.find(c.group);
-    if (c.bytes > 0 && group != groups.end() && complete(*group->second))
+    if (c.bytes > 0 && group != groups.end() && complete(job, *group->second))
       rows.push_back({c.group, c.type, c.bytes, c.members, c.count, c.transfer_ns, true});
   }
 }
@@ -70,14 +72,14 @@ void add_own_times(const Job& job, const JobTimes& times, std::vector<Row>& rows
       const Clock &clock = times.clocks[ref.rank], &first = times.clocks[c.members[0].rank];
       return clock.known && clock.reference == first.reference;
     };
-    const bool transfer = complete(group) && c.members.size() > 1 &&
+    const bool transfer = complete(job, group) && c.members.size() > 1 &&
                           std::all_of(c.members.begin(), c.members.end(), measured) &&
                           std::all_of(c.members.begin(), c.members.end(), clock_known);
     if (transfer) continue;
     for (const match::NodeRef& ref : c.members) {
       if (!measured(ref)) continue;
       Row& row = own[{c.group, c.type, c.bytes}];
-      row = {group.name, c.type, c.bytes, members_of(group), row.count + 1, row.time_ns, false};
+      row = {group.name, c.type, c.bytes, members_of(job, group), row.count + 1, row.time_ns, false};
       const trace::CommSpan& span = spans[ref.rank][job.traces.ranks[ref.rank].comm_row[ref.node]];
       row.time_ns += static_cast<double>(span.length()) / static_cast<double>(kPsPerNs);
     }

@@ -304,6 +304,14 @@ std::string CommNodes::libraries() const {
   return text.empty() ? text : text + ")";
 }
 
+/// Communication without any group is of all ranks, and the recording counts them.
+void CommNodes::describe_only_group(const trace::Trace& trace) {
+  const int64_t ranks = l_.profile().world_size;
+  if (groups_.empty() && ranks > 1 && l_.profile().rank < ranks &&
+      std::any_of(trace.comms.begin(), trace.comms.end(), [](const trace::Comm& comm) { return comm.group == 0; }))
+    groups_.emplace_back().size = ranks;
+}
+
 void CommNodes::finish(trace::Trace& trace) {
   absl::flat_hash_map<StringId, std::vector<Turn>> collectives;  // c10d counts messages by themselves
   size_t on_cpu = 0;
@@ -330,6 +338,7 @@ void CommNodes::finish(trace::Trace& trace) {
     if (!recorded) l_.report.counted_groups.emplace_back(trace.strings[group]);
   }
   std::sort(l_.report.counted_groups.begin(), l_.report.counted_groups.end());
+  describe_only_group(trace);
   trace.groups = groups_;
   if (lost_ > 0)
     l_.report.findings.push_back(

@@ -43,6 +43,7 @@ class CommNodes {
   trace::ProcessGroup* find_group(std::string_view name);  ///< null: still unknown
   StringId only_group(std::string_view backend);
   void note_group(const CommRecord& record);
+  void describe_only_group(const trace::Trace& trace);
   std::string libraries() const;
   static void number(std::span<trace::Comm* const> collectives);
   /// A collective, and its HostComm::turn; kNone: of another kind.
