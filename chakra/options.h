@@ -180,7 +180,7 @@ struct StepOptions {
   std::optional<double> device_mem_gb_per_s = {};
   /// Share of the peak rate that kernels reach. 0 to 1.
   std::optional<double> efficiency = {};
-  /// Memory of the device in GiB, for --stats. Default: the memory of --device, else 80. 0 or more.
+  /// Memory of the device in GiB, for --stats. Default: the memory of --device, else 79.2. 0 or more.
   std::optional<double> device_memory_gib = {};
   /// Print parameters, FLOPs, communication and memory. With --stats, -o is optional.
   bool stats = false;
@@ -272,7 +272,7 @@ struct ServeOptions {
   std::optional<double> device_mem_gb_per_s = {};
   /// Share of the peak rate that kernels reach. 0 to 1.
   std::optional<double> efficiency = {};
-  /// Memory of the device in GiB, for --stats. Default: the memory of --device, else 80. 0 or more.
+  /// Memory of the device in GiB, for --stats. Default: the memory of --device, else 79.2. 0 or more.
   std::optional<double> device_memory_gib = {};
   /// Print parameters, FLOPs, communication and memory. With --stats, -o is optional.
   bool stats = false;

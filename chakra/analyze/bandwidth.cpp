@@ -182,7 +182,8 @@ Result<std::vector<NamedTable>> bandwidth(const Job& job, Findings& findings) {
                           known(row.members > 0 || !gathers, rate), known(row.members > 0, rate * bus),
                           std::string(row.transfer ? kTransfer : kOwnTime)});
   }
-  return std::vector<NamedTable>{{"bandwidth", std::move(table)}, {"message_bandwidth", messages(job, findings)}};
+  return std::vector<NamedTable>{
+      {"bandwidth", std::move(table)}, message_transfers(job, times), {"message_bandwidth", messages(job, findings)}};
 }
 
 }  // namespace chakra::analyze

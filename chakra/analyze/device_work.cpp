@@ -24,13 +24,14 @@ bool has_streams(const Trace& t) {
                      [](const trace::Lane& lane) { return lane.kind == trace::Lane::Kind::stream; });
 }
 
-/// The names are those by which HolisticTraceAnalysis tells them: ^nccl.*Kernel, ^Memcpy, ^Memset, ^dma.
+/// The names are those by which HolisticTraceAnalysis tells them: ^nccl.*Kernel, ^Memcpy, ^Memset, ^dma; and those of
+/// copies of other tools.
 OperationKind kind_of(const Trace& t, NodeId n) {
   const std::string_view name = t.name_of(n);
   const bool communication = name.starts_with("nccl") && name.find("Kernel") != std::string_view::npos;
   if (trace::is_comm(t.type[n]) || communication) return OperationKind::communication;
-  const bool memory = name.starts_with("Memcpy") || name.starts_with("Memset") || name.starts_with("dma");
-  return memory || bound_of(t, n) == Bound::memory ? OperationKind::memory : OperationKind::computation;
+  return name.starts_with("dma") || bound_of(t, n) == Bound::memory ? OperationKind::memory
+                                                                    : OperationKind::computation;
 }
 
 /// Until when something must have been launched to be in the scope, and whether it must have been launched at all.

@@ -34,8 +34,8 @@ struct DiagnosisNumbers {
     Picoseconds loader = 0;     ///< of `idle`: loading of data, or host gaps before the first computation of a step
     bool names_loader = false;  ///< operators of a data loader are recorded
     bool device = false;        ///< operations of streams are recorded
-    Picoseconds host_wait = 0;  ///< the stream with most gaps waits for launches
-    Picoseconds allocates = 0;  ///< critical path in calls that allocate or free device memory
+    Picoseconds gaps = 0, host_wait = 0;  ///< of the stream with most gaps: all, and those that wait for launches
+    Picoseconds allocates = 0;            ///< critical path in calls that allocate or free device memory
     int64_t steps = 0;
     int64_t time_row = 0, overlap_row = 0, step_row = 0, idle_row = 0, allocates_row = 0;  ///< evidence
   };
@@ -57,9 +57,8 @@ struct DiagnosisNumbers {
     int64_t row = 0;
   };
   struct Message {
-    bool receives = false;
     int64_t from = 0, to = 0, bytes = 0, count = 0;
-    Picoseconds time = 0;
+    Picoseconds time = 0;  ///< sum of the transfers
     int64_t row = 0;
   };
   struct Load {  ///< collectives of unequal sizes

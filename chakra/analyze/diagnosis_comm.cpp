@@ -167,44 +167,34 @@ bool slow_groups(const Numbers& n, Taken& taken, Judgement& j) {
   return judged;
 }
 
-/// Compare pairs of ranks with messages of the same size. The later end of a message does not wait.
+/// Compare pairs of ranks with messages of the same size.
 bool slow_pairs(const Numbers& n, Judgement& j) {
   bool judged = false;
-  struct Pair {
-    Picoseconds time = INT64_MAX;
-    int64_t count = 0, row = 0;
-    bool both = false;
-  };
-  std::map<int64_t, std::map<std::pair<int64_t, int64_t>, Pair>> sizes;
-  for (const Numbers::Message& m : n.messages) {
-    if (m.count <= 0 || m.from < 0 || m.to < 0) continue;
-    Pair& pair = sizes[m.bytes][{m.from, m.to}];
-    pair.both = pair.time != INT64_MAX;
-    if (m.time / m.count < pair.time) pair.time = m.time / m.count, pair.count = m.count, pair.row = m.row;
-  }
+  std::map<int64_t, std::vector<const Numbers::Message*>> sizes;
+  for (const Numbers::Message& m : n.messages)
+    if (m.count > 0) sizes[m.bytes].push_back(&m);
+  const auto mean = [](const Numbers::Message& m) { return m.time / m.count; };
   for (const auto& [bytes, pairs] : sizes) {
-    if (pairs.size() < kLeastLinks || !std::all_of(pairs.begin(), pairs.end(), [](auto& p) { return p.second.both; }))
-      continue;
+    if (pairs.size() < kLeastLinks) continue;
     judged = true;
-    const auto worst =
-        std::max_element(pairs.begin(), pairs.end(), [](auto& a, auto& b) { return a.second.time < b.second.time; });
+    const Numbers::Message& worst =
+        **std::max_element(pairs.begin(), pairs.end(), [&](auto* a, auto* b) { return mean(*a) < mean(*b); });
     std::vector<Picoseconds> times;
-    for (const auto& [ends, pair] : pairs) times.push_back(pair.time);
-    const Picoseconds usual = usual_of(std::move(times)), time = worst->second.time;
+    for (const Numbers::Message* pair : pairs) times.push_back(mean(*pair));
+    const Picoseconds usual = usual_of(std::move(times)), time = mean(worst);
     if (static_cast<double>(time) < kSlower * static_cast<double>(usual)) continue;
     Picoseconds exposed = 0;
     for (const Numbers::Exposed& x : n.exposed)
-      if (x.type == kMessages && x.rank == worst->first.second) exposed = x.time;
-    const Picoseconds cost = std::min((time - usual) * worst->second.count, exposed);
+      if (x.type == kMessages && x.rank == worst.to) exposed = x.time;
+    const Picoseconds cost = std::min((time - usual) * worst.count, exposed);
     if (cost <= 0) continue;
-    Diagnosis& d = j.diagnoses.emplace_back(
-        row_of(n, "slow_link", fmt::format("link {} to {}", worst->first.first, worst->first.second), cost,
-               {"message_bandwidth", worst->second.row}));
+    Diagnosis& d = j.diagnoses.emplace_back(row_of(n, "slow_link", fmt::format("link {} to {}", worst.from, worst.to),
+                                                   cost, {"message_transfers", worst.row}));
     d.sentence = fmt::format(
         "A message of {} from rank {} to rank {} takes {}, and {} between {} other pairs of ranks, which costs {}. "
         "Check the link between these ranks.",
-        show_bytes(static_cast<double>(bytes)), worst->first.first, worst->first.second, show_time(time),
-        show_time(usual), pairs.size() - 1, amount(n, d));
+        show_bytes(static_cast<double>(bytes)), worst.from, worst.to, show_time(time), show_time(usual),
+        pairs.size() - 1, amount(n, d));
   }
   return judged;
 }

@@ -96,15 +96,17 @@ class Reader {
     });
   }
 
-  /// Time outside of steps, such as the start of the profiler, is idle: more than the idle time cannot be outside. Its
-  /// part of the waits for the host is unknown, so all of it is subtracted.
+  /// Time outside of steps, such as the start of the profiler, is idle: more than the idle time cannot be outside. Idle
+  /// time that is in no gap of the stream lies before its first operation or after its last one. The waits for the host
+  /// may have all the rest.
   void leave_out_outside(Rank& r) const {
     const auto steps = in_steps_.find(r.rank);
     if (steps == in_steps_.end() || steps->second >= r.total) return;
     const Picoseconds outside = std::min(r.idle, r.total - steps->second);
+    const Picoseconds around = std::max<Picoseconds>(0, r.idle - r.gaps);
     r.total -= outside;
     r.idle -= outside;
-    r.host_wait = std::max<Picoseconds>(0, r.host_wait - outside);
+    r.host_wait = std::max<Picoseconds>(0, r.host_wait - std::max<Picoseconds>(0, outside - around));
   }
 
   void read_steps() {
@@ -140,13 +142,14 @@ class Reader {
   void read_gaps() {
     struct Stream {
       int64_t gaps = 0, row = 0;
-      Picoseconds wait = 0;
+      Picoseconds wait = 0, time = 0;
     };
     std::map<int64_t, std::map<std::pair<int64_t, int64_t>, Stream>> streams;
     for_each_row(tables_, "idle_causes", [&](const SourceRow& row) {
       rank(row).device = true;
       Stream& stream = streams[row.whole("rank")][{row.whole("device"), row.whole("stream")}];
       stream.gaps += row.whole("gaps");
+      stream.time = add_saturated(stream.time, row.whole("time_ps"));
       const bool waits = row.text("cause") == "host wait";
       const Picoseconds late = row.whole(waits ? "time_ps" : "launching_ps");
       if (waits || stream.wait == 0) stream.row = row.index();
@@ -156,7 +159,7 @@ class Reader {
       const Stream* most = nullptr;
       for (const auto& [place, stream] : streams[r.rank])
         if (!most || stream.gaps > most->gaps) most = &stream;
-      if (most) r.host_wait = most->wait, r.idle_row = most->row;
+      if (most) r.host_wait = most->wait, r.gaps = most->time, r.idle_row = most->row;
     }
   }
 
@@ -193,9 +196,9 @@ class Reader {
     for_each_row(tables_, "message_waits", [&](const SourceRow& row) {
       n_.message_waits.push_back({row.whole("rank"), row.whole("waiting_ps"), row.index()});
     });
-    for_each_row(tables_, "message_bandwidth", [&](const SourceRow& row) {
-      n_.messages.push_back({row.text("type") == "RECV", row.whole("from", -1), row.whole("to", -1),
-                             row.whole("size_bytes"), row.whole("count"), row.whole("time_ps"), row.index()});
+    for_each_row(tables_, "message_transfers", [&](const SourceRow& row) {
+      n_.messages.push_back({row.whole("from"), row.whole("to"), row.whole("size_bytes"), row.whole("count"),
+                             row.whole("time_ps"), row.index()});
     });
   }
 

@@ -168,10 +168,16 @@ Judgement late_data_loader(const Numbers& n, Taken& taken) {
       n, [](const Rank& r) { return r.names_loader || std::min(r.idle, r.host_wait) <= 2 * r.loader ? r.loader : 0; });
   const auto add = [&](std::string place, Picoseconds cost, const Rank& r) {
     Diagnosis& d = j.diagnoses.emplace_back(row_of(n, "late_data_loader", place, cost, {"step_times", r.step_row}));
-    d.sentence = fmt::format(
-        "The first computation of {} waits for {}: {}. More workers, prefetching or a faster storage can hide this "
-        "time.",
-        place, r.names_loader ? "the data loader" : "the host, which runs no recorded operator", amount(n, d));
+    d.sentence = r.names_loader
+                     ? fmt::format(
+                           "The first computation of {} waits for the data loader: {}. More workers, "
+                           "prefetching or a faster storage can hide this time.",
+                           place, amount(n, d))
+                     : fmt::format(
+                           "The first computation of {} waits for the host, which runs no recorded operator: "
+                           "{}. If the host waits for data, more workers, prefetching or a faster storage can "
+                           "hide this time. Threads that the recording lacks would look the same.",
+                           place, amount(n, d));
   };
   if (s.common > 0) add(all_of(n), s.common, *s.rank);
   if (s.more > 0) add(fmt::format("rank {}", s.rank->rank), s.more, *s.rank);

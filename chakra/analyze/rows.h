@@ -12,5 +12,7 @@ Analysis kernels, operators, launches, queues, bandwidth, work, idle_causes, cop
 /// Tables of the analysis of stragglers. Requires the times of this job.
 result::NamedTable uneven_waits(const Job& job, const JobTimes& times);
 result::NamedTable message_waits(const Job& job, const JobTimes& times);
+/// Table of the analysis of bandwidths. Requires the times of this job.
+result::NamedTable message_transfers(const Job& job, const JobTimes& times);
 
 }  // namespace chakra::analyze

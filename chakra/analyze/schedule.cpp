@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "chakra/analyze/analyze.h"
+#include "chakra/work/work.h"
 
 namespace chakra::analyze {
 
@@ -82,7 +83,8 @@ Bound bound_of(const Trace& t, NodeId n) {
   if (name == trace::kInitialCondition) return Bound::initial_condition;
   if (name == trace::kUnrecorded) return Bound::unrecorded;
   if (t.on_cpu(n)) return Bound::host;
-  return t.on_device(n) && (name.starts_with("Memcpy") || name.starts_with("Memset")) ? Bound::memory : Bound::compute;
+  const bool copies = t.on_device(n) && (work::copy_route(name) != work::CopyRoute::none || work::is_memset(name));
+  return copies ? Bound::memory : Bound::compute;
 }
 
 // `analyze.sum` (1): parts that do not add up to their whole: a defect of the program, to be reported.

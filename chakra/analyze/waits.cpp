@@ -1,5 +1,5 @@
 // Waiting with a known cause: for the rank with most bytes of an uneven all-to-all, and for messages that are not sent
-// yet.
+// yet. Transfers of messages without such waiting.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -27,9 +27,10 @@ class AlignedTimes {
     for (const trace::Trace& t : job.traces.ranks) spans_.push_back(trace::communication_spans(t));
   }
 
-  bool known(const match::NodeRef& ref) const {
-    return ref.node != trace::kNoNode && job_.traces.ranks[ref.rank].has_start(ref.node) && clocks_[ref.rank].known;
+  bool measured(const match::NodeRef& ref) const {
+    return ref.node != trace::kNoNode && job_.traces.ranks[ref.rank].has_start(ref.node);
   }
+  bool known(const match::NodeRef& ref) const { return measured(ref) && clocks_[ref.rank].known; }
   bool comparable(const match::NodeRef& a, const match::NodeRef& b) const {
     return known(a) && known(b) && clocks_[a.rank].reference == clocks_[b.rank].reference;
   }
@@ -155,6 +156,58 @@ NamedTable message_waits(const Job& job, const JobTimes& times) {
     table.rows.push_back({t.rank, messages[r], outside(merged(std::move(waits[r])), merged(std::move(busy)))});
   }
   return {"message_waits", std::move(table)};
+}
+
+namespace {
+
+/// Both ends of a message last as long as its transfer at least; the end that starts first also waits. A receive ends
+/// with the transfer, so clocks show when it began, within their uncertainty. 0: unknown.
+Picoseconds transfer_of(const AlignedTimes& aligned, const match::Message& m) {
+  const trace::CommSpan &send = aligned.span(m.send), &recv = aligned.span(m.recv);
+  const Picoseconds shorter = send.length() <= 0 || recv.length() <= 0 ? std::max(send.length(), recv.length())
+                                                                       : std::min(send.length(), recv.length());
+  if (!aligned.comparable(m.send, m.recv) || recv.length() <= 0) return shorter;
+  const auto least =
+      static_cast<Picoseconds>(std::max(aligned.uncertainty_ns(m.send), aligned.uncertainty_ns(m.recv)) * kPerNs);
+  return std::min(shorter, std::max(least, recv.end - aligned.start_on(m.send, m.recv)));
+}
+
+}  // namespace
+
+NamedTable message_transfers(const Job& job, const JobTimes& times) {
+  const AlignedTimes aligned(job, times);
+  struct Sum {
+    int64_t count = 0;
+    Picoseconds time = 0;
+  };
+  std::map<std::tuple<int64_t, int64_t, uint64_t>, Sum> sums;  // sender, receiver, bytes
+  for (const match::Message& m : job.matching.messages) {
+    if (m.doubt != match::Doubt::none || m.bytes == 0 || !aligned.measured(m.send) || !aligned.measured(m.recv))
+      continue;
+    const Picoseconds time = transfer_of(aligned, m);
+    if (time <= 0) continue;
+    Sum& sum = sums[{job.traces.ranks[m.send.rank].rank, job.traces.ranks[m.recv.rank].rank, m.bytes}];
+    ++sum.count;
+    sum.time = add_saturated(sum.time, time);
+  }
+  Table table{"Transfers of messages: the shorter end, without waiting that the clocks show",
+              {{"from", Kind::plain, "from", "the sender"},
+               {"to", Kind::plain, "to", "the receiver"},
+               {"size", Kind::bytes, "size_bytes", "bytes of one"},
+               {"count", Kind::count, "count", "messages with times of both ends"},
+               {"time", Kind::time_ps, "time_ps", "sum of the transfers: at most the time of the shorter end"},
+               {"bandwidth", Kind::rate_bytes_per_s, "bandwidth", "bytes of all divided by time"}},
+              {}};
+  std::vector<std::pair<std::tuple<int64_t, int64_t, uint64_t>, Sum>> order(sums.begin(), sums.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
+  for (const auto& [key, sum] : order) {
+    const auto& [from, to, bytes] = key;
+    table.rows.push_back(
+        {from, to, cell(bytes), sum.count, sum.time,
+         static_cast<double>(bytes) * static_cast<double>(sum.count) / (static_cast<double>(sum.time) / kPsPerSecond)});
+  }
+  return {"message_transfers", std::move(table)};
 }
 
 }  // namespace chakra::analyze

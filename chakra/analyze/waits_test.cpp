@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "chakra/analyze/analyze.h"
@@ -160,6 +161,41 @@ TEST(Waits, ALoaderBeforeTheFirstDeviceWorkOfOneRank) {
   EXPECT_EQ(first.kind, "late_data_loader") << first.sentence;
   EXPECT_EQ(first.place, "rank 1");
   EXPECT_NEAR(first.share, 0.2, 0.001);
+}
+
+/// Messages 0 -> 1 -> 2 -> 3 and back, six times, each with a transfer of 1 ms, those of the last pair of `last_us`.
+/// The ends of that pair are late in turns, by 10 ms.
+DiagnosisNumbers messages(int64_t last_us) {
+  std::vector<Recorder> ranks;
+  for (int64_t r = 0; r < 4; ++r) ranks.emplace_back(r, 0);
+  const auto send = [&](int64_t from, int64_t to, int64_t begin, int64_t sends, int64_t receives, int64_t end) {
+    ranks[static_cast<size_t>(from)].message(NodeType::send, to, begin + sends, end);
+    ranks[static_cast<size_t>(to)].message(NodeType::recv, from, begin + receives, end);
+  };
+  for (int64_t i = 0; i < 6; ++i) {
+    int64_t at = i * 60'000;
+    for (const auto& [from, to] : {std::pair(0, 1), std::pair(1, 2)}) send(from, to, at, 0, 0, at + 1000), at += 12'000;
+    const int64_t sends = i % 2 == 0 ? 10'000 : 0;
+    send(2, 3, at, sends, 10'000 - sends, at + 10'000 + last_us), at += 20'000;
+    for (const int64_t from : {3, 2, 1}) send(from, from - 1, at, 0, 0, at + 1000), at += 3000;
+  }
+  return numbers_of_job(std::move(ranks), {});
+}
+
+TEST(Waits, EndsThatAreLateInTurnsAreNoSlowLink) {
+  const DiagnosisNumbers n = messages(1000);
+  ASSERT_EQ(n.messages.size(), 6u);
+  for (const DiagnosisNumbers::Message& m : n.messages) EXPECT_EQ(m.time, 6 * 1000 * kUs) << m.from << " to " << m.to;
+  for (const Diagnosis& d : diagnose(n).rows) EXPECT_NE(d.kind, "slow_link") << d.sentence;
+}
+
+TEST(Waits, ASlowLinkIsFoundBehindEndsThatAreLate) {
+  const Diagnoses found = diagnose(messages(4000));
+  const auto link =
+      std::find_if(found.rows.begin(), found.rows.end(), [](const Diagnosis& d) { return d.kind == "slow_link"; });
+  ASSERT_NE(link, found.rows.end());
+  EXPECT_EQ(link->place, "link 2 to 3");
+  EXPECT_EQ(link->cost, 6 * 3000 * kUs);
 }
 
 }  // namespace

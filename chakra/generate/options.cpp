@@ -57,7 +57,7 @@ Options rate_rows(DeviceRates& rates) {
       {"--efficiency", &rates.efficiency, "Share of the peak rate that kernels reach", "X", real_number(0, 1)}};
   for (Option& row : rows) row.excludes = "--device";
   rows.push_back({"--device-memory-gib", &rates.memory_gib, "Memory of the device in GiB, for --stats", "X",
-                  real_number(0, kMostRate), "Default: the memory of --device, else 80."});
+                  real_number(0, kMostRate), "Default: the memory of --device, else 79.2."});
   return rows;
 }
 

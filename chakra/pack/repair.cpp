@@ -83,6 +83,9 @@ Result<Repaired> repair_container(const std::string& path) {
       return good || ++tried == kMostTried;
     });
   }
+  if (!found && found.error().tag == "io.container.truncated")
+    return fail(Code::bad_input, "io.container.truncated",
+                "the file was truncated, and no complete state is left in it: pack the job again", {path});
   if (!found) return Failure(std::move(found.error()));
   const auto bytes = static_cast<uint64_t>((*found)->size());
   if (bytes < size) CHAKRA_TRY(cut(path, bytes));

@@ -98,7 +98,7 @@ Result<Block> Stored::read_trailer() {
   if (!trailer.ends_with(kEndMagic) || said != file.size())
     return fail(Code::bad_input, "io.container.truncated",
                 "the file does not end with an index: it was truncated, or an append was interrupted; 'chakra doctor "
-                "--repair' restores the last complete state",
+                "--repair' restores the state before an append",
                 {file.path(), static_cast<int64_t>(at)});
   if (in.fixed(4) != checksum(std::string_view(trailer).substr(0, 28)))
     return file.damaged("the trailer is damaged", at);

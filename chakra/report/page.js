@@ -410,7 +410,7 @@ const SECTIONS = [
     columns("congestion.shared_links", ["link"], ["lacks_ps"])]],
   ["Storage", ["tiers", "tiers.kinds"], () => [columns("tiers", ["tier"], ["busy_ps"])]],
   ["Device time", ["devices"], () => [columns("devices", ["to", "how"], ["after_ps"])]],
-  ["Collectives", ["collectives", "collectives.fitted_ranks", "collectives.fitted_nodes", "bandwidth", "message_bandwidth", "bytes", "bytes_by_size"],
+  ["Collectives", ["collectives", "collectives.fitted_ranks", "collectives.fitted_nodes", "bandwidth", "message_transfers", "message_bandwidth", "bytes", "bytes_by_size"],
     () => [tables.get("collectives")?.column.total_ps
       ? columns("collectives", ["type", "group", "bytes"], ["total_ps", "wait_ps"], FIRST, true)
       : columns("collectives", ["type", "group", "size_bytes"], ["waiting_ps", "transfer_ps"]),

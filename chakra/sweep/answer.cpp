@@ -311,7 +311,8 @@ std::vector<view::ShowColumn> shown_columns(const Sweep& sweep, const answer::Ta
     if (points.column(kMetrics[metric].name)) keys.push_back(kMetrics[metric].name);
   for (const std::string_view key :
        {"makespan_ps", "likely_least_ps", "likely_most_ps", "token_ps", "likely_token_least_ps", "likely_token_most_ps",
-        "change_ps", "prediction_error", "tokens_per_s", "mfu", "exposed_comm_ps", "memory_bytes", "fits"})
+        "change_ps", "noise_median_ps", "prediction_error", "tokens_per_s", "mfu", "exposed_comm_ps", "memory_bytes",
+        "fits"})
     if (points.column(key) && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
   for (const std::string_view key : keys) {
     view::ShowColumn shown{.key = key, .heading = key.substr(0, key.rfind("_ps")), .hide = view::Hide::missing};

@@ -13,7 +13,7 @@ const std::array<MetricRow, kMetricCount> kMetrics{{
      Type::whole,
      Unit::ps,
      Goal::smaller,
-     "time of the job; of a what-if: with the change",
+     "time of the job; of a what-if: with the change, without jitter",
      {{{"sim", "makespan_ps"}, {"whatif", "after_ps"}}}},
     {"likely_least_ps",
      Type::whole,

@@ -25,8 +25,21 @@ namespace {
 
 constexpr double kSelected = 0.02, kKeyed = 0.05;  ///< shares of the work
 
+/// Whether all points have random times.
+bool has_jitter(const Plan& plan) {
+  for (const Dimension& dimension : plan.dimensions)
+    for (size_t i = 0; i < dimension.parameters.size(); ++i) {
+      const Parameter& parameter = plan.parameters[dimension.parameters[i]];
+      if (parameter.section != "what_if" || parameter.key != "jitter") continue;
+      return std::all_of(dimension.choices.begin(), dimension.choices.end(),
+                         [&](const std::vector<Setting>& choice) { return choice[i].has_value(); });
+    }
+  return false;
+}
+
 /// Jobs of different sizes have different numbers of tokens, so their times do not compare.
 const char* default_objective(const Plan& plan) {
+  if (has_jitter(plan)) return "noise_median_ps";
   if (plan.has("generate") && plan.has("simulate")) return "tokens_per_s";
   return plan.has("simulate") || plan.has("what_if") ? "makespan_ps" : "memory_bytes";
 }

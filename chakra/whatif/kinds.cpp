@@ -101,7 +101,15 @@ std::optional<TimeClass> class_of(const sim::PathPiece& piece) {
 
 // ---- nodes -----------------------------------------------------------------------------------------
 
-NodeKinds::NodeKinds(const Trace& t) : t_(t) {
+/// As sim charges tiers (docs/reference/formats/system.md).
+bool NodeKinds::is_moved(NodeId n) const {
+  if (!system_ || system_->tiers.empty()) return false;
+  const trace::StorageUse use = storage_.of(n);
+  return use.tier || system_->tier_of.contains(use.kind) ||
+         system_->tier_of.contains(device::kOtherIo[t_.type[n] == NodeType::mem_load ? 0 : 1]);
+}
+
+NodeKinds::NodeKinds(const Trace& t, const device::System* system) : t_(t), system_(system), storage_(t) {
   for (NodeId n{0}; n < t.size() && !has_device_; ++n) has_device_ = t.type[n] == NodeType::comp && t.on_device(n);
 }
 
@@ -112,7 +120,7 @@ std::optional<Kind> NodeKinds::of(NodeId n) const {
     case NodeType::send:
     case NodeType::recv: return Kind::message;
     case NodeType::mem_load:
-    case NodeType::mem_store: return Kind::memory;
+    case NodeType::mem_store: return is_moved(n) ? Kind::storage : Kind::memory;
     case NodeType::comp: break;
     default: return std::nullopt;
   }

@@ -144,10 +144,28 @@ bool is_order(uint8_t kind) {
   return of == EdgeKind::stream || of == EdgeKind::program;
 }
 
+void leave_lane(Trace& t, const sim::NodeTimes& times, NodeId n, Reached& reached) {
+  ++reached.nodes;
+  reached.time_ps = add_saturated(reached.time_ps, times.end[n] - times.start[n]);
+  t.lane.edit(n) = trace::kNoLane;
+}
+
+/// Without edges of streams and threads, only the queue of a lane orders communication and computation.
+Reached release_lanes(Trace& t, const sim::NodeTimes& times) {
+  Reached reached;
+  std::vector<char> computes(t.lanes.size(), 0);
+  for (const NodeId n : t.nodes())
+    if (t.type[n] == trace::NodeType::comp && t.lane[n] != trace::kNoLane) computes[t.lane[n]] = 1;
+  for (const NodeId n : t.nodes())
+    if (trace::is_comm(t.type[n]) && t.lane[n] != trace::kNoLane && computes[t.lane[n]])
+      leave_lane(t, times, n, reached);
+  return reached;
+}
+
 /// What waits for a communication only because it is next on its stream or thread waits for what was before it instead.
 Reached release(Trace& t, const sim::NodeTimes& times) {
+  if (std::none_of(t.deps.kind.begin(), t.deps.kind.end(), is_order)) return release_lanes(t, times);
   Reached reached;
-  if (t.deps.kind.empty()) return reached;
   struct Before {
     NodeId on;
     uint8_t kind;
@@ -177,15 +195,10 @@ Reached release(Trace& t, const sim::NodeTimes& times) {
         for (const Before& b : before[on]) visit(n, b.on, b.kind, b.lag);
       }
   });
-  for (const NodeId n : t.nodes()) {
-    if (!counted[n]) continue;
-    ++reached.nodes;
-    reached.time_ps = add_saturated(reached.time_ps, times.end[n] - times.start[n]);
-  }
-  if (reached.nodes == 0) return reached;
+  if (std::find(counted.begin(), counted.end(), 1) == counted.end()) return reached;
   t.deps = std::move(deps);
   for (const NodeId n : t.nodes())
-    if (trace::is_comm(t.type[n]) && counted[n]) t.lane.edit(n) = trace::kNoLane;  // it holds the stream no longer
+    if (counted[n]) leave_lane(t, times, n, reached);  // it holds the stream no longer
   return reached;
 }
 

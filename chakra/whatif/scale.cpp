@@ -155,21 +155,26 @@ void scale_tiers(sim::SimInput& input, double factor) {
   }
 }
 
-/// The nodes that takes(trace, rank, node, kind) names take next() of their time.
+/// The nodes that takes(trace, rank, node, kind) names take next() of their time; what tiers move has next() of its
+/// bytes.
 template <class Takes, class Next>
 Reached scale_nodes(sim::SimInput& input, const Next& next, const Takes& takes) {
   Reached reached;
   Marks marks = no_marks(input.job);
   for (size_t r = 0; r < input.job.ranks.size(); ++r) {
     Trace& t = input.job.ranks[r];
-    const NodeKinds kinds(t);
+    const NodeKinds kinds(t, &input.system);
+    std::vector<std::pair<NodeId, double>> moves;
     for (const NodeId n : t.nodes()) {
       const std::optional<Kind> kind = kinds.of(n);
       if (!kind || !takes(t, r, n, *kind)) continue;
       count(reached, time_of(input, r, t, n));
       if (trace::is_comm(t.type[n])) marks[r][t.comm_row[n]] = 1;
-      else if (const double factor = next(); factor != 1) t.dur_ps.edit(n) = times(t.dur_ps[n], factor);
+      else if (const double factor = next(); factor == 1) continue;
+      else if (*kind == Kind::storage) moves.emplace_back(n, factor);
+      else t.dur_ps.edit(n) = times(t.dur_ps[n], factor);
     }
+    scale_moves(t, moves);
   }
   if (any_mark(marks)) scale_marked(input, marks, next);
   return reached;
@@ -190,18 +195,20 @@ Reached scale_each(sim::SimInput& input, const Selector& selector, const std::fu
         count(reached, lag);
         return times(lag, next());
       });
-  if ((selector.kinds & bit(Kind::storage)) && !input.system.tiers.empty()) {
-    scale_tiers(input, next());
-    for (const Trace& t : input.job.ranks)
-      reached.nodes += std::count_if(t.type.begin(), t.type.end(), [](NodeType type) {
-        return type == NodeType::mem_load || type == NodeType::mem_store;
-      });
-  }
   return reached;
 }
 
 Reached scale(sim::SimInput& input, const Selector& selector, double factor) {
-  return scale_each(input, selector, [factor] { return factor; });
+  Selector others = selector;
+  others.kinds &= ~bit(Kind::storage);
+  Reached reached = scale_each(input, others, [factor] { return factor; });
+  if (others.kinds == selector.kinds || input.system.tiers.empty()) return reached;
+  for (const Trace& t : input.job.ranks) {
+    const NodeKinds kinds(t, &input.system);
+    for (const NodeId n : t.nodes()) reached.nodes += kinds.of(n) == Kind::storage;
+  }
+  scale_tiers(input, factor);
+  return reached;
 }
 
 Reached scale_named(sim::SimInput& input, std::string_view pattern, double factor) {
@@ -221,17 +228,16 @@ Reached remove(sim::SimInput& input, const Selector& selector) {
   Marks marks = no_marks(input.job);
   std::vector<std::vector<char>> gone;
   Reached reached;
-  const bool loads = selector.kinds & bit(input.system.tiers.empty() ? Kind::memory : Kind::storage);
   for (size_t r = 0; r < input.job.ranks.size(); ++r) {
     const Trace& t = input.job.ranks[r];
-    const NodeKinds kinds(t);
+    const NodeKinds kinds(t, &input.system);
     const NodeFilter nodes(t, selector);
     gone.emplace_back(t.size(), 0);
     for (const NodeId n : t.nodes()) {
       const std::optional<Kind> kind = kinds.of(n);
       if (!kind) continue;
       if (trace::is_comm(t.type[n])) marks[r][t.comm_row[n]] = comms.takes(t, r, n, *kind);
-      else gone[r][n] = *kind == Kind::memory ? loads : nodes.takes(n, *kind);
+      else gone[r][n] = nodes.takes(n, *kind);
     }
   }
   mark_partners(input, marks);

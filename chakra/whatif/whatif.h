@@ -120,9 +120,10 @@ struct Reached {
 /// network prices, each round of it. A collective or message counts if one of its nodes is selected. Tiers of
 /// storage move at 1 / factor of their rate. Requires a job of traces (not by classes). Cost: O(nodes + edges).
 Reached scale(sim::SimInput& input, const Selector& selector, double factor);
-/// The same with a separate factor, next(), for each node, lag, collective and message, and one for all tiers.
+/// The same with a separate factor, next(), for each node, lag, collective and message; what tiers move has that many
+/// times the bytes, so that their latency stays.
 Reached scale_each(sim::SimInput& input, const Selector& selector, const std::function<double()>& next);
-/// The same for nodes whose name matches the pattern (recorded::matches_pattern).
+/// The same with one factor for nodes whose name matches the pattern (recorded::matches_pattern).
 Reached scale_named(sim::SimInput& input, std::string_view pattern, double factor);
 /// Remove the time of the selected nodes. No rank waits for another rank at a removed node; the gap of
 /// a stream between a removed node and the next one is removed, too. The same requirement and cost.

@@ -572,7 +572,7 @@ class generate:
             rate of device_peak_tflops. 0 or more.
         device_mem_gb_per_s: Memory bandwidth of the device in GB/s (10^9 bytes per second). 0 or more.
         efficiency: Share of the peak rate that kernels reach. 0 to 1.
-        device_memory_gib: Memory of the device in GiB, for stats. Default: the memory of device, else 80. 0 or more.
+        device_memory_gib: Memory of the device in GiB, for stats. Default: the memory of device, else 79.2. 0 or more.
         stats: Print parameters, FLOPs, communication and memory. With stats, -o is optional.
         all_ranks: Write step.<rank>.et for every rank, instead of one trace per class.
         """
@@ -644,7 +644,7 @@ class generate:
             rate of device_peak_tflops. 0 or more.
         device_mem_gb_per_s: Memory bandwidth of the device in GB/s (10^9 bytes per second). 0 or more.
         efficiency: Share of the peak rate that kernels reach. 0 to 1.
-        device_memory_gib: Memory of the device in GiB, for stats. Default: the memory of device, else 80. 0 or more.
+        device_memory_gib: Memory of the device in GiB, for stats. Default: the memory of device, else 79.2. 0 or more.
         stats: Print parameters, FLOPs, communication and memory. With stats, -o is optional.
         all_ranks: Write serve.<rank>.et for every rank, instead of one trace per class.
         """

@@ -6,7 +6,7 @@ from conftest import command
 
 ANALYSES = ["annotations", "bandwidth", "bytes", "bytes_by_size", "clocks", "collectives", "copies", "critical_path", "critical_path_bounds",
             "critical_path_edges", "critical_path_nodes", "device_time", "exposed", "idle_causes", "imbalance", "imbalance_collectives",
-            "imbalance_ranks", "kernel_kinds", "kernels", "launches", "launches_each", "memory", "memory_over_time", "message_bandwidth",
+            "imbalance_ranks", "kernel_kinds", "kernels", "launches", "launches_each", "memory", "memory_over_time", "message_bandwidth", "message_transfers",
             "modules", "operators", "overlap", "queue_lengths", "queue_lengths_over_time", "sequences", "shapes", "stragglers", "time", "work"]
 
 # From the tables of traces: a table of `analyze`, its columns, and the SQL that computes the same from nodes.
