@@ -10,15 +10,17 @@
 
 #include "chakra/base/spec_json.h"
 #include "chakra/certify/files.h"
-#include "chakra/job/parts.h"
+#include "chakra/edit/edit.h"
 #include "chakra/report/report.h"
 #include "chakra/share/share.h"
+#include "chakra/trace/metadata.h"
 
 namespace chakra::certify {
 
 // `job.certify.form` (1): not a certificate
 // `job.certify.changed` (1): the copy changed after the certificate
 // `job.certify.differs` (error): a number of the certificate is not that of the copy
+// `job.certify.level` (warning): the certificate is for another level than the copy is marked with
 
 namespace {
 
@@ -111,6 +113,17 @@ Result<void> compare_files(const Certificate& stated, const std::vector<Certifie
 
 }  // namespace
 
+std::span<const trace::Trace> traces_of(const job::Loaded& loaded) {
+  if (const trace::ClassJob* const job = loaded.classes()) return job->classes;
+  return std::get<trace::TraceSet>(loaded.job).ranks;
+}
+
+int64_t marked_level(const job::Loaded& copy) {
+  const std::span<const trace::Trace> traces = traces_of(copy);
+  if (traces.empty() || !trace::metadata(traces.front(), edit::kHiddenMark)) return 0;
+  return std::clamp<int64_t>(trace::metadata_number(traces.front(), edit::kHiddenLevel).value_or(1), 1, 3);
+}
+
 Result<CheckedCertificate> check_certificate(const CertifyOptions& o) {
   CHAKRA_TRY(options::check_call(o));
   if (!o.output.empty() || !o.among.empty() || o.level || o.examples)
@@ -126,6 +139,11 @@ Result<CheckedCertificate> check_certificate(const CertifyOptions& o) {
   CheckedCertificate is;
   is.files = std::ssize(files);
   is.level = stated.level;
+  if (const int64_t marked = marked_level(*loaded); marked != is.level)
+    is.findings.push_back({"job.certify.level", Severity::warning, -1, -1,
+                           fmt::format("the certificate is for level {}, and the copy is marked as of level {}: either "
+                                       "its maker gave another --level, or the certificate was edited",
+                                       is.level, marked)});
   const std::array<int64_t, kAttributes.size()> found = values_of(guess);
   for (size_t i = 0; i < found.size(); ++i) is.numbers.push_back({kAttributes[i], stated.guess[i], found[i]});
   is.numbers.push_back({"doubtful_texts", stated.doubtful_texts, share::count_of(doubtful)});

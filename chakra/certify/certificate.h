@@ -4,11 +4,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "chakra/base/base.h"
 #include "chakra/certify/certify.h"
+#include "chakra/job/parts.h"
 
 namespace chakra::certify {
 
@@ -26,5 +28,10 @@ struct Certificate {
 };
 /// Read a certificate. Errors: job.certify.form, base.spec.large. Cost: O(bytes).
 Result<Certificate> parse_certificate(std::string_view bytes, const std::string& path);
+
+/// Return the traces of a job: of ranks, or of classes.
+std::span<const trace::Trace> traces_of(const job::Loaded& loaded);
+/// Return the level that a copy is marked with; 0: none.
+int64_t marked_level(const job::Loaded& copy);
 
 }  // namespace chakra::certify

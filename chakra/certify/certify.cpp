@@ -10,6 +10,7 @@
 
 #include "chakra/base/progress.h"
 #include "chakra/base/quantile.h"
+#include "chakra/certify/certificate.h"
 #include "chakra/certify/files.h"
 #include "chakra/edit/edit.h"
 #include "chakra/fleet/fleet.h"
@@ -97,17 +98,6 @@ Result<Side> read_side(const std::string& path) {
   return side;
 }
 
-/// The traces of a job: of ranks, or of classes.
-std::span<const trace::Trace> traces_of(const job::Loaded& loaded) {
-  if (const trace::ClassJob* const job = loaded.classes()) return job->classes;
-  return std::get<trace::TraceSet>(loaded.job).ranks;
-}
-
-int64_t level_of(const trace::Trace& trace) {
-  if (!trace::metadata(trace, edit::kHiddenMark)) return 0;
-  return std::clamp<int64_t>(trace::metadata_number(trace, edit::kHiddenLevel).value_or(1), 1, 3);
-}
-
 /// The attributes in the recipe of a generated job.
 std::optional<synth::Attributes> recorded_truth(const trace::Trace& trace) {
   const auto recipe = gen::recipe_of(trace);
@@ -174,7 +164,7 @@ class Certification {
     constexpr int64_t kKeepsNodes = 2;  // and ranks
     const std::span<const trace::Trace> before = traces_of(*original_.loaded), after = traces_of(*copy_.loaded);
     CHAKRA_ASSERT(!before.empty() && !after.empty());
-    const int64_t marked = level_of(after[0]);
+    const int64_t marked = marked_level(*copy_.loaded);
     job_.level = o_.level.value_or(marked);
     if (original_.ranks != copy_.ranks && (job_.level <= kKeepsNodes || !has_fewer_stages())) {
       const auto [a, b] =

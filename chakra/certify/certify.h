@@ -118,7 +118,7 @@ struct CheckedCertificate {
   Findings findings;
 };
 /// Compare a certificate (JSON) with the copy: digests of the files, what the copy shows about the model, and texts
-/// that may be secrets. Findings: job.certify.differs. Errors: job.certify.form (not a certificate),
+/// that may be secrets. Findings: job.certify.differs, .level. Errors: job.certify.form (not a certificate),
 /// job.certify.changed (the copy changed after the certificate); as for reading.
 Result<CheckedCertificate> check_certificate(const CertifyOptions& options);
 answer::Answer answer_of(const CheckedCertificate& checked);

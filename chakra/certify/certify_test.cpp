@@ -277,6 +277,17 @@ TEST_F(Certify, ChecksACopyWithoutTheOriginal) {
   EXPECT_FALSE(differs->agrees);
   ASSERT_EQ(differs->findings.size(), 1U);
   EXPECT_EQ(differs->findings[0].tag, "job.certify.differs");
+
+  // A certificate of another level than that of the copy.
+  forged = must_read(certificate);
+  const size_t level = forged.find("\"level\": 1");
+  ASSERT_NE(level, std::string::npos);
+  forged[forged.find('1', level)] = '3';
+  folder_.write("forged.json", forged);
+  const auto other = check_certificate({.original = folder_.path("forged.json"), .shared = hidden_, .check = true});
+  ASSERT_TRUE(other) << other.error().message();
+  ASSERT_EQ(other->findings.size(), 1U);
+  EXPECT_EQ(other->findings[0].tag, "job.certify.level");
 }
 
 TEST_F(Certify, RefusesEachPrefixOfACertificate) {

@@ -27,12 +27,21 @@ constexpr std::array<std::string_view, 8> kUserMembers{"user",  "username", "use
                                                        "login", "author",   "logname",   "account"};
 constexpr std::array<std::string_view, 9> kHostMembers{"host",     "hostname", "host_name", "node",  "node_name",
                                                        "nodename", "machine",  "server",    "domain"};
+/// Members whose whole text is a token, or the last words of their names.
+constexpr std::array<std::string_view, 9> kTokenMembers{"token",  "password",   "passwd",      "pwd",       "secret",
+                                                        "apikey", "credential", "credentials", "passphrase"};
+constexpr std::array<std::string_view, 4> kTokenEndings{"_token", "_password", "_secret", "_key"};
 constexpr std::array<std::string_view, 8> kTimeWords{"time",   "ts",    "date",  "start",
                                                      "finish", "clock", "begin", "stamp"};
 
 template <size_t N>
 bool is_one_of(const std::array<std::string_view, N>& words, std::string_view text) {
   return std::find(words.begin(), words.end(), to_lower(text)) != words.end();
+}
+bool tells_token(std::string_view member) {
+  const std::string low = to_lower(member);
+  return is_one_of(kTokenMembers, low) || std::any_of(kTokenEndings.begin(), kTokenEndings.end(),
+                                                      [&](std::string_view end) { return low.ends_with(end); });
 }
 bool tells_time(std::string_view member) {
   const std::string low = to_lower(member);
@@ -167,9 +176,12 @@ bool Secrets::add_token(std::string_view t) {
   if (is_setting(t)) {
     note(Secret::environment, t);
     const std::string_view value = t.substr(t.find('=') + 1);
-    if (!value.empty() && !is_setting(value)) (void)add_token(value);
+    if (!value.empty() && tells_token(t.substr(0, t.find('=')))) note(Secret::token, value);
+    else if (!value.empty() && !is_setting(value)) (void)add_token(value);
     return true;
   }
+  if (const size_t is = t.find_first_of("=:"); is != std::string_view::npos && is + 1 < t.size())
+    if (tells_token(t.substr(0, is))) return note(Secret::token, t), true;
   if (contains(t, "://")) {
     note(Secret::address, t);
     const size_t begin = t.find("://") + 3;
@@ -186,6 +198,7 @@ bool Secrets::add_token(std::string_view t) {
 void Secrets::add(std::string_view member, std::string_view text) {
   ++texts_;
   if (text.empty() || is_public_name(text)) return;
+  if (tells_token(member)) return note(Secret::token, text);
   if (is_one_of(kUserMembers, member)) return note(Secret::user, text);
   if (is_one_of(kHostMembers, member)) return note(Secret::host, text);
   constexpr std::string_view kBetween = " \t\r\n\"'`,;()[]{}<>|";

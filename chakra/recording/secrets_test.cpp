@@ -56,6 +56,9 @@ TEST(Secrets, HaveKinds) {
       {"alice@example.com", "e-mail", "alice@example.com"},
       {"mail to <bob.smith+x@cs.uni.edu>, please", "e-mail", "bob.smith+x@cs.uni.edu"},
       {"hf_AbCdEfGhIjKlMnOpQrStUvWx", "token", "hf_AbCdEfGhIjKlMnOpQrStUvWx"},
+      {"load password=Q7hunter", "token", "password=Q7hunter"},
+      {"API_KEY=moonlight", "token", "moonlight"},
+      {"auth_token:moonlight", "token", "auth_token:moonlight"},
       {"ghp_0123456789abcdefABCDEF", "token", "ghp_0123456789abcdefABCDEF"},
       {"AKIAIOSFODNN7EXAMPLE", "token", "AKIAIOSFODNN7EXAMPLE"},
       {"8f14e45fceea167a5a36dedd4bea2543", "token", "8f14e45fceea167a5a36dedd4bea2543"},
@@ -86,6 +89,7 @@ TEST(Secrets, HaveKinds) {
   EXPECT_EQ(of_text("/home/carol/x.py"), (Kinds{{"path", {"/home/carol/x.py"}}, {"user", {"carol"}}}));
   EXPECT_EQ(of_text("dave", "username"), (Kinds{{"user", {"dave"}}}));
   EXPECT_EQ(of_text("n17", "HostName"), (Kinds{{"host", {"n17"}}}));
+  EXPECT_EQ(of_text("moonlight", "api_key"), (Kinds{{"token", {"moonlight"}}}));
   EXPECT_EQ(of_text("https://eve:pw@git.corp/x").at("user"), (std::vector<std::string>{"eve:pw"}));
 }
 
