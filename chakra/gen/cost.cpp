@@ -50,12 +50,16 @@ Work Compiler::matmul(const Op& op, const Placements& x, Product product) const 
   return {};
 }
 
-/// Bytes of the matrix. Where an expert has less than a token, on average, some have one and the others are not read.
+/// Bytes of the matrix. Of experts, those of this rank that at least one token chooses, on average: tokens choose
+/// independently, each expert with the same probability (of a skewed load, the mean of the rank's experts).
 double Compiler::weights_read(const Op& op, const Placements& x) const {
   const Weight& matrix = op.weights[0];
   const double all = s_.element * elements(matrix.dims, weight_at(matrix), s_.mesh);
   if (!is_expert(matrix)) return all;
-  return all * std::min(1.0, elements({g_.tensors[op.inputs[0]].dims[1]}, x, s_.mesh) * s_.load());
+  const double usual = std::min(1.0, op.choices / matrix.dims[0].count);  // of a token, for one expert
+  const double tokens = elements({g_.tensors[op.inputs[0]].dims[1]}, x, s_.mesh) / usual;
+  const double chosen = usual * s_.load();
+  return chosen < 1 ? all * -std::expm1(tokens * std::log1p(-chosen)) : all;
 }
 
 double Compiler::cache_read(const Op& op, const std::vector<Placements>& inputs) const {

@@ -117,11 +117,11 @@ TEST(Serve, DecodeIsTheFormulas) {
       for (const ServeClassStats& c : s.classes) nodes += c.operations * real(c.ranks);
       EXPECT_NEAR(nodes / s.decode.operations, 1, 1e-9);
       if (tp > 1) continue;
-      // Every matrix once a step, of experts those of two tokens, and two rows of each table.
+      // Every matrix once a step, of experts those that two tokens choose on average, and two rows of each table.
       double read = head(m) + 2 * real(m.hidden) * (m.learned_positions > 0 ? 2 : 1) + matrices(m);
       for (const uint8_t kind : m.layers)
         if (const auto& e = m.blocks[kind].experts)
-          read += 3 * real(m.hidden) * real(e->width) * real(std::min(2 * e->active, e->count) - e->active);
+          read += 3 * real(m.hidden) * real(e->width) * real(e->active) * (1 - real(e->active) / real(e->count));
       EXPECT_NEAR(s.decode.parameter_bytes / (3 * 2 * read), 1, 1e-12) << golden.name;
     }
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "chakra/sim/retarget.h"
 
@@ -183,6 +184,23 @@ TEST(KernelTimes, OfAnotherElementTypeAddItsBytes) {  // 4 bytes an element inst
   const Priced priced = price(std::move(job), system);
   EXPECT_EQ(priced.times[0], (3 + 4096) * kPsPerUs);
   EXPECT_EQ(priced.how, (How{"table", "extrapolated"}));
+}
+
+/// Of 8 experts, tokens that choose 2 each meet 2 (one token), 8 x (1 - 0.75^4) (four), and nearly all (64).
+TEST(KernelTimes, OfExpertsFollowTheChosenOnes) {
+  const auto time = [](const std::string& table, const std::string& tokens) {
+    device::System system;
+    system.target = device::plain("new", 1e15, 1e12);
+    std::vector<MeasuredKernel> rows;
+    for (const double count : {1, 4, 64}) rows.push_back({{count, 256, 128, 8, 2, 1}, 10e-6});
+    system.target->kernels.emplace_back(*system.target, table, DType::f16, device::KernelConstants{}, rows);
+    return price(recorded("experts:" + tokens + ",256,128,8,2,1", false), system).times[0];
+  };
+  EXPECT_EQ(time("experts", "1"), 10 * kPsPerUs);
+  EXPECT_NEAR(static_cast<double>(time("experts", "4")), 10e6 * (1 - std::pow(0.75, 4)), 1);
+  EXPECT_NEAR(static_cast<double>(time("experts.fp8_block", "4")), 10e6 * (1 - std::pow(0.75, 4)), 1);
+  EXPECT_NEAR(static_cast<double>(time("experts", "64")), 10e6, 1);
+  EXPECT_EQ(time("experts.power_law_1.2", "4"), 10 * kPsPerUs);  // measured with tokens that choose unevenly
 }
 
 /// A GEMM in 32 bits, measured in 16: what is beyond the roofline there stays, the rest is the class's.
