@@ -156,6 +156,24 @@ TEST(Step, IdlesAsTheFormulaSays) {
       }
 }
 
+/// One rank has all parameters that the step counts, with embedding and head and without them.
+TEST(Step, CountsTheParametersOfItsParts) {
+  for (const char* name : {"llama3-8b", "mixtral-8x7b", "deepseek-v3", "qwen3-30b-a3b", "gpt3-175b"})
+    for (const bool ends : {true, false}) {
+      StepOptions o = small();
+      o.model = known(name);
+      o.micro_batches = 1;
+      o.ends = ends;
+      const auto job = step(o);
+      ASSERT_TRUE(job) << job.error().message();
+      const StepStats counted = stats(o, *job).value();
+      EXPECT_EQ(static_cast<double>(counted.parameters), counted.classes[0].parameters) << name << ", ends " << ends;
+      const double outer = static_cast<double>(parameters(o.model) - counted.parameters);
+      EXPECT_EQ(ends, outer == 0) << name;
+      EXPECT_EQ(static_cast<double>(active_parameters(o.model) - counted.active_parameters) == 0, ends) << name;
+    }
+}
+
 /// First layers of forward (F) and backward (B) tasks in the order in which a stage runs them.
 std::string schedule(const Trace& t) {
   std::string out;

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "chakra/base/real.h"
 #include "chakra/gen/nodes.h"
@@ -238,6 +239,19 @@ std::vector<Surplus> surplus(const Plan& plan) {
   return result;
 }
 
+/// Elements of all parameters of the step, and of those that a token uses. Without ends the step has the layers alone.
+std::pair<int64_t, int64_t> parameters_of(const StepOptions& o) {
+  if (o.ends) return {parameters(o.model), active_parameters(o.model)};
+  std::pair<int64_t, int64_t> sum;
+  for (const uint8_t kind : o.model.layers) {
+    const model::Block& block = o.model.blocks[kind];
+    const model::LayerParameters layer = layer_parameters(o.model, block);
+    sum.first += layer.total();
+    sum.second += layer.with_experts(block.experts ? block.experts->active : 0);
+  }
+  return sum;
+}
+
 }  // namespace
 
 ModelWork model_work(const Plan& plan) {
@@ -260,8 +274,7 @@ Result<StepStats> stats(const StepOptions& options, const trace::ClassJob& job) 
   CHAKRA_ASSIGN(const Plan plan, gen::plan(options));
   const StepOptions& o = plan.o;
   StepStats result;
-  result.parameters = parameters(o.model);
-  result.active_parameters = active_parameters(o.model);
+  std::tie(result.parameters, result.active_parameters) = parameters_of(o);
   result.trained_parameters = adapters(o);
   result.tokens = real(o.sequence) * real(o.micro_batch_size) * real(o.micro_batches) * real(o.dp);
   const double work = 3.0 * real(o.micro_batches) * real(plan.pipeline.chunks) / real(plan.schedule->copies);
