@@ -39,6 +39,8 @@ struct Unchanged {
   sim::SimInput input;
   std::optional<sim::SimInput> recorded;     ///< absent: the same
   std::optional<whatif::RecipeFacts> facts;  ///< of the job as it is now
+  Findings device_findings;                  ///< about the times on devices
+  bool on_devices = false;                   ///< nodes got times on devices
 };
 
 /// Whether a computation has a duration.
@@ -62,6 +64,23 @@ bool have_other_links(const net::Fabric& a, const net::Fabric& b) {
   };
   return a.dimensions.empty() || !a.odd_links.empty() || !b.odd_links.empty() ||
          !std::equal(a.dimensions.begin(), a.dimensions.end(), b.dimensions.begin(), b.dimensions.end(), same);
+}
+
+/// A finding about one of the two jobs.
+Finding about(const char* job, Finding finding) {
+  finding.text = fmt::format("{} job: {}", job, finding.text);
+  return finding;
+}
+
+/// Findings about times on devices. If both jobs have such times, a finding that both do not have names its job.
+void add_device_findings(const Findings& before, const Findings& after, bool both, Findings& all) {
+  const auto is_in = [](const Findings& others, const Finding& one) {
+    return std::any_of(others.begin(), others.end(),
+                       [&](const Finding& other) { return other.tag == one.tag && other.text == one.text; });
+  };
+  for (const Finding& one : before) all.push_back(both && !is_in(after, one) ? about("unchanged", one) : one);
+  for (const Finding& one : after)
+    if (!is_in(before, one)) all.push_back(both ? about("changed", one) : one);
 }
 
 /// A job without times, such as an imported program, runs on --from-device before it runs on --device.
@@ -97,7 +116,9 @@ Result<Unchanged> read_unchanged(const WhatIfOptions& o, WhatIf& out) {
   if (const auto& facts = unchanged_job.facts; facts && o.ranks.empty())
     out.likely.before = facts->published, out.likely.device_before = facts->device;
   if (o.ranks.empty() && !input.transfers) out.likely.served_before = whatif::served(input);
-  CHAKRA_TRY(whatif::bring_to_devices(input, out.findings));
+  CHAKRA_ASSIGN(const std::vector<sim::ScaledTime> devices,
+                whatif::bring_to_devices(input, unchanged_job.device_findings));
+  unchanged_job.on_devices = !devices.empty();
   return unchanged_job;
 }
 
@@ -148,6 +169,7 @@ Result<void> generate_again(const WhatIfOptions& o, Unchanged& job, WhatIf& out)
   Findings known;  // of the unchanged job, too
   CHAKRA_TRY(whatif::bring_to_devices(*job.recorded, known));
   job.input.job = std::move(job.recorded->job);
+  job.input.system.unlike = job.recorded->system.unlike;
   job.input.memory_use = std::move(job.recorded->memory_use);
   job.input.groups = {};
   job.input.matching.reset();
@@ -173,12 +195,14 @@ Result<std::vector<sim::ScaledTime>> apply(const WhatIfOptions& o, Unchanged& jo
   CHAKRA_TRY(change_network(o, input, out));
   CHAKRA_TRY(generate_again(o, job, out));
   CHAKRA_TRY(use_devices(o.devices, input.system));
-  if (!o.devices.device.empty()) CHAKRA_TRY(whatif::use_stack_of_job(o.devices.stack, input, out.findings));
+  Findings found;
+  if (!o.devices.device.empty()) CHAKRA_TRY(whatif::use_stack_of_job(o.devices.stack, input, found));
   job.facts = facts_of_recipe(input);
   if (job.facts && o.ranks.empty())
     out.likely.after = job.facts->published, out.likely.device_after = job.facts->device;
   if (out.likely.served_before && !input.transfers) out.likely.served_after = whatif::served(input);
-  CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, whatif::bring_to_devices(input, out.findings));
+  CHAKRA_ASSIGN(std::vector<sim::ScaledTime> devices, whatif::bring_to_devices(input, found));
+  add_device_findings(job.device_findings, found, job.on_devices && !devices.empty(), out.findings);
   if (!o.devices.device.empty() && devices.empty())
     return fail(Code::bad_input, "whatif.rule.nothing",
                 fmt::format("--device {} has no effect: {}", o.devices.device, kNoDeviceTime));
@@ -203,11 +227,6 @@ Result<void> check_once(const WhatIfOptions& o) {
   return {};
 }
 
-/// A finding about one of the two jobs.
-Finding about(const char* job, Finding finding) {
-  finding.text = fmt::format("{} job: {}", job, finding.text);
-  return finding;
-}
 bool ignores_contention(const Finding& finding) { return finding.tag == "sim.closed.shared"; }
 bool has_free_nodes(const Finding& finding) {
   return finding.tag == "sim.compute.free" || finding.tag == "sim.memory.free";
@@ -296,6 +315,7 @@ Result<WhatIf> what_if(const WhatIfOptions& o, const std::atomic<bool>* stop) {
     note_free_nodes(before, out.report, out.findings);
     if (changes_links(out)) whatif::compare_algorithms(before, out.report, out.findings);
   } else {
+    add_device_findings(job.device_findings, {}, false, out.findings);
     out.change.take(before, &recorded::RunChange::Change::before_ps);
     out.report = std::move(before);
   }
