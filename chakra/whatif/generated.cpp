@@ -9,6 +9,7 @@
 #include "chakra/device/device.h"
 #include "chakra/trace/metadata.h"
 #include "chakra/whatif/generated.h"
+#include "chakra/whatif/layouts.h"
 #include "chakra/whatif/rules.h"
 
 namespace chakra::whatif {
@@ -90,12 +91,26 @@ bool same(const trace::TraceSet& a, const trace::TraceSet& b) {
   return std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), same_rank);
 }
 
-/// Why the job cannot be generated again from its recipe; empty: it can.
-Result<std::string> obstacle(const Recipe& recipe, const sim::SimInput& input) {
-  if (!input.system.unlike.empty()) return std::string("the system file has rows for single ranks of this job");
+/// Whether each rank of the job generated with `after` stands where a rank of the job of `before` stood, or in another
+/// replica of a step.
+bool keeps_places(const Recipe& before, const Recipe& after) {
+  const auto *x = std::get_if<gen::StepOptions>(&before.options), *y = std::get_if<gen::StepOptions>(&after.options);
+  if (x && y) return x->tp == y->tp && x->pp == y->pp;
+  const auto *s = std::get_if<gen::ServeOptions>(&before.options), *t = std::get_if<gen::ServeOptions>(&after.options);
+  return s && t && s->mesh.tp == t->mesh.tp && s->mesh.pp == t->mesh.pp && s->mesh.dp == t->mesh.dp;
+}
+
+/// Why the job of a recipe cannot be generated again with the options of `after`; empty: it can.
+Result<std::string> obstacle(const Recipe& recipe, const Recipe& after, const sim::SimInput& input) {
+  if (!input.system.unlike.empty() && !keeps_places(recipe, after))
+    return std::string("the system file has rows for single ranks, whose places in the changed job are unknown");
   return std::string(is_as_generated(recipe, input)
                          ? ""
                          : "this job differs from the generated job; it was edited, or moved to another device");
+}
+
+const Trace& first_of(const sim::SimInput& input) {
+  return input.classes ? input.classes->classes.front() : input.job.ranks.front();
 }
 
 Result<Reached> replace(const Recipe& recipe, sim::SimInput& input) {
@@ -106,6 +121,8 @@ Result<Reached> replace(const Recipe& recipe, sim::SimInput& input) {
     for (const NodeId n : t.nodes()) reached.time_ps = add_saturated(reached.time_ps, t.dur_ps[n]);
   }
   CHAKRA_ASSIGN(trace::ClassJob made, make(recipe, reached.findings));
+  const std::optional<gen::Layout> now = gen::layout_of(first_of(input)), then = gen::layout_of(made.classes.front());
+  if (now && then) move_rank_rows(now->mesh, then->mesh, input.system);
   if (input.classes) input.classes = std::move(made);
   else input.job = trace::expand(made);
   input.groups = {};
@@ -130,7 +147,7 @@ Result<Reached> only_generated(std::string_view change, std::string_view value, 
   if (!recipe) return refuse(change, "the metadata of this job has no recipe");
   const Recipe before = *recipe;
   CHAKRA_TRY(row_of(change).generate(value, *recipe));
-  CHAKRA_ASSIGN(const std::string why, obstacle(before, input));
+  CHAKRA_ASSIGN(const std::string why, obstacle(before, *recipe, input));
   if (!why.empty()) return refuse(change, why);
   return replace(*recipe, input);
 }
@@ -225,7 +242,7 @@ Result<std::vector<Applied>> generate_again(const std::vector<std::vector<std::s
       if (set) applied.push_back({&kChanges[r], value, {}});
     }
   if (applied.empty()) return applied;
-  CHAKRA_ASSIGN(const std::string why, obstacle(before, input));
+  CHAKRA_ASSIGN(const std::string why, obstacle(before, *recipe, input));
   if (!why.empty()) return std::vector<Applied>();
   CHAKRA_ASSIGN(const Reached reached, replace(*recipe, input));
   for (Applied& one : applied) one.reached = reached;
@@ -242,21 +259,34 @@ std::optional<Result<Reached>> generate_with(std::string_view change, std::strin
   return Result<Reached>(std::move(applied->front().reached));
 }
 
+namespace {
+/// Why the job of a recipe is not generated again with the change.
+std::string why_not_again(std::string_view change, std::string_view value, const Recipe& before,
+                          const sim::SimInput& input) {
+  Recipe recipe = before;
+  const auto set = row_of(change).generate(value, recipe);
+  if (!set || !*set) return "the generator has no such value";
+  if (input.transfers) return "its transfers are recorded";
+  const auto found = obstacle(before, recipe, input);
+  return found ? *found : std::string(found.error().message());
+}
+}  // namespace
+
 // `whatif.generated.edited` (warning): a change cannot generate a generated job again, so that the rule for other jobs
 // is used
 std::optional<Finding> not_generated(std::string_view change, std::string_view value, const sim::SimInput& input) {
-  std::optional<Recipe> recipe = recipe_of(input.job);
+  const std::optional<Recipe> recipe = recipe_of(input.job);
   if (!recipe) return std::nullopt;
-  const Recipe before = *recipe;
-  std::string why = "the generator has no such value";
-  if (const auto set = row_of(change).generate(value, *recipe); set && *set) {
-    const auto found = obstacle(before, input);
-    why = found ? *found : std::string(found.error().message());
-  }
   return Finding{
       "whatif.generated.edited", Severity::warning, -1, -1,
       fmt::format("--{} {} cannot generate this job again: {}. The rule for recorded jobs changes it instead", change,
-                  value, why)};
+                  value, why_not_again(change, value, *recipe, input))};
+}
+
+Result<void> check_other_rule(std::string_view change, std::string_view value, const sim::SimInput& input) {
+  const std::optional<Recipe> recipe = recipe_of(input.job);
+  if (!recipe || !std::holds_alternative<gen::ServeOptions>(recipe->options)) return {};
+  return refuse(change, why_not_again(change, value, *recipe, input));
 }
 
 // ---- the host of a stack --------------------------------------------------------------------------------------------
@@ -380,7 +410,7 @@ void Likely::settle(const std::vector<Applied>& changes, const sim::SimInput& un
 Result<void> use_stack_of_job(const std::string& asked, sim::SimInput& input, Findings& findings) {
   const bool classes = input.classes.has_value();
   if (!input.system.target || (classes ? input.classes->classes.empty() : input.job.ranks.empty())) return {};
-  const Trace& first = classes ? input.classes->classes.front() : input.job.ranks.front();
+  const Trace& first = first_of(input);
   const auto note = [&](Severity severity, const char* tag, std::string text) {
     findings.push_back({tag, severity, -1, -1, std::move(text)});
   };
@@ -402,7 +432,7 @@ Result<void> use_stack_of_job(const std::string& asked, sim::SimInput& input, Fi
   if (!before) return {};
   Recipe recipe = *before;
   if (!std::visit([&](auto& options) { return set_host(*input.system.target, options); }, recipe.options)) return {};
-  CHAKRA_ASSIGN(const std::string why, obstacle(*before, input));
+  CHAKRA_ASSIGN(const std::string why, obstacle(*before, recipe, input));
   if (!why.empty()) {  // without a host, sim::retarget says so
     if (std::visit([](const auto& options) { return has_host(options); }, before->options))
       note(Severity::warning, "sim.device.host",

@@ -38,6 +38,10 @@ std::optional<Result<Reached>> generate_with(std::string_view change, std::strin
 /// a recipe.
 std::optional<Finding> not_generated(std::string_view change, std::string_view value, const sim::SimInput& input);
 
+/// Refuse a change that generate_with() does not make and that has no rule for jobs of `gen serve`, and say why.
+/// Errors: whatif.mesh.recipe.
+Result<void> check_other_rule(std::string_view change, std::string_view value, const sim::SimInput& input);
+
 /// Return a warning with the keys of the stack that have no effect on a trace on the device, which has the stack;
 /// nullopt if there are none. Leaves out keys that a missing host makes useless (sim.device.host), and prefill-share.
 /// Cost: O(nodes).

@@ -60,6 +60,15 @@ SlotGroups groups_of(const Layout& layout, const Slot& slot) {
   return all;
 }
 
+/// A rank of `now` that runs the trace of `rank`: the one at the same place, else any of its stage and its experts.
+int64_t rank_like(const gen::Mesh& now, const gen::Mesh& then, int64_t rank) {
+  int64_t like = then.place(rank, Axis::dp) % now.of(Axis::dp) * now.stride[gen::index(Axis::dp)];
+  for (const Axis axis : {Axis::tp, Axis::cp, Axis::pp}) like += then.place(rank, axis) * now.stride[gen::index(axis)];
+  const int64_t ep = then.place(rank, Axis::ep);
+  if (now.place(like, Axis::ep) == ep) return like;
+  return then.place(rank, Axis::pp) * now.stride[gen::index(Axis::pp)] + ep * now.stride[gen::index(Axis::ep)];
+}
+
 class Relayout {
  public:
   Relayout(sim::SimInput& input, const Layout& before, const Layout& after)
@@ -73,19 +82,16 @@ class Relayout {
     CHAKRA_TRY(find_groups());
     CHAKRA_TRY(check_storage());
     trace::TraceSet job;
-    std::map<int64_t, device::RankTraits> unlike;
     for (int64_t rank = 0; rank < after_.mesh.ranks(); ++rank) {
-      const int64_t like = like_of(rank);
+      const int64_t like = rank_like(before_.mesh, after_.mesh, rank);
       job.ranks.push_back(in_.job.ranks[static_cast<size_t>(like)]);
       settle(job.ranks.back(), like, rank);
-      const auto traits = in_.system.unlike.find(like);
-      if (traits != in_.system.unlike.end()) unlike[rank] = traits->second;
     }
+    move_rank_rows(before_.mesh, after_.mesh, in_.system);
     in_.groups.clear();
     for (const auto& [name, slot] : new_)
       for (size_t g = 0; g < slot.groups.size(); ++g) in_.groups[fmt::format("{}{}", name, g)] = slot.groups[g];
     in_.job = std::move(job);
-    in_.system.unlike = {unlike.begin(), unlike.end()};
     in_.matching.reset();
     return reached_;
   }
@@ -138,17 +144,6 @@ class Relayout {
       if (mixed && share_ != 1 && has_io(t, "ckpt_read"))
         return refuse("a restart reads both replicated parameters and the sharded optimizer");
     return {};
-  }
-
-  /// A rank of the job that runs the same trace: the one at the same place, else any of its stage and its experts.
-  int64_t like_of(int64_t rank) const {
-    const gen::Mesh &now = before_.mesh, &then = after_.mesh;
-    int64_t like = then.place(rank, Axis::dp) % now.of(Axis::dp) * now.stride[gen::index(Axis::dp)];
-    for (const Axis axis : {Axis::tp, Axis::cp, Axis::pp})
-      like += then.place(rank, axis) * now.stride[gen::index(axis)];
-    const int64_t ep = then.place(rank, Axis::ep);
-    if (now.place(like, Axis::ep) == ep) return like;
-    return then.place(rank, Axis::pp) * now.stride[gen::index(Axis::pp)] + ep * now.stride[gen::index(Axis::ep)];
   }
 
   /// The partner of `rank` that lies as `partner` does to `like`: stages along pp, parts of a context along cp.
@@ -234,6 +229,16 @@ Result<std::optional<Layout>> common_layout(const trace::TraceSet& job) {
                 fmt::format("the job was generated for {} ranks, and has the traces of {}", common->mesh.ranks(),
                             job.ranks.size()));
   return common;
+}
+
+void move_rank_rows(const gen::Mesh& now, const gen::Mesh& then, device::System& system) {
+  if (system.unlike.empty()) return;
+  std::map<int64_t, device::RankTraits> rows;
+  for (int64_t rank = 0; rank < then.ranks(); ++rank) {
+    const auto row = system.unlike.find(rank_like(now, then, rank));
+    if (row != system.unlike.end()) rows[rank] = row->second;
+  }
+  system.unlike = std::move(rows);
 }
 
 // `whatif.dp.mesh` (1): a generated job that cannot have that many replicas, or of which they would change more

@@ -13,6 +13,10 @@ namespace chakra::whatif {
 /// Errors: whatif.dp.groups if layouts differ, or if ranks lack traces or do not match the layout.
 Result<std::optional<gen::Layout>> common_layout(const trace::TraceSet& job);
 
+/// Give ranks of the mesh `then` the rows that a system file has for single ranks of the mesh `now`, which differs in
+/// data-parallel ranks only: replica r has the rows of replica r modulo their number. Cost: O(ranks of `then`).
+void move_rank_rows(const gen::Mesh& now, const gen::Mesh& then, device::System& system);
+
 /// Change the number of data-parallel ranks. Requires SimInput::matching, and no recorded transfers.
 /// Errors: whatif.dp.mesh, whatif.dp.alone. Cost: O(ranks + their communication).
 Result<Reached> change_layout(const gen::Layout& before, int64_t wanted, sim::SimInput& input);

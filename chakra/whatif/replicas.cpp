@@ -331,6 +331,7 @@ Result<WantedReplicas> parse_replicas(std::string_view value) {
 Result<Reached> change_dp(std::string_view value, sim::SimInput& input) {
   CHAKRA_ASSIGN(const WantedReplicas wanted, parse_replicas(value));
   if (auto made = generate_with("dp", value, input)) return *std::move(made);
+  if (wanted.pattern.empty()) CHAKRA_TRY(check_other_rule("dp", value, input));
   if (!input.matching) input.matching = match::match(input.job, input.groups);
   CHAKRA_ASSIGN(const std::optional<gen::Layout> layout, common_layout(input.job));
   if (layout && !input.transfers) {
