@@ -6,6 +6,7 @@
 #include <limits>
 #include <protozero/pbf_reader.hpp>
 
+#include "chakra/schema/plain.h"
 #include "chakra/schema/schema.h"
 
 namespace chakra::schema {
@@ -15,6 +16,7 @@ using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
 std::string_view view(protozero::data_view data) { return {data.data(), data.size()}; }
+pbf_reader reader_of(std::string_view message) { return {message.data(), message.size()}; }
 
 pbf_wire_type wire_type(Coding coding) {
   switch (coding) {
@@ -113,43 +115,23 @@ void read_attr(pbf_reader reader, AttrRecord& attr, int32_t owner, UnknownFields
   }
 }
 
-/// A varint of at most nine bytes that is all of the bytes; false for other bytes.
-bool whole_varint(const char* at, const char* end, uint64_t& value) {
-  value = 0;
-  if (at == end || end - at > 9) return false;
-  for (int shift = 0; at != end; shift += 7) {
-    const auto byte = static_cast<uint8_t>(*at++);
-    value |= uint64_t{byte & 0x7fU} << shift;
-    if (byte < 0x80) return at == end;
-  }
-  return false;
-}
-
 /// Read an attribute as nearly all writers make it: a name, then one integer, text or list. False for other bytes,
 /// which read_attr() reads; the attribute then stays empty. Requires an empty attribute.
 bool read_plain_attr(std::string_view message, AttrRecord& attr) {
-  constexpr uint32_t kName = kAttrName << 3 | static_cast<uint32_t>(pbf_wire_type::length_delimited);
   const char *at = message.data(), *const end = at + message.size();
-  if (message.size() < 4 || at[0] != kName) return false;
-  const auto length = static_cast<uint8_t>(at[1]);
-  if (length >= 0x80 || end - at < length + 4) return false;
-  const std::string_view name(at + 2, length);
-  at += 2 + length;
-  uint32_t tag = static_cast<uint8_t>(*at++);
-  if (tag >= 0x80) tag = (tag & 0x7f) | static_cast<uint32_t>(static_cast<uint8_t>(*at++)) << 7;
+  std::string_view name, bytes;
+  uint32_t tag = 0;
+  if (!plain::take_tag(at, end, tag) || tag != plain::tag_of(kAttrName, wire::kText)) return false;
+  if (!plain::take_text(at, end, name) || !plain::take_tag(at, end, tag)) return false;
   const uint32_t field = tag >> 3;
-  if (field < kDouble || field >= kMembers.size()) return false;  // also a tag of three bytes
+  if (field < kDouble || field >= kMembers.size()) return false;
   const Coding coding = is_list(field) ? Coding::text : kMembers[field].coding;
   uint64_t value = 0;
   if (static_cast<pbf_wire_type>(tag & 7) != wire_type(coding)) return false;
-  if (coding == Coding::text) {
-    if (at == end || static_cast<uint8_t>(*at) >= 0x80 || end - at - 1 != *at) return false;
-    attr.bytes = {at + 1, static_cast<size_t>(end - at - 1)};
-  } else if (!whole_varint(at, end, value)) {
+  if (!(coding == Coding::text ? plain::take_text(at, end, bytes) : plain::take_varint(at, end, value)) || at != end)
     return false;
-  }
   switch (coding) {
-    case Coding::text: break;
+    case Coding::text: attr.bytes = bytes; break;
     case Coding::varint: attr.integer = narrow(field, static_cast<int64_t>(value)); break;
     case Coding::natural: attr.natural = is_narrow(field) ? static_cast<uint32_t>(value) : value; break;
     case Coding::boolean: attr.integer = value != 0; break;
@@ -163,7 +145,7 @@ bool read_plain_attr(std::string_view message, AttrRecord& attr) {
 void add_attr(std::string_view message, std::vector<AttrRecord>& attrs, UnknownFields& unknown) {
   const auto owner = static_cast<int32_t>(attrs.size());
   AttrRecord& attr = attrs.emplace_back();
-  if (!read_plain_attr(message, attr)) read_attr(pbf_reader(message.data(), message.size()), attr, owner, unknown);
+  if (!read_plain_attr(message, attr)) read_attr(reader_of(message), attr, owner, unknown);
 }
 
 IoRecord read_io(pbf_reader reader, IoRecord io, int32_t owner, UnknownFields& unknown) {
@@ -282,21 +264,7 @@ Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown) {
   return list;
 }
 
-namespace {
-
-/// The values of a packed run that is the whole message, if each takes one byte; else nothing. Most lists are such
-/// runs.
-std::string_view small_values(std::string_view message) {
-  constexpr uint32_t kRun = kListValues << 3 | static_cast<uint32_t>(pbf_wire_type::length_delimited);
-  if (message.size() < 2 || message[0] != kRun || static_cast<uint8_t>(message[1]) != message.size() - 2) return {};
-  const std::string_view run = message.substr(2);
-  return run.size() < 0x80 &&
-                 std::all_of(run.begin(), run.end(), [](char byte) { return static_cast<uint8_t>(byte) < 0x80; })
-             ? run
-             : std::string_view();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Result<void> decode_list(const AttrRecord& attr, AttrList& list, UnknownFields* unknown) {
   list.clear();
@@ -304,7 +272,7 @@ Result<void> decode_list(const AttrRecord& attr, AttrList& list, UnknownFields* 
   const uint32_t field = attr.field;
   const Coding coding = kMembers[field].coding;
   if (coding == Coding::natural || coding == Coding::varint)
-    if (const std::string_view values = small_values(attr.bytes); !values.empty()) {
+    if (const std::string_view values = plain::small_values(attr.bytes); !values.empty()) {
       if (coding == Coding::natural) list.naturals.assign(values.begin(), values.end());
       else list.integers.assign(values.begin(), values.end());
       return {};
@@ -354,16 +322,71 @@ void NodeRecord::clear() {
 
 namespace {
 
-/// Decode a node; `add_attr(reader)` gets the message of each attribute.
+bool read_plain_io(std::string_view message, IoRecord& io) {
+  io.present = true;
+  const char *at = message.data(), *const end = at + message.size();
+  for (const auto& [field, text] :
+       {std::pair(kIoValues, &io.values), std::pair(kIoShapes, &io.shapes), std::pair(kIoTypes, &io.types)})
+    if (at != end && static_cast<uint8_t>(*at) == plain::tag_of(field, wire::kText))
+      if (!plain::take_text(++at, end, *text)) return false;
+  return at == end;
+}
+
+/// Append the ids of a packed run.
+bool take_plain_ids(const char*& at, const char* end, std::vector<uint64_t>& ids) {
+  std::string_view run;
+  if (!plain::take_text(at, end, run)) return false;
+  for (const char *id_at = run.data(), *const run_end = id_at + run.size(); id_at != run_end;)
+    if (!plain::take_varint(id_at, run_end, ids.emplace_back())) return false;
+  return true;
+}
+
+/// Read a node as nearly all writers make it: known fields, in the order of their numbers. add_attr(message) gets the
+/// message of each attribute, and returns whether to go on. After false, the record holds a part of the node.
 template <class AddAttr>
-Result<void> decode_node(std::string_view message, NodeRecord& record, const AddAttr& add_attr) {
-  record.clear();
+bool read_plain_node(std::string_view message, NodeRecord& record, const AddAttr& add_attr) {
+  const char *at = message.data(), *const end = at + message.size();
+  const auto next_is = [&](uint32_t tag) { return at != end && static_cast<uint8_t>(*at) == tag && (++at, true); };
+  const auto number = [&](uint32_t field, uint64_t& value) {
+    return !next_is(plain::tag_of(field, wire::kVarint)) || plain::take_varint(at, end, value);
+  };
+  const auto text = [&](uint32_t field, std::string_view& value) {
+    return !next_is(plain::tag_of(field, wire::kText)) || plain::take_text(at, end, value);
+  };
+  const auto ids = [&](uint32_t field, std::vector<uint64_t>& values) {
+    return !next_is(plain::tag_of(field, wire::kText)) || take_plain_ids(at, end, values);
+  };
+  std::string_view inputs, outputs, attr;
+  if (!number(kNodeId, record.id) || !text(kNodeName, record.name) || !number(kNodeType, record.type) ||
+      !ids(kNodeCtrlDeps, record.ctrl_deps) || !ids(kNodeDataDeps, record.data_deps) ||
+      !number(kNodeStart, record.start_micros) || !number(kNodeDuration, record.duration_micros) ||
+      !text(kNodeInputs, inputs) || !text(kNodeOutputs, outputs))
+    return false;
+  record.type = static_cast<uint64_t>(int64_t{static_cast<int32_t>(record.type)});  // an enumeration
+  if (inputs.data() && !read_plain_io(inputs, record.inputs)) return false;
+  if (outputs.data() && !read_plain_io(outputs, record.outputs)) return false;
+  while (next_is(plain::tag_of(kNodeAttr, wire::kText)))
+    if (!plain::take_text(at, end, attr) || !add_attr(attr)) return false;
+  return at == end;
+}
+
+/// Decode a node; add_attr(message) gets the message of each attribute, again from the first on after clear().
+template <class Clear, class AddAttr>
+Result<void> decode_node(std::string_view message, NodeRecord& record, const Clear& clear, const AddAttr& add_attr) {
   size_t attrs = 0;
   return guarded(message, [&](pbf_reader& reader) -> Result<void> {
+    clear();
+    if (read_plain_node(message, record, [&](std::string_view attr) {
+          add_attr(attr);
+          return ++attrs <= kMostAttrs;
+        }))
+      return {};
+    clear();
+    attrs = 0;
     for (const char* begin = reader.data().data(); reader.next(); begin = reader.data().data()) {
       if (reader.tag() == kNodeAttr && is_text(reader)) {
         if (attrs++ == kMostAttrs) return damaged(fmt::format("a node of more than {} attributes", kMostAttrs));
-        add_attr(reader.get_view());
+        add_attr(view(reader.get_view()));
         continue;
       }
       const bool text = is_text(reader), varint = is_varint(reader);
@@ -404,14 +427,30 @@ Result<void> decode_node(std::string_view message, NodeRecord& record, const Add
 
 }  // namespace
 
+bool plain::read_node(std::string_view message, NodeRecord& record, Attrs& attrs) {
+  record.clear();
+  size_t size = 0;
+  const auto add_attr = [&](std::string_view attr) {
+    attrs.messages[size++] = attr;
+    return size < attrs.messages.size();
+  };
+  const bool is_plain = read_plain_node(message, record, add_attr);
+  attrs.size = size;
+  return is_plain;
+}
+
 Result<void> decode(std::string_view message, NodeRecord& record) {
-  return decode_node(message, record,
-                     [&](protozero::data_view attr) { add_attr(view(attr), record.attrs, record.unknown); });
+  return decode_node(
+      message, record, [&] { record.clear(); },
+      [&](std::string_view attr) { add_attr(attr, record.attrs, record.unknown); });
 }
 
 Result<void> decode(std::string_view message, NodeRecord& record, std::vector<std::string_view>& attrs) {
-  attrs.clear();
-  return decode_node(message, record, [&](protozero::data_view attr) { attrs.push_back(view(attr)); });
+  const auto clear = [&] {
+    record.clear();
+    attrs.clear();
+  };
+  return decode_node(message, record, clear, [&](std::string_view attr) { attrs.push_back(attr); });
 }
 
 Result<void> decode(std::string_view message, AttrRecord& attr) {

@@ -9,6 +9,7 @@
 
 #include "chakra/base/base.h"
 #include "chakra/schema/members.h"
+#include "chakra/schema/plain.h"
 #include "chakra/schema/wire.h"
 
 namespace chakra::schema {
