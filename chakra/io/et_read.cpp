@@ -27,10 +27,8 @@ Result<int64_t> ns_from_us(uint64_t micros) {
     return range(fmt::format("a time of {} us", micros));
   return static_cast<int64_t>(micros) * 1000;
 }
-Result<Picoseconds> ps_from_ns(int64_t ns) {
-  if (ns > kLongestPs / kPsPerNs || ns < -kLongestPs / kPsPerNs) return range(fmt::format("a time of {} ns", ns));
-  return ns * kPsPerNs;
-}
+constexpr int64_t kMostNs = kLongestPs / kPsPerNs;
+Failure too_long(int64_t ns) { return range(fmt::format("a time of {} ns", ns)); }
 
 // ---- of the whole file -----------------------------------------------------------------------------------
 
@@ -83,54 +81,155 @@ Result<Announced> read_metadata(const MetadataRecord& record, const std::string&
 
 namespace {
 
-/// Starts from nanoseconds since whenever to picoseconds since the first of them.
-Result<void> rebase(Trace& t) {
+/// The starts of the nodes so far, in nanoseconds.
+struct Starts {
   int64_t first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
-  for (const NodeId n : t.nodes())
-    if (t.has_start(n)) {
-      first = std::min(first, t.start_ps[n]);
-      last = std::max(last, t.start_ps[n]);
-    }
+
+  void add(int64_t start) {
+    first = std::min(first, start);
+    last = std::max(last, start);
+  }
+};
+
+/// Starts from nanoseconds since whenever to picoseconds since the first of them.
+Result<void> rebase(const Starts& starts, Trace& t) {
+  const auto [first, last] = starts;
   if (first > last) return {};  // no times
   int64_t span = 0;
   if (__builtin_sub_overflow(last, first, &span) || span > kLongestPs / kPsPerNs)
     return range("start times are more than 26 days apart", {t.file});
   t.base_ns = first;
+  const std::span<Picoseconds> start = t.start_ps.edit();
   for (const NodeId n : t.nodes())
-    if (t.has_start(n)) t.start_ps.edit(n) = (t.start_ps[n] - first) * kPsPerNs;
+    if (t.has_start(n)) start[n] = (start[n] - first) * kPsPerNs;
   return {};
 }
 
 // ---- node by node ----------------------------------------------------------------------------------------
 
+/// Adds rows to the columns, many at a time: adding one row to each of nine columns takes longer than its values.
+class Rows {
+ public:
+  explicit Rows(Trace& trace) : trace_(trace) {}
+
+  NodeId add(uint64_t id, StringId name, NodeType type) {
+    const NodeId row(size_++);
+    if (row == types_.size()) grow(row + std::clamp<size_t>(row, kFewest, kMost));
+    if (row == 0) first_id_ = id;
+    if (row == counting_ && id == first_id_ + row && id >= first_id_) ++counting_;
+    else add_id(id);
+    names_[row] = name;
+    types_[row] = type;
+    attr_begins_[row] = trace_.attrs.position();
+    return row;
+  }
+  size_t size() const { return size_; }
+  /// Complete the columns, and drop the rows without a node.
+  void finish() {
+    if (counting_ == size_) trace_.id = trace::Ids::counting(first_id_, size_);
+    resize(size_);
+  }
+
+  std::span<uint8_t> flags;
+  std::span<Picoseconds> starts, durations;
+
+ private:
+  static constexpr size_t kFewest = 64, kMost = 4096;
+
+  /// Add an id after one that did not count up. Ids that count up, as nearly all do, need no list.
+  void add_id(uint64_t id) {
+    if (trace_.id.empty()) trace_.id = trace::Ids::counting(first_id_, counting_);
+    trace_.id.push_back(id);
+  }
+  void grow(size_t size) {
+    resize(size);
+    names_ = trace_.name.edit();
+    types_ = trace_.type.edit();
+    attr_begins_ = trace_.attr_begin.edit();
+    flags = trace_.flags.edit();
+    starts = trace_.start_ps.edit();
+    durations = trace_.dur_ps.edit();
+  }
+  void resize(size_t size) {
+    trace::each_column([&](const auto& row) {
+      if (!row.is_attribute()) (trace_.*row.column).resize(size, row.fill);
+    });
+    trace_.attr_begin.resize(size);
+  }
+
+  Trace& trace_;
+  size_t size_ = 0, counting_ = 0;  ///< nodes; of the first nodes, whose ids count up from first_id_
+  uint64_t first_id_ = 0;
+  std::span<StringId> names_;
+  std::span<NodeType> types_;
+  std::span<size_t> attr_begins_;
+};
+
 /// Adds nodes to a builder. Errors have no place; the caller adds it.
 class NodeReader {
  public:
   NodeReader(Builder& builder, const ReadOptions& options, int64_t default_pid)
-      : builder_(builder), options_(options), default_pid_(default_pid), node_{builder, options.texts} {}
+      : builder_(builder),
+        rows_(builder.trace),
+        options_(options),
+        default_pid_(default_pid),
+        node_{builder, options.texts} {}
 
+  /// Add the node of a message. Nearly all messages skip the records of their attributes.
+  Result<void> add(std::string_view message) {
+    if (!schema::plain::read_node(message, record_, plain_)) {
+      CHAKRA_TRY(decode(message, record_, messages_));
+      return add(record_, messages_);
+    }
+    begin(record_);
+    for (size_t place = 0; place < plain_.size; ++place)
+      if (!attrs_.read_known(plain_.messages[place], place, node_)) CHAKRA_TRY(add_attr(plain_.messages[place], place));
+    return end(record_);
+  }
   /// `attrs`: messages of attributes that the record does not have.
   Result<void> add(const NodeRecord& record, const std::vector<std::string_view>& attrs) {
+    begin(record);
+    for (size_t place = 0; place < record.attrs.size(); ++place) attrs_.read(record.attrs[place], place, node_);
+    for (size_t place = 0; place < attrs.size(); ++place)
+      if (!attrs_.read_known(attrs[place], place, node_)) CHAKRA_TRY(add_attr(attrs[place], place));
+    return end(record);
+  }
+  size_t size() const { return rows_.size(); }
+  /// Call after the last node.
+  Starts finish() {
+    rows_.finish();
+    return starts_;
+  }
+
+ private:
+  Trace& trace() { return builder_.trace; }
+
+  void begin(const NodeRecord& record) {
     const NodeType type =
         record.type < trace::kNodeTypeNames.size() ? static_cast<NodeType>(record.type) : NodeType::invalid;
-    node_.begin(builder_.add(record.id, trace().strings.intern(record.name), type), default_pid_);
-    for (size_t place = 0; place < record.attrs.size(); ++place) attrs_.read(record.attrs[place], place, node_);
-    for (size_t place = 0; place < attrs.size(); ++place) {
-      CHAKRA_TRY(decode(attrs[place], attr_));
-      attrs_.read(attr_, place, node_);
-    }
+    node_.begin(rows_.add(record.id, name_of(record), type), default_pid_);
+  }
+  Result<void> add_attr(std::string_view message, size_t place) {
+    CHAKRA_TRY(decode(message, attr_));
+    attrs_.read(attr_, place, node_);
+    return {};
+  }
+  /// Finish a node whose attributes were read.
+  Result<void> end(const NodeRecord& record) {
     if (!node_.lists) return node_.lists;
     CHAKRA_TRY(add_edges(record));
     CHAKRA_TRY(add_times(record));
     add_lane();
-    if (trace::is_comm(type)) builder_.comm(node_.row);
+    if (trace::is_comm(trace().type[node_.row])) builder_.comm(node_.row);
     add_groups(record);
     add_tensors(record);
     return {};
   }
 
- private:
-  Trace& trace() { return builder_.trace; }
+  StringId name_of(const NodeRecord& record) {
+    if (trace().strings[name_] != record.name) name_ = trace().strings.intern(record.name);
+    return name_;
+  }
 
   Result<void> add_edges(const NodeRecord& record) {
     const std::vector<uint64_t>& kinds = node_.dep_kinds.naturals;
@@ -141,8 +240,8 @@ class NodeReader {
       const auto kind = i < kinds.size() ? static_cast<uint8_t>(kinds[i]) : uint8_t{0};
       const int64_t lag_ns = i < lags.size() ? lags[i] : 0;
       if (trace::kind_of(kind) > trace::EdgeKind::contention) return range("an unknown edge kind");
-      CHAKRA_ASSIGN(const Picoseconds lag, ps_from_ns(lag_ns));
-      builder_.dep_by_id(node_.row, record.data_deps[i], kind, lag);
+      if (lag_ns > kMostNs || lag_ns < -kMostNs) return too_long(lag_ns);
+      builder_.dep_by_id(node_.row, record.data_deps[i], kind, lag_ns * kPsPerNs);
     }
     return {};
   }
@@ -159,15 +258,17 @@ class NodeReader {
     if (const double given = 1e3 * static_cast<double>(record.duration_micros);
         given > 0 && node_.duration_ns && std::abs(given - static_cast<double>(*node_.duration_ns)) > 1e3)
       builder_.attr({trace().strings.intern("duration_micros"), record.duration_micros});
-    uint8_t& flags = trace().flags.edit(node_.row);
+    uint8_t& flags = rows_.flags[node_.row];
     if (node_.start_ns) {
       flags |= trace::kHasStart;
-      trace().start_ps.edit(node_.row) = *node_.start_ns;  // nanoseconds until rebase()
+      rows_.starts[node_.row] = *node_.start_ns;  // nanoseconds until rebase()
+      starts_.add(*node_.start_ns);
     }
     if (node_.duration_ns) {
       if (*node_.duration_ns < 0) return range("a negative duration");
       flags |= trace::kHasDuration;
-      CHAKRA_ASSIGN(trace().dur_ps.edit(node_.row), ps_from_ns(*node_.duration_ns));
+      if (*node_.duration_ns > kMostNs) return too_long(*node_.duration_ns);
+      rows_.durations[node_.row] = *node_.duration_ns * kPsPerNs;
     }
     return {};
   }
@@ -200,23 +301,34 @@ class NodeReader {
   }
 
   Builder& builder_;
+  Rows rows_;
+  Starts starts_;
   ReadOptions options_;
   int64_t default_pid_;
+  StringId name_ = 0;  ///< of the node read last: the next one often has the same
   AttrReader attrs_;
-  AttrRecord attr_;  ///< of the message read last
+  // Of the message read last.
+  NodeRecord record_;
+  schema::plain::Attrs plain_;
+  std::vector<std::string_view> messages_;  ///< of attributes
+  AttrRecord attr_;
   NodeDraft node_;
 };
 
 /// All nodes that follow the metadata.
-Result<void> read_nodes(RecordSource& source, const ReadOptions& options, int64_t default_pid, Builder& builder) {
+Result<Starts> read_nodes(RecordSource& source, const ReadOptions& options, int64_t default_pid, Builder& builder) {
   NodeReader nodes(builder, options, default_pid);
+  EmptyNodes empty_nodes;
   NodeRecord record;
   std::vector<std::string_view> attrs;
-  for (;;) {
-    CHAKRA_ASSIGN(const bool more, source.next_node(record, &attrs));
-    if (!more) return {};
-    if (builder.trace.size() >= kMostNodes) return range("more nodes than 32 bits can number", source.place());
-    CHAKRA_TRY(placed(nodes.add(record, attrs), source));
+  std::string_view message;
+  for (const bool records = source.makes_messages();;) {
+    CHAKRA_ASSIGN(const bool more, records ? source.next_node(record, &attrs) : source.next(message));
+    if (!more) return nodes.finish();
+    if (nodes.size() >= kMostNodes) return range("more nodes than 32 bits can number", source.place());
+    if (!records) CHAKRA_TRY(empty_nodes.see(message.empty(), source));
+    if (auto added = records ? nodes.add(record, attrs) : nodes.add(message); !added)
+      return Failure(std::move(placed(std::move(added), source).error()));
   }
 }
 
@@ -229,11 +341,11 @@ Result<Trace> read_trace(RecordSource& source, const ReadOptions& options) {
   Trace& trace = builder.trace;
   trace.file = source.place().file;
   CHAKRA_ASSIGN(const Announced announced, placed(read_metadata(metadata, trace.file, trace), source));
-  CHAKRA_TRY(read_nodes(source, options, announced.pid, builder));
+  CHAKRA_ASSIGN(const Starts starts, read_nodes(source, options, announced.pid, builder));
   if (announced.nodes >= 0 && announced.nodes != trace.size())
     return fail(Code::bad_input, "io.et.truncated",
                 fmt::format("the file announces {} nodes and holds {}", announced.nodes, trace.size()), source.place());
-  CHAKRA_TRY(rebase(trace));
+  CHAKRA_TRY(rebase(starts, trace));
   return std::move(builder).finish();
 }
 

@@ -17,18 +17,39 @@ using trace::Trace;
 
 bool is_text(const AttrRecord& attr) { return attr.field == schema::kString || attr.field == schema::kString + 2; }
 
+/// The attributes without a column that are kept also without ReadOptions::texts, of nodes of some types.
+struct KeptRow {
+  std::string_view name;
+  bool (*of)(trace::NodeType type);
+};
+bool always(trace::NodeType) { return true; }
+bool moves(trace::NodeType type) { return type == trace::NodeType::mem_load || type == trace::NodeType::mem_store; }
+bool computes(trace::NodeType type) { return type == trace::NodeType::comp; }
+constexpr std::array<KeptRow, 13> kKept{{
+    {"comm_request", always},  // what waits for what
+    {"comm_wait", always},
+    {"duration_micros", always},  // that is not dur_ns
+    {"storage_tier", moves},      // charged to a tier
+    {"io_kind", moves},
+    {"bytes", moves},
+    {"kernel", computes},  // priced by a device's times
+    {"unknown_work", computes},
+    {"weight_bytes", computes},  // priced in another batch
+    {"pass", always},            // planned by a schedule
+    {"phase", always},
+    {"micro_batch", always},
+    {"chunk", always},
+}};
+const KeptRow* find_kept(std::string_view name) {
+  const auto* found = std::find_if(kKept.begin(), kKept.end(), [&](const KeptRow& row) { return row.name == name; });
+  return found == kKept.end() ? nullptr : found;
+}
+
 void keep(const AttrRecord& attr, NodeDraft& node) {
-  const bool checked = attr.name == "comm_request" || attr.name == "comm_wait" ||  // what waits for what
-                       attr.name == "duration_micros";                             // that is not dur_ns
-  const trace::NodeType type = node.builder.trace.type[node.row];
-  const bool charged = (type == trace::NodeType::mem_load || type == trace::NodeType::mem_store) &&
-                       (attr.name == "storage_tier" || attr.name == "io_kind" || attr.name == "bytes");  // to a tier
-  const bool priced =
-      type == trace::NodeType::comp && (attr.name == "kernel" || attr.name == "unknown_work" ||  // by a device's times
-                                        attr.name == "weight_bytes");                            // in another batch
-  const bool planned = attr.name == "pass" || attr.name == "phase" ||                            // by a schedule
-                       attr.name == "micro_batch" || attr.name == "chunk";
-  if (!node.texts && !checked && !charged && !priced && !planned) return;
+  if (!node.texts) {
+    const KeptRow* kept_row = find_kept(attr.name);
+    if (!kept_row || !kept_row->of(node.builder.trace.type[node.row])) return;
+  }
   if (const auto value = kept(attr, node.builder.trace)) node.builder.attr(*value);
 }
 
@@ -77,9 +98,26 @@ void draft_time(const AttrRecord& attr, NodeDraft& node) {
     return keep_misread(attr, node);
   time = number;
 }
+/// The same, of a number from 0 on.
+template <auto Member>
+bool draft_number(uint64_t number, NodeDraft& node) {
+  node.*Member = static_cast<int64_t>(number);
+  return true;
+}
+template <auto Member>
+bool draft_first(uint64_t number, NodeDraft& node) {
+  return !(node.*Member) && draft_number<Member>(number, node);
+}
 template <auto Member>
 void draft_list(const AttrRecord& attr, NodeDraft& node) {
-  if (auto read = decode_list(attr, node.*Member); !read && node.lists) node.lists = std::move(read);
+  AttrList& list = node.*Member;
+  if (const std::string_view values = schema::plain::small_values(attr.bytes); !values.empty()) {
+    list.naturals.clear();
+    list.integers.clear();
+    if (attr.field == schema::kUint32List) return list.naturals.assign(values.begin(), values.end());
+    if (attr.field == schema::kInt64List) return list.integers.assign(values.begin(), values.end());
+  }
+  if (auto read = decode_list(attr, list); !read && node.lists) node.lists = std::move(read);
 }
 
 template <auto Member>
@@ -92,6 +130,11 @@ void comm_natural(const AttrRecord& attr, NodeDraft& node) {
   int64_t negative = 0;
   if (uint64_t number = 0; attr.as_natural(number)) comm(node).*Member = number;
   else if (!attr.as_integer(negative)) keep_misread(attr, node);
+}
+template <auto Member>
+bool comm_number(uint64_t number, NodeDraft& node) {
+  comm(node).*Member = static_cast<std::decay_t<decltype(comm(node).*Member)>>(number);
+  return true;
 }
 template <auto Member>
 void comm_text(const AttrRecord& attr, NodeDraft& node) {
@@ -124,6 +167,16 @@ void pg_name(const AttrRecord& attr, NodeDraft& node) {
     comm(node).group = trace.strings.intern(fmt::format("{}", number));
 }
 
+/// Read a number into row I of trace::kColumns.
+template <size_t I>
+bool take_column_number(uint64_t number, NodeDraft& node) {
+  constexpr auto kRow = std::get<I>(trace::kColumns);
+  if constexpr (kRow.stored == trace::Stored::dtype) return false;
+  auto& column = node.builder.trace.*kRow.column;
+  column.resize(node.row + 1, kRow.fill);
+  column.edit(node.row) = static_cast<decltype(kRow.fill)>(number);
+  return true;
+}
 /// Read an attribute into row I of trace::kColumns.
 template <size_t I>
 void take_column(const AttrRecord& attr, NodeDraft& node) {
@@ -144,43 +197,49 @@ void is_cpu_op(const AttrRecord& attr, NodeDraft& node) {
   if (int64_t says = 0; attr.as_integer(says))
     node.builder.trace.flags.edit(node.row) |= static_cast<uint8_t>(trace::kSaysCpuOrNot | (says ? trace::kOnCpu : 0));
 }
+bool is_cpu_number(uint64_t says, NodeDraft& node) {
+  node.builder.trace.flags.edit(node.row) |=
+      static_cast<uint8_t>(trace::kSaysCpuOrNot | (says != 0 ? trace::kOnCpu : 0));
+  return true;
+}
 void part_of(const AttrRecord& attr, NodeDraft& node) {
   if (uint64_t whole = 0; attr.as_natural(whole)) node.builder.part_by_id(node.row, whole);
 }
 
 /// Attributes that share a column or a side table with others, or that fill one by a special rule.
 constexpr std::array<AttrRow, 25> kAttrs{{
-    {"is_cpu_op", is_cpu_op},
+    {"is_cpu_op", is_cpu_op, is_cpu_number},
     {"comm_type", comm_type},
-    {"comm_size", comm_size},
-    {"comm_src", comm_integer<&Comm::src>},
-    {"comm_dst", comm_integer<&Comm::dst>},
-    {"comm_tag", comm_integer<&Comm::tag>},
-    {"comm_priority", comm_integer<&Comm::priority>},
-    {"comm_seq", comm_integer<&Comm::sequence>},
-    {"comm_root", comm_integer<&Comm::root>},
-    {"comm_in_bytes", comm_natural<&Comm::in_bytes>},
-    {"comm_out_bytes", comm_natural<&Comm::out_bytes>},
+    {"comm_size", comm_size, comm_number<&Comm::bytes>},
+    {"comm_src", comm_integer<&Comm::src>, comm_number<&Comm::src>},
+    {"comm_dst", comm_integer<&Comm::dst>, comm_number<&Comm::dst>},
+    {"comm_tag", comm_integer<&Comm::tag>, comm_number<&Comm::tag>},
+    {"comm_priority", comm_integer<&Comm::priority>, comm_number<&Comm::priority>},
+    {"comm_seq", comm_integer<&Comm::sequence>, comm_number<&Comm::sequence>},
+    {"comm_root", comm_integer<&Comm::root>, comm_number<&Comm::root>},
+    {"comm_in_bytes", comm_natural<&Comm::in_bytes>, comm_number<&Comm::in_bytes>},
+    {"comm_out_bytes", comm_natural<&Comm::out_bytes>, comm_number<&Comm::out_bytes>},
     {"comm_in_split", comm_text<&Comm::in_split>},
     {"comm_out_split", comm_text<&Comm::out_split>},
     {"comm_dtype", comm_dtype},
     {"involved_dim", involved_dim},
     {"pg_name", pg_name},
-    {"ts_ns", draft_time<&NodeDraft::start_ns>},
-    {"dur_ns", draft_time<&NodeDraft::duration_ns>},
+    {"ts_ns", draft_time<&NodeDraft::start_ns>, draft_first<&NodeDraft::start_ns>},
+    {"dur_ns", draft_time<&NodeDraft::duration_ns>, draft_first<&NodeDraft::duration_ns>},
     {"dep_kinds", draft_list<&NodeDraft::dep_kinds>},
     {"dep_lag_ns", draft_list<&NodeDraft::dep_lags>},
     {"part_of", part_of},
-    {"pid", draft_integer<&NodeDraft::pid>},
-    {"tid", draft_integer<&NodeDraft::tid>},
-    {"device", draft_integer<&NodeDraft::device>},
-    {"stream", draft_integer<&NodeDraft::stream>},
+    {"pid", draft_integer<&NodeDraft::pid>, draft_number<&NodeDraft::pid>},
+    {"tid", draft_integer<&NodeDraft::tid>, draft_number<&NodeDraft::tid>},
+    {"device", draft_integer<&NodeDraft::device>, draft_number<&NodeDraft::device>},
+    {"stream", draft_integer<&NodeDraft::stream>, draft_number<&NodeDraft::stream>},
 }};
 
 /// The row of column I of trace::kColumns; without a name where the column is not a separate attribute.
 template <size_t I>
 constexpr AttrRow column_attr() {
-  if constexpr (std::get<I>(trace::kColumns).is_attribute()) return {std::get<I>(trace::kColumns).wire, take_column<I>};
+  if constexpr (std::get<I>(trace::kColumns).is_attribute())
+    return {std::get<I>(trace::kColumns).wire, take_column<I>, take_column_number<I>};
   else return {};
 }
 constexpr std::array kColumnAttrs = []<size_t... I>(std::index_sequence<I...>) {
@@ -200,19 +259,23 @@ const AttrRow* find_attr(std::string_view name) {
   return found == by_name.end() ? nullptr : found->second;
 }
 
-/// Whether two texts of one size are equal: without a call for the sizes of nearly all names.
+/// Whether two texts of the same size are equal: without a call for most names.
 bool same_text(const char* a, const char* b, size_t size) {
-  const auto ends_equal = [&](auto word) {
-    decltype(word) first = 0, last = 0, other_first = 0, other_last = 0;
-    __builtin_memcpy(&first, a, sizeof word);
-    __builtin_memcpy(&last, a + size - sizeof word, sizeof word);
-    __builtin_memcpy(&other_first, b, sizeof word);
-    __builtin_memcpy(&other_last, b + size - sizeof word, sizeof word);
-    return first == other_first && last == other_last;
+  const auto ends_equal = [&]<size_t kWord>(std::integral_constant<size_t, kWord>) {
+    return __builtin_memcmp(a, b, kWord) == 0 && __builtin_memcmp(a + size - kWord, b + size - kWord, kWord) == 0;
   };
-  if (size - 8 <= 8) return ends_equal(uint64_t{});
-  if (size - 4 <= 4) return ends_equal(uint32_t{});
-  return size == 0 || __builtin_memcmp(a, b, size) == 0;  // an empty text may be null
+  if (size - 8 <= 8) return ends_equal(std::integral_constant<size_t, 8>());
+  return size > 16 ? ends_equal(std::integral_constant<size_t, 16>()) : __builtin_memcmp(a, b, size) == 0;
+}
+
+/// The largest number that a varint of at most nine bytes has as a value of the member; 0 for members of other codings.
+uint64_t most_of(uint32_t field) {
+  switch (schema::kMembers[field].coding) {
+    case schema::Coding::varint: return schema::is_narrow(field) ? INT32_MAX : INT64_MAX;
+    case schema::Coding::natural: return schema::is_narrow(field) ? UINT32_MAX : INT64_MAX;
+    case schema::Coding::boolean: return 1;
+    default: return 0;
+  }
 }
 
 }  // namespace
@@ -229,15 +292,60 @@ std::optional<trace::Attr> kept(const AttrRecord& attr, Trace& trace) {
 }
 
 void AttrReader::read(const AttrRecord& attr, size_t place, NodeDraft& node) {
-  if (place >= seen_.size() / kNames) seen_.resize((place + 1) * kNames);
-  const size_t last = attr.name.empty() ? 0 : static_cast<unsigned char>(attr.name.back());
-  Seen& seen = seen_[place * kNames + (attr.name.size() * 3 + last) % kNames];
-  if (seen.name.size() != attr.name.size() || !same_text(seen.name.data(), attr.name.data(), attr.name.size())) {
-    seen.name.assign(attr.name);
-    seen.row = find_attr(attr.name);
-  }
-  if (seen.row) return seen.row->take(attr, node);
-  keep(attr, node);
+  place %= kMostPlaces;
+  if (place >= places_) seen_.resize((places_ = place + 1) * kNames);
+  Seen& known = seen_[place * kNames + slot(attr.name.size(), attr.name.empty() ? '\0' : attr.name.back())];
+  if (known.field != attr.field || known.name != attr.name) remember(attr, node, known);
+  if (known.row) return known.row->take(attr, node);
+  if (!known.dropped) keep(attr, node);
+}
+
+void AttrReader::remember(const AttrRecord& attr, const NodeDraft& node, Seen& known) {
+  const bool is_list = attr.field != 0 && schema::is_list(attr.field);
+  known.name.assign(attr.name);
+  known.row = find_attr(attr.name);
+  known.dropped = !known.row && !node.texts && !find_kept(attr.name);
+  known.field = attr.field;
+  known.is_text = is_list || schema::kMembers[attr.field].coding == schema::Coding::text;
+  known.most = is_list ? 0 : most_of(attr.field);
+  known.head_size = 0;
+  if (!known.is_text && known.most == 0) return;
+  wire::Bytes head;
+  wire::put_text(head, schema::kAttrName, attr.name);
+  head.end(wire::tag_at(head.room(wire::kMostVarint), attr.field, known.is_text ? wire::kText : wire::kVarint));
+  if (head.size() <= known.head.size()) known.head_size = head.view().copy(known.head.data(), known.head.size());
+}
+
+bool AttrReader::read_known(std::string_view message, size_t place, NodeDraft& node) {
+  place %= kMostPlaces;
+  if (place >= places_ || message.size() < 2) return false;
+  const auto name_size = static_cast<uint8_t>(message[1]);
+  if (message.size() < size_t{2} + name_size) return false;
+  const Seen& known = seen_[place * kNames + slot(name_size, message[1 + name_size])];
+  const size_t size = known.head_size;
+  if (size == 0 || message.size() < size || !same_text(message.data(), known.head.data(), size)) return false;
+  const char *at = message.data() + size, *const end = message.data() + message.size();
+  uint64_t number = 0;
+  std::string_view text;
+  if (!(known.is_text ? schema::plain::take_text(at, end, text) : schema::plain::take_varint(at, end, number)) ||
+      at != end || number > known.most)
+    return false;
+  if (known.dropped) return true;
+  if (!known.is_text && known.row && known.row->take_number && known.row->take_number(number, node)) return true;
+  take(known, number, text, node);
+  return true;
+}
+
+/// Apart from read_known(), which then saves few registers.
+[[gnu::noinline]] void AttrReader::take(const Seen& known, uint64_t number, std::string_view text, NodeDraft& node) {
+  AttrRecord attr;
+  attr.name = known.name;
+  attr.field = known.field;
+  attr.integer = static_cast<int64_t>(number);
+  attr.natural = number;
+  attr.bytes = text;
+  if (known.row) known.row->take(attr, node);
+  else keep(attr, node);
 }
 
 }  // namespace chakra::io
