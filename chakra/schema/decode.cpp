@@ -264,8 +264,6 @@ Result<AttrList> decode_list(const AttrRecord& attr, UnknownFields* unknown) {
   return list;
 }
 
-namespace {}  // namespace
-
 Result<void> decode_list(const AttrRecord& attr, AttrList& list, UnknownFields* unknown) {
   list.clear();
   if (!is_list(attr.field)) return {};
