@@ -164,7 +164,8 @@ class Matcher {
     if (sizeless_ > 0)
       out_.findings.push_back(
           {"match.collective.size_unknown", Severity::warning, -1, -1,
-           fmt::format("{} collectives have no size in the traces and count as 0 bytes", show_count(sizeless_))});
+           fmt::format("{} collectives have no size in the traces, or a size of 0, and count as 0 bytes",
+                       show_count(sizeless_))});
     return std::move(out_);
   }
 
