@@ -43,8 +43,17 @@ bool holds_recording(const std::string& folder) {
          });
 }
 
+/// Whether each recording directly in a folder is a job. A host trace belongs to another file of the folder.
+bool are_jobs(const std::vector<std::string>& entries) {
+  return std::none_of(entries.begin(), entries.end(), [](const std::string& entry) {
+    if (!is_file(entry)) return false;
+    const auto input = recording::pair_file(entry);
+    return input && !input->host.empty();
+  });
+}
+
 /// Add the job that a path names: a file, or a folder that `chakra link` takes as one job. Otherwise add the folders
-/// below with recordings.
+/// below with recordings, and the files if each is a job.
 Result<void> add_jobs(const std::string& path, WorkList& work, std::optional<int64_t> cycle) {
   const auto add = [&](const std::string& job) { work.jobs.emplace_back().path = absolute_path(job); };
   if (!is_directory(path)) {
@@ -59,12 +68,14 @@ Result<void> add_jobs(const std::string& path, WorkList& work, std::optional<int
     if (!name.starts_with('.')) below.push_back((fs::path(path) / name).string());
   if (below.size() == 1 && is_directory(below[0])) return add_jobs(below[0], work, cycle);
   // Ranks and kinds of traces can also have folders.
-  if (holds_recording(path) || recording::pair_folders({path}, cycle)) {
+  const auto pairing = recording::pair_folders({path}, cycle);
+  const bool unconnected = !pairing && pairing.error().tag == "pytorch.pair.unconnected";
+  if (pairing || (holds_recording(path) && !(unconnected && are_jobs(below)))) {
     add(path);
     return {};
   }
   for (const std::string& entry : below)
-    if (is_directory(entry) && linking::is_recording(entry)) add(entry);
+    if ((is_directory(entry) || unconnected) && linking::is_recording(entry)) add(entry);
     else work.left_out.push_back(entry);
   return {};
 }

@@ -14,6 +14,7 @@
 #include "chakra/recording/folders.h"
 #include "chakra/recording/json_value.h"
 #include "chakra/recording/manifest.h"
+#include "chakra/recording/rank_doubts.h"
 #include "chakra/recording/rank_files.h"
 #include "chakra/recording/rank_names.h"
 
@@ -381,6 +382,17 @@ Result<RankInput> pair_files(const std::string& first, const std::string& second
 
 namespace {
 
+/// Numbers in names make separate jobs look like one. Host traces beside Kineto traces follow these.
+Result<void> check_doubts(const std::vector<Sniffed>& hosts, const std::vector<Sniffed>& devices, Findings& findings) {
+  std::vector<RankFile> files;
+  const auto add = [&](const Sniffed& file, bool may_doubt) {
+    if (file.rank()) files.push_back({file.path, *file.rank(), may_doubt && !file.said && !file.by_word});
+  };
+  for (const Sniffed& file : devices) add(file, true);
+  for (const Sniffed& file : hosts) add(file, devices.empty());
+  return check_connected(files, findings);
+}
+
 /// The ranks of the files; see pair_folders.
 Result<void> pair(const std::vector<std::string>& folders, std::vector<Sniffed> hosts, std::vector<Sniffed> devices,
                   std::optional<int64_t> cycle, Pairing& pairing) {
@@ -400,6 +412,7 @@ Result<void> pair(const std::vector<std::string>& folders, std::vector<Sniffed> 
     return {};
   }
   if (devices.size() > 1) CHAKRA_TRY(settle_ranks(devices, hosts.empty(), pairing.findings));
+  CHAKRA_TRY(check_doubts(hosts, devices, pairing.findings));
   std::map<int64_t, RankInput> ranks;
   std::map<int64_t, std::vector<std::string>> cycles;  // the Kineto traces of each rank
   for (Sniffed& file : devices) {

@@ -33,7 +33,8 @@ Result<RankInput> pair_file(const std::string& path);
 struct Pairing {
   std::vector<RankInput> ranks;    ///< ascending
   std::vector<std::string> dumps;  ///< of PyTorch's flight recorder, beside the recordings
-  /// pytorch.pair.other_file: files of other kinds, with the fact files (one path a line); pytorch.pair.rank_order;
+  /// pytorch.pair.other_file: files of other kinds, with the fact files (one path a line); pytorch.pair.rank_order,
+  /// .rank_assumed;
   /// recording.overhead and recording.manifest, from the manifests of chakra_et.record().
   Findings findings;
 };
@@ -41,10 +42,11 @@ struct Pairing {
 /// or kineto in the name, else the number after rank in the name of an enclosing folder, else tp + TP * pp of SGLang's
 /// names (TP-1-DP-0-PP-2), else the only number in the name or in a folder's name; a single pair needs no rank. Numbers
 /// outside the recorded groups (process ids) give way to the ranks in the records, else to the order of the numbers.
+/// Only numbers in names may not join recordings that show no communication (check_connected).
 /// `cycle`: which Kineto trace of each rank, from 0 in the order of names, if a schedule made several; and which host
 /// trace, if a rank has as many of them.
 /// Errors: pytorch.pair.none, pytorch.pair.pipe, pytorch.pair.rank, pytorch.pair.rank_twice, pytorch.pair.cycle,
-/// pytorch.pair.incomplete, and those of ByteSource.
+/// pytorch.pair.incomplete, pytorch.pair.unconnected, and those of ByteSource.
 Result<Pairing> pair_folder(const std::string& folder);
 Result<Pairing> pair_folders(const std::vector<std::string>& folders, std::optional<int64_t> cycle = std::nullopt);
 

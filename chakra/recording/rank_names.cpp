@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "chakra/recording/comm_calls.h"
+#include "chakra/recording/comm_kernels.h"
 #include "chakra/recording/comm_record.h"
+#include "chakra/recording/vendors.h"
 
 namespace chakra::recording {
 namespace {
@@ -39,6 +42,22 @@ std::optional<int64_t> leading_number(std::string_view text) {
 
 constexpr int64_t kMostRanks = 1'000'000;
 
+bool is_communication(std::string_view name) {
+  return comm_kernel(name) || is_comm_record(name) || find_comm_call(name) || backend_of(name);
+}
+
+/// Whether a name in the text is of an operator or kernel that communicates.
+bool names_communication(std::string_view text) {
+  bool found = false;
+  for (const std::string_view key : {"\"name\"", "\"formatted_kernel_name\""})
+    each_value(text, key, [&](std::string_view value) {
+      if (found || !value.starts_with('"')) return;
+      const size_t end = value.find('"', 1);
+      found = end != std::string_view::npos && is_communication(value.substr(1, end - 1));
+    });
+  return found;
+}
+
 void look(std::string_view text, RecordedRanks& found, std::set<int64_t>& own) {
   each_value(text, "\"Rank\"", [&](std::string_view value) {
     if (const auto rank = leading_number(value)) own.insert(*rank);
@@ -53,6 +72,10 @@ void look(std::string_view text, RecordedRanks& found, std::set<int64_t>& own) {
     if (size > static_cast<int64_t>(found.world.size()) && found.world.empty())
       for (int64_t rank = 0; rank < size; ++rank) found.world.insert(rank);
   });
+  each_value(text, "\"world_size\"", [&](std::string_view value) {
+    if (leading_number(value).value_or(0) > 1) found.has_communication = true;
+  });
+  if (!found.has_communication) found.has_communication = names_communication(text);
 }
 
 }  // namespace
