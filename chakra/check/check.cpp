@@ -114,11 +114,58 @@ void one_duration(const Trace& t, LimitedFindings& findings) {
 
 // `check.attr.type` (warning): a time, a size or another integer of a wrong type, which counts as absent; `chakra sim`
 // refuses the trace
+// `check.size.two` (warning): two `comm_size` of a node differ: the first counts
 /// A second `dur_ns` or `ts_ns` of the node is `check.duration.two`.
 void integers_read(const Trace& t, LimitedFindings& findings) {
-  for (const trace::Misread& m : trace::misread(t))
-    add(findings, t, m.second ? "check.duration.two" : "check.attr.type", Severity::warning, m.node,
+  for (const trace::Misread& m : trace::misread(t)) {
+    const char* const second = m.name == "comm_size" ? "check.size.two" : "check.duration.two";
+    add(findings, t, m.second ? second : "check.attr.type", Severity::warning, m.node,
         fmt::format("{} {}{}", m.name, m.why, m.second ? "" : "; it counts as absent"));
+  }
+}
+
+// `check.dep.list` (warning): `dep_kinds` or `dep_lag_ns` has more or fewer values than the node has dependencies
+void lists_whole(const Trace& t, LimitedFindings& findings) {
+  struct List {
+    StringId kept;
+    std::string_view name, rest;
+  };
+  const List lists[] = {{t.strings.find("listed_dep_kinds"), "dep_kinds", "have the kind 'given'"},
+                        {t.strings.find("listed_dep_lag_ns"), "dep_lag_ns", "have no lag"}};
+  for (const List& list : lists)
+    for (NodeId n{0}; list.kept != 0 && n < t.size(); ++n)
+      for (const trace::Attr& attr : t.attrs_of(n))
+        if (const auto* listed = std::get_if<int64_t>(&attr.value); listed && attr.name == list.kept)
+          add(findings, t, "check.dep.list", Severity::warning, n,
+              fmt::format("{} has {}, not one for each dependency; dependencies without a value {}", list.name,
+                          show_count(*listed, "value"), list.rest));
+}
+
+// `check.comm.sides` (warning): the bytes that a collective takes or gives contradict its comm_size, which counts
+void sides_fit(const Trace& t, LimitedFindings& findings) {
+  using trace::CommType;
+  for (const NodeId n : t.nodes()) {
+    const trace::Comm* const c = t.type[n] == NodeType::coll ? t.comm(n) : nullptr;
+    if (!c || c->bytes == 0) continue;
+    const bool of_input =
+        c->type == CommType::all_reduce || c->type == CommType::all_gather || c->type == CommType::reduce_scatter;
+    const auto differs = [&](uint64_t side) { return side != 0 && side != c->bytes; };
+    const bool contradicts =
+        (of_input && differs(c->in_bytes)) || (c->type == CommType::all_reduce && differs(c->out_bytes));
+    if (contradicts)
+      add(findings, t, "check.comm.sides", Severity::warning, n,
+          fmt::format("{} states {} bytes in and {} out, but a comm_size of {}, which counts", trace::name(c->type),
+                      c->in_bytes, c->out_bytes, c->bytes));
+  }
+}
+
+// `check.group.size` (warning): the group_size of a process group differs from its listed ranks, which count
+void groups_whole(const Trace& t, LimitedFindings& findings) {
+  for (const trace::ProcessGroup& group : t.groups)
+    if (!group.ranks.empty() && group.size > 0 && group.size != std::ssize(group.ranks))
+      add(findings, t, "check.group.size", Severity::warning, trace::kNoNode,
+          fmt::format("group {} has a group_size of {}, but lists {}; the list counts", quote(group.name), group.size,
+                      show_count(std::ssize(group.ranks), "rank")));
 }
 
 // `check.root.missing` (note): rooted collectives without `comm_root`; the first rank of the group is taken as root.
@@ -151,6 +198,9 @@ constexpr RuleRow kRuleRows[] = {
     {"durations", "times are present and in order", durations_sane, nullptr},
     {"one duration", "a node has one duration, even if the file repeats it", one_duration, nullptr},
     {"integers", "times, sizes and types of communication are integers", integers_read, nullptr},
+    {"lists", "each dependency has a kind and a lag, or none has", lists_whole, nullptr},
+    {"sides", "the bytes in and out of a collective fit its size", sides_fit, nullptr},
+    {"groups", "process groups have as many ranks as they state", groups_whole, nullptr},
     {"roots", "rooted collectives state their root", roots_stated, nullptr},
     {"communication",
      "groups are known; per group all ranks run the same collectives in the same order; messages have two ends",

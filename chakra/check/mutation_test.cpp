@@ -568,6 +568,7 @@ RandomJob random_job(Prng& random) {
           n.comm == CommType::all_gather ? std::pair(&n.in_bytes, &n.out_bytes) : std::pair(&n.out_bytes, &n.in_bytes);
       *in = n.bytes;
       *out = n.bytes * job.groups.at(n.group).size();
+      if (n.comm == CommType::reduce_scatter) n.bytes = n.in_bytes;  // comm_size: what a rank sends
     }
   return job;
 }

@@ -234,6 +234,8 @@ class NodeReader {
   Result<void> add_edges(const NodeRecord& record) {
     const std::vector<uint64_t>& kinds = node_.dep_kinds.naturals;
     const std::vector<int64_t>& lags = node_.dep_lags.integers;
+    keep_length("listed_dep_kinds", kinds.size(), record.data_deps.size());
+    keep_length("listed_dep_lag_ns", lags.size(), record.data_deps.size());
     builder_.expect_by_id(record.data_deps.size(), record.ctrl_deps.size());
     for (const uint64_t parent : record.ctrl_deps) builder_.ctrl_by_id(node_.row, parent);
     for (size_t i = 0; i < record.data_deps.size(); ++i) {
@@ -244,6 +246,12 @@ class NodeReader {
       builder_.dep_by_id(node_.row, record.data_deps[i], kind, lag_ns * kPsPerNs);
     }
     return {};
+  }
+
+  /// Keep the length of a list that is not parallel to the dependencies, for `chakra check`: the columns do not show
+  /// it.
+  void keep_length(std::string_view name, size_t listed, size_t deps) {
+    if (listed != 0 && listed != deps) builder_.attr({trace().strings.intern(name), static_cast<int64_t>(listed)});
   }
 
   /// The attributes are exact; the fields of the schema, in microseconds, stand in for missing attributes.

@@ -25,11 +25,13 @@ struct KeptRow {
 bool always(trace::NodeType) { return true; }
 bool moves(trace::NodeType type) { return type == trace::NodeType::mem_load || type == trace::NodeType::mem_store; }
 bool computes(trace::NodeType type) { return type == trace::NodeType::comp; }
-constexpr std::array<KeptRow, 13> kKept{{
+constexpr std::array<KeptRow, 15> kKept{{
     {"comm_request", always},  // what waits for what
     {"comm_wait", always},
-    {"duration_micros", always},  // that is not dur_ns
-    {"storage_tier", moves},      // charged to a tier
+    {"duration_micros", always},   // that is not dur_ns
+    {"listed_dep_kinds", always},  // of a list that is not whole
+    {"listed_dep_lag_ns", always},
+    {"storage_tier", moves},  // charged to a tier
     {"io_kind", moves},
     {"bytes", moves},
     {"kernel", computes},  // priced by a device's times
@@ -140,9 +142,17 @@ template <auto Member>
 void comm_text(const AttrRecord& attr, NodeDraft& node) {
   if (is_text(attr)) comm(node).*Member = node.builder.trace.texts.add(attr.bytes);
 }
+/// The first value counts, as for times.
 void comm_size(const AttrRecord& attr, NodeDraft& node) {
-  if (uint64_t bytes = 0; attr.as_natural(bytes)) comm(node).bytes = bytes;
-  else note_negative(attr, node);
+  uint64_t bytes = 0;
+  if (!attr.as_natural(bytes)) return note_negative(attr, node);
+  if (node.comm_bytes && *node.comm_bytes != bytes) return keep_misread(attr, node);
+  node.comm_bytes = comm(node).bytes = bytes;
+}
+bool comm_size_number(uint64_t bytes, NodeDraft& node) {
+  if (node.comm_bytes && *node.comm_bytes != bytes) return false;
+  node.comm_bytes = comm(node).bytes = bytes;
+  return true;
 }
 void comm_type(const AttrRecord& attr, NodeDraft& node) {
   if (uint64_t type = 0; attr.as_natural(type))
@@ -210,7 +220,7 @@ void part_of(const AttrRecord& attr, NodeDraft& node) {
 constexpr std::array<AttrRow, 25> kAttrs{{
     {"is_cpu_op", is_cpu_op, is_cpu_number},
     {"comm_type", comm_type},
-    {"comm_size", comm_size, comm_number<&Comm::bytes>},
+    {"comm_size", comm_size, comm_size_number},
     {"comm_src", comm_integer<&Comm::src>, comm_number<&Comm::src>},
     {"comm_dst", comm_integer<&Comm::dst>, comm_number<&Comm::dst>},
     {"comm_tag", comm_integer<&Comm::tag>, comm_number<&Comm::tag>},

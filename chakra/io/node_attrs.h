@@ -19,6 +19,7 @@ struct NodeDraft {
 
   trace::NodeId row{0};
   std::optional<int64_t> start_ns = {}, duration_ns = {}, tid = {}, stream = {};
+  std::optional<uint64_t> comm_bytes = {};
   int64_t pid = 0, device = 0;
   AttrList dep_kinds = {}, dep_lags = {};  ///< parallel to the data_deps
   Result<void> lists = {};                 ///< the first error in a list, io.et.damaged: ends the reading
@@ -27,6 +28,7 @@ struct NodeDraft {
   void begin(trace::NodeId node, int64_t default_pid) {
     row = node;
     for (auto* time_or_lane : {&start_ns, &duration_ns, &tid, &stream}) time_or_lane->reset();
+    comm_bytes.reset();
     pid = default_pid;
     device = 0;
     dep_kinds.naturals.clear();

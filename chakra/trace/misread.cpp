@@ -26,6 +26,7 @@ struct Why {
 };
 
 int64_t counted(const Trace& t, NodeId n, std::string_view name) {
+  if (name == "comm_size") return t.comm(n) ? static_cast<int64_t>(t.comm(n)->bytes) : 0;
   return name == "dur_ns" ? t.dur_ps[n] / kPsPerNs : t.base_ns + t.start_ps[n] / kPsPerNs;
 }
 
