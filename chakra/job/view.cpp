@@ -9,6 +9,7 @@
 #include "chakra/job/analyze.h"
 #include "chakra/job/paths.h"
 #include "chakra/job/ranks.h"
+#include "chakra/job/timeline_clocks.h"
 #include "chakra/job/timeline_counters.h"
 
 namespace chakra::job {
@@ -165,7 +166,7 @@ Result<ViewedJob> view_job(ViewOptions o) {
   if (!timeline) return view_graph(o, job);
   Findings findings;
   CHAKRA_TRY(pick_ranks(o, job, findings));
-  CHAKRA_ASSIGN(result::Timeline slices, view::timeline_of(job, findings));
+  CHAKRA_ASSIGN(result::Timeline slices, timeline_of(job, findings));
   view::add_queue_counters(slices);
   CHAKRA_TRY(add_memory_counters(job, true, slices));
   CHAKRA_TRY(check_size(o, slices, job.ranks.size()));

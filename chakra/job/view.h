@@ -55,7 +55,7 @@ struct ViewedJob {
 
 /// Write the file. Cost: that of the calls below. Errors: cli.usage for options that do not go together, for an unknown
 /// rank, and for a graph of several ranks. Errors: view.large for a timeline that is too large for viewers, unless
-/// `ranks` lists all of its ranks. Other errors: as for reading, view::timeline_of, view::read_event_csv and
+/// `ranks` lists all of its ranks. Other errors: as for reading, timeline_of, view::read_event_csv and
 /// view::write_graph.
 Result<ViewedJob> view_job(ViewOptions options);
 answer::Answer answer_of(const ViewedJob& job);
