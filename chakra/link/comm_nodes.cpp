@@ -14,6 +14,8 @@ using trace::CommType;
 using trace::NodeType;
 
 constexpr int64_t kLargestGroup = 1 << 20;
+/// More bytes of one communication cannot be: the record is damaged (check.comm.size).
+constexpr uint64_t kMostBytes = uint64_t{1} << 50;
 
 /// "[[2, 3], [4]]" -> 10 elements.
 uint64_t sum_dims(std::string_view dims) {
@@ -23,8 +25,9 @@ uint64_t sum_dims(std::string_view dims) {
     const size_t close = dims.find(']', i);
     if (close == std::string_view::npos) break;
     uint64_t product = 1;
-    for (const int64_t dim : parse_ranks(dims.substr(i, close - i))) product *= static_cast<uint64_t>(dim);
-    sum += product;
+    for (const int64_t dim : parse_ranks(dims.substr(i, close - i)))
+      product = multiply_bytes(product, static_cast<uint64_t>(dim));
+    sum = add_bytes(sum, product);
     i = close;
   }
   return sum;
@@ -198,9 +201,13 @@ void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, st
   describe(node, kind, record, dtype, backend);
   trace::Comm& comm = node.comm;
   const auto size = static_cast<uint64_t>(element_bytes(dtype));
-  if (record.in_elements >= 0 && size > 0) {
-    comm.in_bytes = static_cast<uint64_t>(record.in_elements) * size;
-    comm.out_bytes = static_cast<uint64_t>(std::max<int64_t>(record.out_elements, 0)) * size;
+  const auto bytes_of = [&](int64_t elements) {
+    return multiply_bytes(static_cast<uint64_t>(std::max<int64_t>(elements, 0)), size);
+  };
+  const bool is_possible = std::max(bytes_of(record.in_elements), bytes_of(record.out_elements)) <= kMostBytes;
+  if (record.in_elements >= 0 && size > 0 && is_possible) {
+    comm.in_bytes = bytes_of(record.in_elements);
+    comm.out_bytes = bytes_of(record.out_elements);
   } else if (record.in_bytes >= 0) {
     comm.in_bytes = static_cast<uint64_t>(record.in_bytes);
     comm.out_bytes = static_cast<uint64_t>(std::max<int64_t>(record.out_bytes, 0));
@@ -208,7 +215,8 @@ void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, st
     const std::vector<TensorRef> moved = parse_tensors(tensors);
     size_unknown_ += moved.empty() && kind.collective != CommType::barrier;
     for (const TensorRef& tensor : moved)
-      comm.in_bytes += static_cast<uint64_t>(tensor.elements) * static_cast<uint64_t>(tensor.element_bytes);
+      comm.in_bytes = add_bytes(comm.in_bytes, multiply_bytes(static_cast<uint64_t>(tensor.elements),
+                                                              static_cast<uint64_t>(tensor.element_bytes)));
   }
   // The bytes that this rank contributes. A receiver contributes none: its size is the bytes that it receives.
   comm.bytes = kind.type == NodeType::recv && comm.out_bytes > 0 ? comm.out_bytes : comm.in_bytes;

@@ -104,6 +104,7 @@ Result<link::Linked> linked_device(xla::LinkedDevice device) {
   return linked;
 }
 
+// `link.output.rank` (warning): the name of the output has another rank than the trace, so no command reads the trace
 class LinkJob {
  public:
   explicit LinkJob(const LinkJobOptions& options) : o_(options) {}
@@ -254,10 +255,25 @@ class LinkJob {
     }
     CHAKRA_TRY(self_check(rank, linked.trace));
     rank.output = into_folder() ? trace_in(o_.output, rank.rank) : o_.output;
+    if (!into_folder()) check_name(rank);
     if (inputs_.size() == 1) return write(linked.trace, i);
     facts_[i] = facts_of(linked.trace, rank.report);
     traces_.ranks[i] = std::move(linked.trace);  // the comparison of the ranks completes the trace
     return {};
+  }
+
+  static void check_name(LinkedRank& rank) {
+    const std::filesystem::path path(rank.output);
+    const std::string number = path.stem().extension().string();  // ".0" of "trace.0.et"
+    int64_t named = 0;
+    if (path.extension() != ".et" || number.empty() || !parse_decimal(number.substr(1), named)) return;
+    if (named == rank.rank) return;
+    rank.report.findings.push_back(
+        {"link.output.rank", Severity::warning, rank.rank, -1,
+         fmt::format("the name {} has rank {}, so other commands refuse the trace; name it {}, or give it the rank by "
+                     "--rank {}",
+                     quote(path.filename().string(), 200), named,
+                     quote(fmt::format("{}.{}.et", path.stem().stem().string(), rank.rank), 200), named)});
   }
 
   Result<void> write(const trace::Trace& trace, size_t i) {

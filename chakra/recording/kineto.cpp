@@ -251,8 +251,16 @@ class KinetoReader {
     if (record.dur_ns < 0 || __builtin_add_overflow(record.start_ns, record.dur_ns, &end))
       return fail(Code::bad_input, "pytorch.kineto.time",
                   fmt::format("{} has a duration of {} ns", quote(name), record.dur_ns));
+    if (!dur_at) note_no_duration(category, record);
     add(category, record, name, pid, tid);
     return {};
+  }
+
+  void note_no_duration(Category category, const Record& record) {
+    auto& without = out_.no_duration;
+    if (without.host + without.device == 0) without.name = record.name, without.byte = record.byte;
+    const bool is_device = category == Category::kernel || category == Category::copy || category == Category::memset;
+    ++(is_device ? without.device : without.host);
   }
 
   /// A pid or tid, number or text. Most are those of the record before.

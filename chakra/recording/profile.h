@@ -106,6 +106,11 @@ struct Profile {
     StringId name = 0;  ///< of the first
     int64_t byte = -1;
   } no_time;  ///< number of records left out: the profiler did not fill in their time
+  struct {
+    int64_t host = 0, device = 0;
+    StringId name = 0;  ///< of the first
+    int64_t byte = -1;
+  } no_duration;  ///< number of records without a duration, which count as 0
   struct Repeats {
     int64_t host = 0, device = 0;
     StringId name = 0;  ///< of the first

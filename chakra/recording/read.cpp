@@ -83,6 +83,7 @@ Result<void> read_host(Recording& r, ByteSource source, StringPool& strings, Are
 }
 
 /// Times that cannot be, and duplicate records.
+// `kineto.no_duration` (warning): records without "dur", which count as 0
 void report_times(Recording& r, const StringPool& strings) {
   const Profile& p = r.profile;
   if (const int64_t count = p.no_time.host + p.no_time.device; count > 0) {
@@ -92,6 +93,14 @@ void report_times(Recording& r, const StringPool& strings) {
                      show_count(count), show_count(p.no_time.device), show_count(p.no_time.host),
                      quote(strings[p.no_time.name]), p.no_time.byte));
     r.findings.back().facts = {{"device_ops", p.no_time.device}, {"host_records", p.no_time.host}};
+  }
+  if (const int64_t count = p.no_duration.host + p.no_duration.device; count > 0) {
+    find(r, "kineto.no_duration", Severity::warning,
+         fmt::format("{} records have no duration (\"dur\") and count as 0 ({} device operations, {} operators and "
+                     "calls; first {} at byte {})",
+                     show_count(count), show_count(p.no_duration.device), show_count(p.no_duration.host),
+                     quote(strings[p.no_duration.name]), p.no_duration.byte));
+    r.findings.back().facts = {{"device_ops", p.no_duration.device}, {"host_records", p.no_duration.host}};
   }
   if (const int64_t count = p.repeats.host + p.repeats.device; count > 0) {
     find(r, "kineto.repeated", Severity::warning,
@@ -147,6 +156,7 @@ Result<void> refuse_two_ranks(const Profile& p, const StringPool& strings) {
               {p.file});
 }
 
+// `pytorch.kineto.world` (warning): distributedInfo has a rank outside of its world_size
 // `recording.database` (1): an SQLite database without the tables of a known profiler
 Result<void> read_profile(Recording& r, ByteSource source, StringPool& strings, Arena& texts, const ReadOptions& o) {
   CHAKRA_ASSIGN(const std::string_view head, source.peek(sqlite::kMagic.size()));
@@ -179,6 +189,10 @@ Result<void> read_profile(Recording& r, ByteSource source, StringPool& strings, 
     find(r, "pytorch.kineto.begin_end", Severity::warning,
          fmt::format("{} records of separate beginnings and ends (\"ph\" B and E) were left out",
                      show_count(r.profile.begin_end)));
+  if (const auto& p = r.profile; p.world_size > 0 && p.rank >= p.world_size)
+    find(r, "pytorch.kineto.world", Severity::warning,
+         fmt::format("distributedInfo has the rank {} and a world_size of {}; the rank counts, and the world is larger",
+                     p.rank, p.world_size));
   report_times(r, strings);
   return {};
 }
