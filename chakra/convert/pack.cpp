@@ -293,6 +293,19 @@ Result<Window> window_of(const std::string& text) {
   return window;
 }
 
+// `job.unpack.nodes` (warning): `--nodes` of `chakra unpack` begins behind the last node of a rank
+void report_empty(const Window& window, const std::vector<Container::RankInfo>& infos, Findings& findings) {
+  int64_t most = 0;
+  for (const Container::RankInfo& info : infos) most = std::max(most, info.nodes);
+  const int64_t empty =
+      std::count_if(infos.begin(), infos.end(), [&](const auto& i) { return window.first >= i.nodes; });
+  if (window.first > 0 && empty > 0)
+    findings.push_back(
+        {"job.unpack.nodes", Severity::warning, -1, -1,
+         fmt::format("{} of {} have no node {}, so these traces are empty; the longest has nodes 0 to {}", empty,
+                     show_count(std::ssize(infos), "rank"), window.first, most - 1)});
+}
+
 }  // namespace
 
 Result<UnpackedJob> unpack_job(const UnpackOptions& o) {
@@ -334,12 +347,13 @@ Result<UnpackedJob> unpack_job(const UnpackOptions& o) {
   for (std::optional<PackedFile>& file : outputs) CHAKRA_TRY(written.add(std::move(*file)));
   CHAKRA_TRY(written.commit());
   unpacked.nodes = nodes;
+  report_empty(window, infos, unpacked.findings);
   return unpacked;
 }
 
 view::Text text_of(const UnpackedJob&) {
-  static constexpr std::array<view::Show, 1> kText{
-      {{.line = "{output}: {#outputs} rank[{?#outputs=1}|s], {nodes} nodes"}}};
+  static constexpr std::array<view::Show, 2> kText{
+      {{.line = "{output}: {#outputs} rank[{?#outputs=1}|s], {nodes} nodes"}, {.findings = true}}};
   return {kText};
 }
 
@@ -350,7 +364,7 @@ answer::Answer answer_of(const UnpackedJob& job) {
   to.values("", &job, kOutput);
   to.table("outputs", "the files, by rank", job.outputs, kTextRows);
   to.values("", &job, kNodes);
-  return std::move(to).finish();
+  return std::move(to).finish(job.findings);
 }
 
 }  // namespace chakra::convert

@@ -79,10 +79,12 @@ struct UnpackedJob {
   std::string output;
   std::vector<std::string> outputs;  ///< the files, by rank
   int64_t nodes = 0;
+  Findings findings = {};
 };
 
-/// Unpack a container. The files appear together at the end. Errors: cli.usage for an invalid format or window and for
-/// outputs that would replace the container; as for pack::Container and writing. Cost: that of reading these nodes.
+/// Unpack a container. The files appear together at the end. Findings: job.unpack.nodes. Errors: cli.usage for an
+/// invalid format or window and for outputs that would replace the container; as for pack::Container and writing. Cost:
+/// that of reading these nodes.
 Result<UnpackedJob> unpack_job(const UnpackOptions& options);
 view::Text text_of(const UnpackedJob& job);
 answer::Answer answer_of(const UnpackedJob& job);
