@@ -69,6 +69,7 @@ class Walk {
       if (!add({from, to, crosses ? between : port})) return std::nullopt;
     }
     if (!is_tree()) return std::nullopt;
+    traffic_.way_ps = longest_way();
     traffic_.slowdown = slowdown();
     if (!end_together(port / between) && !crossed && std::is_sorted(order_.begin(), order_.end())) {
       traffic_.list.clear();
@@ -93,7 +94,7 @@ class Walk {
     traffic_.list.push_back(load);
     const int64_t from = place_.ranks[load.from], to = place_.ranks[load.to];
     uses_.clear();
-    traffic_.way_ps = std::max(traffic_.way_ps, fabric_.uses(from, to, 0, uses_));
+    fabric_.uses(from, to, 0, uses_);
     double& seconds = seconds_.emplace_back(0);
     for (const net::Use& use : uses_) {
       seconds = std::max(seconds, load.units * use.share / fabric_.trunk(use.trunk).bytes_per_s);
@@ -127,6 +128,44 @@ class Walk {
       const auto back = carried_.find(fabric_.link_between(link.to, link.from));
       return passes <= 1 + kSame && back != carried_.end() && std::abs(passes - back->second.passes) <= kSame;
     });
+  }
+
+  uint32_t farthest_from(uint32_t member) const {
+    uint32_t far = member;
+    Picoseconds most = -1;
+    for (const uint32_t m : order_) {
+      const Picoseconds latency = m == member ? -1 : fabric_.path(place_.ranks[member], place_.ranks[m]).latency_ps;
+      if (latency > most) most = latency, far = m;
+    }
+    return far;
+  }
+
+  /// From the farthest member up to the switch that has all sums, in the middle of the longest route, and back down to
+  /// the farthest member, which may be the same one. In a tree the member farthest from any is an end of that route.
+  Picoseconds longest_way() {
+    const uint32_t a = farthest_from(0), b = farthest_from(a);
+    links_.clear();
+    fabric_.route(place_.ranks[a], place_.ranks[b], links_);
+    const auto back = [&](net::LinkId id) {
+      const net::Link link = fabric_.link(id);
+      const net::LinkId other = fabric_.link_between(link.to, link.from);
+      return other == net::kNoLink ? link.latency_ps : fabric_.link(other).latency_ps;
+    };
+    Picoseconds to_b = 0, from_b = 0, from_a = 0, to_a = 0;
+    for (const net::LinkId id : links_) {
+      to_b = add_saturated(to_b, fabric_.link(id).latency_ps);
+      from_b = add_saturated(from_b, back(id));
+    }
+    Picoseconds least = links_.size() < 2 ? to_b : 2 * kLongestPs;
+    for (size_t i = 0; i + 1 < links_.size(); ++i) {
+      const Picoseconds there = fabric_.link(links_[i]).latency_ps, here = back(links_[i]);
+      from_a = add_saturated(from_a, there);
+      to_a = add_saturated(to_a, here);
+      to_b -= there;
+      from_b -= here;
+      least = std::min(least, add_saturated(std::max(from_a, from_b), std::max(to_a, to_b)));
+    }
+    return least;
   }
 
   /// All results hang on all members: where a link is slow, no transfer takes less by more than the factor `apart`.

@@ -126,6 +126,24 @@ TEST(InNetwork, LinksOfATreeCarryTheBufferOnce) {
   EXPECT_EQ(loads(net, mixed, CommType::all_reduce), loads(net, ranks, CommType::all_reduce));
 }
 
+/// The sums need the way up of the slowest member, and the results its way down, wherever it is in the group.
+TEST(InNetwork, TheSlowestWayDecidesInAnyOrder) {
+  std::string star = "ranks: 4\nswitches: [s]\nlinks:\n";
+  for (const auto& [rank, ns] : {std::pair(0, 300), std::pair(1, 300), std::pair(2, 1400), std::pair(3, 1100)})
+    star += fmt::format("- {{from: {}, to: s, bandwidth: 50, latency: {}}}\n", rank, ns);
+  const net::Fabric one = parse(star + "reduction: {bandwidth: 50}\n");
+  const double S = static_cast<double>(kBytes);
+  for (const std::vector<int64_t>& ranks : {first_ranks(4), {2, 0, 3, 1}, {2, 3, 0, 1}, {1, 2, 0, 3}})
+    EXPECT_NEAR(seconds("in_network", CommType::all_reduce, one, ranks), 2 * 2800e-9 + S * 1.25 / (50 * kGiB), kWithin);
+  // Rank 0 on the root, 2 us away; the others on a leaf, 1.5 us away.
+  const net::Fabric uneven = parse(
+      "ranks: 3\nswitches: [root, leaf]\nlinks:\n- {from: 0, to: root, bandwidth: 50, latency: 2000}\n"
+      "- {from: 1, to: leaf, bandwidth: 50, latency: 500}\n- {from: 2, to: leaf, bandwidth: 50, latency: 500}\n"
+      "- {from: leaf, to: root, bandwidth: 50, latency: 1000}\nreduction: {bandwidth: 50}\n");
+  for (const std::vector<int64_t>& ranks : {first_ranks(3), {1, 0, 2}, {2, 1, 0}})
+    EXPECT_NEAR(seconds("in_network", CommType::reduce_scatter, uneven, ranks), 4e-6 + S / (50 * kGiB), kWithin);
+}
+
 TEST(InNetwork, UplinksDecideWhereTheyAreNarrow) {
   const net::Fabric net = parse(
       "topology: FatTree\ndown: [4, 3]\nup: [1, 1]\nbandwidth: [50, 10]\nlatency: 0\nreduction: {bandwidth: 100}\n");
