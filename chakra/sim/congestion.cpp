@@ -34,15 +34,22 @@ double share(const SimReport& closed) {
              ? 0
              : static_cast<double>(closed.sharing.longer_ps) / static_cast<double>(closed.makespan_ps);
 }
-bool is_shared(const SimReport& closed) { return share(closed) > kWorthFluid; }
 
-/// Which part of the job's time closed form has wrong in one kind of collectives.
+/// Which part of the job's time closed form has wrong in collectives by themselves.
 double own_share(const SimReport& closed) {
   return closed.makespan_ps == 0
              ? 0
              : static_cast<double>(closed.sharing.own.misses_ps) / static_cast<double>(closed.makespan_ps);
 }
-bool is_own(const SimReport& closed) { return own_share(closed) > kWorthFluid; }
+/// Each is worth fluid, or both together; then the larger one is the reason.
+bool is_shared(const SimReport& closed) {
+  const double shared = share(closed), own = own_share(closed);
+  return shared > kWorthFluid || (shared + own > kWorthFluid && shared >= own);
+}
+bool is_own(const SimReport& closed) {
+  const double shared = share(closed), own = own_share(closed);
+  return own > kWorthFluid || (shared + own > kWorthFluid && own > shared);
+}
 bool matters(const SimReport& closed) { return is_shared(closed) || is_own(closed); }
 
 std::string show_own(const Sharing::Own& own) {

@@ -47,6 +47,8 @@ class Prices {
   /// Return the time by the network's fits; no value if the fits do not
   /// cover the operation, if a rule names an algorithm, or on shared links.
   std::optional<net::FittedTime> fitted(uint32_t shape, const coll::Operation& op) const;
+  /// Return whether all members do the same at the same cost. Requires no fits.
+  bool all_do_the_same(uint32_t shape, const coll::Operation& op) { return costs_of(chosen(shape, op), shape).alike; }
   /// Return the reason why no rule can be followed (coll::refusal).
   std::string refusal(uint32_t shape, const coll::Operation& op) const;
   /// Return the end of each member if all begin at 0; valid until the next call. Cost: that of coll::run_closed, once.

@@ -225,7 +225,7 @@ struct Sharing {
   struct Own {
     std::string name;                          ///< "REDUCE of 48.8 KiB (tree)"; empty: none
     Picoseconds closed_ps = 0, shared_ps = 0;  ///< its time alone: in closed form, and over shared links (fluid)
-    Picoseconds misses_ps = 0;                 ///< difference, of all such collectives of the group
+    Picoseconds misses_ps = 0;                 ///< differences of all collectives of the rank with the most
   } own;
   double flows = 0;         ///< transfers of all collectives and messages, of all ranks
   double rate_changes = 0;  ///< flows under way, summed over all begins and ends; 0 without overloaded links

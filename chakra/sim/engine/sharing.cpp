@@ -102,33 +102,57 @@ class OwnSharing {
     const Folded::Group& whole = run_.job.folded.groups[places.folded];
     const auto runs = static_cast<double>(totals.when.size());
     if (static_cast<double>(closed) * runs < kLeastPart * static_cast<double>(run_.report.makespan_ps)) return;
-    look_at_late(places, whole, op, choice, totals);
-    if (choice.plan.lanes == 1 && coll::rotation_symmetric(choice.plan)) return;
-    if (const std::optional<Picoseconds> shared = time_of(whole, op, choice))
-      note(op, choice, "", closed, *shared, runs);
+    Miss miss = look_at_late(places, whole, op, choice, totals);
+    // Where all members do the same in one lane, rounds do not meet.
+    if (choice.plan.lanes > 1 || !run_.prices.all_do_the_same(whole.shape, op)) {
+      if (const std::optional<Picoseconds> shared = time_of(whole, op, choice))
+        if (const Miss together{closed, *shared, runs, 0}; together.all() > miss.all()) miss = together;
+    }
+    if (miss.all() > 0) note(whole, op, choice, miss);
   }
-  Sharing::Own worst() && { return std::move(worst_); }
+  /// The kind that misses most, and how much all kinds of the same ranks miss together.
+  Sharing::Own worst() && {
+    const auto most = std::max_element(misses_.begin(), misses_.end());
+    if (most != misses_.end())
+      worst_.misses_ps = static_cast<Picoseconds>(std::min(*most, static_cast<double>(kLongestPs)));
+    return std::move(worst_);
+  }
 
  private:
-  /// `runs`: how many collectives miss as much as this one.
-  void note(const coll::Operation& op, const coll::Choice& choice, std::string_view how, Picoseconds closed,
-            Picoseconds shared, double runs) {
-    const double misses = std::abs(static_cast<double>(shared - closed)) * runs;
-    if (misses <= static_cast<double>(worst_.misses_ps)) return;
+  /// The times of a collective, and how many collectives miss as much as this one.
+  struct Miss {
+    Picoseconds closed = 0, shared = 0;
+    double runs = 0;
+    Picoseconds apart = 0;  ///< between its first and last member
+
+    double all() const { return std::abs(static_cast<double>(shared - closed)) * runs; }
+  };
+
+  void note(const Folded::Group& whole, const coll::Operation& op, const coll::Choice& choice, const Miss& miss) {
+    misses_.resize(run_.actors.size(), 0);
+    std::vector<uint32_t> actors = whole.actors;
+    std::sort(actors.begin(), actors.end());
+    actors.erase(std::unique(actors.begin(), actors.end()), actors.end());
+    for (const uint32_t a : actors)
+      if (a != kNobody) misses_[a] += miss.all();
+    if (miss.all() <= most_) return;
+    most_ = miss.all();
+    const std::string how =
+        miss.apart > 0 ? fmt::format(", whose members arrive up to {} apart,", show_time(miss.apart)) : std::string();
     worst_ = {fmt::format("{} of {} ({}){}", trace::name(op.type), show_bytes(static_cast<double>(op.bytes)),
                           choice.algorithm->name, how),
-              closed, shared, static_cast<Picoseconds>(std::min(misses, static_cast<double>(kLongestPs)))};
+              miss.closed, miss.shared, 0};
   }
 
   /// Of the collectives whose members came one after the other, some from the first to the last stand for all.
-  void look_at_late(const GroupPlaces& places, const Folded::Group& whole, const coll::Operation& op,
+  Miss look_at_late(const GroupPlaces& places, const Folded::Group& whole, const coll::Operation& op,
                     const coll::Choice& choice, const CollectiveTotals& totals) {
     std::vector<const CollectiveTotals::When*> late;
     for (const CollectiveTotals::When& when : totals.when)
       if (!totals.early.empty() && when.first < when.last) late.push_back(&when);
     const size_t samples = std::min(late.size(), kMostSamples);
     const uint64_t transfers = transfers_of(choice.plan);
-    if (samples == 0 || whole.late_start || transfers >= std::min(kMostTransfersAlone, left_ / samples)) return;
+    if (samples == 0 || whole.late_start || transfers >= std::min(kMostTransfersAlone, left_ / samples)) return {};
     left_ -= transfers * samples;
     double misses = 0, most = -1;
     size_t known = 0;
@@ -147,9 +171,8 @@ class OwnSharing {
       ++known;
       if (one > most) most = one, closed = priced, shared = time, apart = when.last - when.first;
     }
-    const double runs = most > 0 ? misses / most * static_cast<double>(late.size()) / static_cast<double>(known) : 0;
-    if (runs > 0)
-      note(op, choice, fmt::format(", whose members arrive up to {} apart,", show_time(apart)), closed, shared, runs);
+    if (most <= 0) return {};
+    return {closed, shared, misses / most * static_cast<double>(late.size()) / static_cast<double>(known), apart};
   }
 
   /// Over shared links, once for all groups in equivalent places; nullopt if that takes too many transfers.
@@ -169,6 +192,8 @@ class OwnSharing {
   Run& run_;
   uint64_t left_ = uint64_t{1} << 16;  ///< transfers that may still be simulated
   std::map<std::tuple<uint32_t, trace::CommType, uint64_t, uint32_t>, Picoseconds> times_;
+  std::vector<double> misses_;  ///< by actor
+  double most_ = 0;             ///< of one kind
   Sharing::Own worst_;
 };
 
