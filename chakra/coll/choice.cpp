@@ -15,8 +15,10 @@ using trace::CommType;
 
 /// Transfers that are looked at to price one candidate.
 constexpr uint64_t kMostTransfers = uint64_t{1} << 21;
-constexpr size_t kMostNear = 256;  ///< members of a graph whose distances are all looked at
-constexpr size_t kMostSwaps = 64;  ///< members whose order is improved
+constexpr double kClose = 1.005;       ///< times within this factor of the least count as equal
+constexpr uint64_t kMostCrowd = 2048;  ///< more transfers at a time cost more than they are worth in a tie
+constexpr size_t kMostNear = 256;      ///< members of a graph whose distances are all looked at
+constexpr size_t kMostSwaps = 64;      ///< members whose order is improved
 
 // ---- orders ----------------------------------------------------------------------------------------------
 
@@ -120,6 +122,13 @@ uint64_t at_a_time(const Plan& plan) {
   return most;
 }
 
+/// Rounds of the lane with the most.
+uint32_t longest_lane(const Plan& plan) {
+  std::vector<uint32_t> rounds(plan.lanes, 0);
+  for (const Round& round : plan.rounds) ++rounds[round.lane];
+  return rounds.empty() ? 0 : *std::max_element(rounds.begin(), rounds.end());
+}
+
 /// What is taken where pricing all would cost too much: the algorithm with the fewest transfers at a time that scales.
 const AlgorithmRow& simplest(const Operation& op, const Place& place) {
   for (const char* name : {"hierarchical", "ring", "bruck", "dissemination", "tree", "linear", "pairwise"})
@@ -193,8 +202,8 @@ namespace {
 /// Tries rows of the table, and keeps the plan of the best one so far.
 class Trial {
  public:
-  Trial(const Place& place, double close)
-      : bounds_(*place.fabric), close_(close), by_nodes_(place.members() <= kMostNear || grid_of(place).size() < 2) {}
+  explicit Trial(const Place& place)
+      : bounds_(*place.fabric), by_nodes_(place.members() <= kMostNear || grid_of(place).size() < 2) {}
 
   /// All rows that can do it with the members in this order, `by_grid` those that need a grid.
   void rows(const Operation& op, const Place& place, std::span<const uint32_t> order, bool by_grid) {
@@ -215,34 +224,45 @@ class Trial {
   }
 
  private:
+  /// What decides between candidates of equal price.
+  struct Tie {
+    uint64_t crowd = 0;   ///< transfers at a time
+    uint32_t rounds = 0;  ///< one after the other
+    bool busy = false;    ///< sums and results keep a link busy all the time, which is the price
+
+    /// A busy link hides the latency of a round only as far as other lanes fill it then: fewer rounds are safer.
+    bool before(const Tie& other) const {
+      const bool by_rounds = busy && other.busy && std::max(crowd, other.crowd) <= kMostCrowd;
+      return by_rounds && rounds != other.rounds ? rounds < other.rounds : crowd < other.crowd;
+    }
+  };
+
   void one(const AlgorithmRow& row, const Operation& op, const Place& place, std::span<const uint32_t> order,
            bool by_grid) {
     candidates_.push_back({&row, !order.empty() && !by_grid, by_grid, {}});
-    crowd_.push_back(0);
+    ties_.emplace_back();
     if (bounds_.least(row, op, place) > least_) return;
     Plan plan = row.plan(op, place);
-    const auto priced = price(plan, place, kMostTransfers, static_cast<double>(least_) * close_);
+    const auto priced = price(plan, place, kMostTransfers, static_cast<double>(least_) * kClose);
     if (!priced) return;
     candidates_.back().predicted_ps = priced->together_ps;
     candidates_.back().sampled = priced->sampled;
-    crowd_.back() = at_a_time(plan);
+    ties_.back() = {at_a_time(plan), longest_lane(plan), op.type == CommType::all_reduce && priced->extra_ps > 0};
     least_ = std::min(least_, priced->together_ps);
-    // A tie is looked at by the transfers at a time.
     const size_t here = candidates_.size() - 1;
-    if (!good(here) || (good(best_) && crowd_[best_] <= crowd_[here])) return;
+    if (!good(here) || (good(best_) && !ties_[here].before(ties_[best_]))) return;
     best_ = here;
     choice_.plan = std::move(plan);
     choice_.order.assign(order.begin(), order.end());
   }
   bool good(size_t c) const {
-    return c != SIZE_MAX && static_cast<double>(*candidates_[c].predicted_ps) <= static_cast<double>(least_) * close_;
+    return c != SIZE_MAX && static_cast<double>(*candidates_[c].predicted_ps) <= static_cast<double>(least_) * kClose;
   }
 
   Bounds bounds_;
-  double close_;
   bool by_nodes_;  ///< in large groups nodes are for members that fill no grid
   std::vector<Candidate> candidates_;
-  std::vector<uint64_t> crowd_;  ///< of candidates
+  std::vector<Tie> ties_;  ///< of candidates
   Picoseconds least_ = std::numeric_limits<Picoseconds>::max();
   size_t best_ = SIZE_MAX;
   Choice choice_;
@@ -279,11 +299,10 @@ std::optional<Choice> ruled(const Selection& selection, const Operation& op, con
 
 }  // namespace
 
-Choice choose(const Selection& selection, const Operation& op, const Place& place, double close) {
+Choice choose(const Selection& selection, const Operation& op, const Place& place) {
   CHAKRA_ASSERT(op.type != CommType::unknown);
-  CHAKRA_ASSERT(close >= 1);
   if (auto choice = ruled(selection, op, place)) return std::move(*choice);
-  Trial trial(place, close);
+  Trial trial(place);
   const auto try_order = [&](std::span<const uint32_t> order, bool by_grid) {
     Reordered seen(op, place, order);
     const Grid grid = grid_of(seen.place);

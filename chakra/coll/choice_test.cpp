@@ -109,6 +109,22 @@ TEST(Choice, UsesTheLinksThereAre) {
   }
 }
 
+/// Chunks keep the network cards of nodes busy by all hierarchies: the price is the same. Over shared links and in
+/// packets, the one with the fewest rounds comes nearest to it (docs/reference/figures.md).
+TEST(Choice, OfEqualPricesOnABusyLinkTheFewestRoundsAreTaken) {
+  const net::Fabric nodes = *net::parse_fabric(*parse_spec(
+      "topology: [Switch, Switch]\nnpus_count: [8, 16]\nbandwidth: [450, 50]\nlatency: [500, 2000]\n", "net.yml"));
+  const std::vector<int64_t> ranks = first_ranks(128);
+  const Choice choice = choose({}, {CommType::all_reduce, uint64_t{1} << 30, 0, {}}, {&nodes, ranks});
+  EXPECT_EQ(choice.algorithm->name, "hierarchical_direct");
+  Picoseconds ring = 0, direct = 0;
+  for (const Candidate& c : choice.candidates) {
+    if (c.algorithm->name == "hierarchical") ring = c.predicted_ps.value_or(0);
+    if (c.algorithm->name == "hierarchical_direct") direct = c.predicted_ps.value_or(0);
+  }
+  EXPECT_EQ(ring, direct);
+}
+
 TEST(Choice, MembersThatAreNearFollowEachOther) {
   // A ring of ranks whose numbers are not in order, as a graph: each follows a neighbour.
   const std::vector<int64_t> round{0, 5, 2, 7, 4, 1, 6, 3};

@@ -407,10 +407,10 @@ struct Choice {
 };
 
 /// Choose the algorithm of a rule if a rule fits. Otherwise, keep the algorithms that support the operation and
-/// take at most `close` times the least predicted time (price()); choose the one with the fewest transfers at a
+/// take at most 1.005 times the least predicted time (price()); choose the one with the fewest transfers at a
 /// time. Requires a known type. Cost: a plan and its price for each candidate; keep the result for operations
 /// that repeat.
-Choice choose(const Selection& selection, const Operation& op, const Place& place, double close = 1.005);
+Choice choose(const Selection& selection, const Operation& op, const Place& place);
 
 /// Return the time of an operation, counted from the arrival of the last member, by the network's fits
 /// (net::CollectiveFit); nullopt if no fit applies: another operation, uneven splits, or members that differ

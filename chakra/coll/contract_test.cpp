@@ -34,7 +34,6 @@ TEST_F(Contract, OfMakingPlans) {
                literal("op.root < place.members()"));
   EXPECT_DEATH((void)ring_.moves(all_reduce_, place_, 14), literal("k < o.rounds"));
   EXPECT_DEATH((void)choose({}, {CommType::unknown, 8, 0, {}}, place_), literal("op.type != CommType::unknown"));
-  EXPECT_DEATH((void)choose({}, all_reduce_, place_, 0.5), literal("close >= 1"));
 }
 
 TEST_F(Contract, OfPlans) {

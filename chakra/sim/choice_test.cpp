@@ -103,7 +103,6 @@ TEST(Choice, IsWithinFivePercentOfTheBestRow) {
         coll::Choice choice = coll::choose({}, op, at);
         const coll::Reordered seen(op, at, choice.order);
         const auto closed = static_cast<double>(coll::price(choice.plan, seen.place).together_ps);
-        choice = coll::choose({}, op, at, kSharedClose);
         choose_by_running(choice, op, at);
         const auto fluid =
             static_cast<double>(time_alone(place.fabric, Congestion::fluid, choice.plan, choice.order, place.ranks, 0));
@@ -144,7 +143,7 @@ TEST(Choice, UsesTheLinksThereAre) {
   const std::vector<int64_t> ranks = first_ranks(8);
   const auto time = [&](TopologyKind kind, const coll::Operation& op) {
     const net::Fabric fabric{{{kind, 8, 50, 500}}};
-    coll::Choice choice = coll::choose({}, op, {&fabric, ranks}, kSharedClose);
+    coll::Choice choice = coll::choose({}, op, {&fabric, ranks});
     choose_by_running(choice, op, {&fabric, ranks});
     return static_cast<double>(time_alone(fabric, Congestion::fluid, choice.plan, choice.order, ranks, 0));
   };

@@ -61,26 +61,44 @@ enum Side : uint64_t { kSends = 1, kReceives, kCarries, kGathers };
 
 }  // namespace
 
-EqualLinks::EqualLinks(const ClassJob& job, const Ties& ties, Prices& prices, const net::Fabric& fabric)
-    : job_(job), ties_(ties), prices_(prices), fabric_(fabric) {
+EqualLinks::EqualLinks(const ClassJob& job, const Ties& ties, const net::Fabric& fabric, size_t most)
+    : job_(job), ties_(ties), fabric_(fabric), most_(most) {
   const net::RoutingOptions& routing = fabric.routing;
   usable_ = routing.kind != net::Routing::adaptive && routing.kind != net::Routing::valiant && routing.channels == 1 &&
             fabric.burst_bytes == 0;
-  for (uint32_t g = 0; g < ties.groups.size() && usable_; ++g) list_group(g);
+}
+
+EqualLinks::EqualLinks(const ClassJob& job, const Ties& ties, Prices& prices, const net::Fabric& fabric)
+    : EqualLinks(job, ties, fabric, kMostListed) {
+  for (uint32_t g = 0; g < ties.groups.size() && usable_; ++g) list_group(g, prices);
   const std::vector<std::vector<uint32_t>> slots = slots_with_sends(job);
   for (uint32_t r = 0; r < job.ranks.size() && usable_; ++r)
     for (const uint32_t slot : slots[job.ranks[r].cls]) list_message(r, slot);
-  // Links of equal rate and latency.
+  number_links();
+}
+
+EqualLinks::EqualLinks(const ClassJob& job, const Ties& ties, const coll::Plan& plan, std::span<const uint32_t> order,
+                       const net::Fabric& fabric, size_t most)
+    : EqualLinks(job, ties, fabric, most) {
+  CHAKRA_ASSERT(ties.groups.size() == 1);
+  roots_.assign(1, 0);
+  Patterns known;
+  if (usable_) list_plan(0, plan, order, known);
+  number_links();
+}
+
+/// Links of equal rate and latency.
+void EqualLinks::number_links() {
   Numbering numbers;
   for (const net::TrunkId id : trunks_.ids) {
-    const net::Trunk trunk = fabric.trunk(id);
+    const net::Trunk trunk = fabric_.trunk(id);
     trunks_.classes.push_back(numbers({std::bit_cast<int64_t>(trunk.bytes_per_s), trunk.latency_ps, trunk.links}));
   }
   trunks_.count = numbers.size();
 }
 
 /// The collectives of a group: each operation that its members' traces call, once.
-void EqualLinks::list_group(uint32_t g) {
+void EqualLinks::list_group(uint32_t g, Prices& prices) {
   const Members& group = ties_.groups[g];
   std::set<std::pair<uint32_t, uint32_t>> ports;
   for (size_t m = 0; m < group.index.size(); ++m) {
@@ -100,20 +118,23 @@ void EqualLinks::list_group(uint32_t g) {
       const coll::Operation op{call->type, call->bytes, root_place(group, call->root), {}};
       if (!usable_ || call->type == CommType::unknown || !seen.emplace(op.type, op.bytes, op.root).second) continue;
       roots = joined(roots, op.root);
-      if (!prices_.refusal(group.shape, op).empty()) usable_ = false;
-      else list_plan(g, prices_.choice(group.shape, op), known);
+      if (!prices.refusal(group.shape, op).empty()) {
+        usable_ = false;
+        continue;
+      }
+      const coll::Choice& choice = prices.choice(group.shape, op);
+      list_plan(g, choice.plan, choice.order, known);
     }
   }
 }
 
 /// Rounds are one pattern if the same transfers are equally large in both.
-void EqualLinks::list_plan(uint32_t g, const coll::Choice& choice, Patterns& known) {
+void EqualLinks::list_plan(uint32_t g, const coll::Plan& plan, std::span<const uint32_t> order, Patterns& known) {
   const Members& group = ties_.groups[g];
-  const coll::Plan& plan = choice.plan;
-  const auto rank = [&](uint32_t member) { return group.index[choice.order.empty() ? member : choice.order[member]]; };
-  const int64_t order = known.orders({choice.order.begin(), choice.order.end()});
+  const auto rank = [&](uint32_t member) { return group.index[order.empty() ? member : order[member]]; };
+  const int64_t by_order = known.orders({order.begin(), order.end()});
   for (const coll::Round& round : plan.rounds) {
-    std::vector<int64_t> key{order,        round.shift,  round.shifts,    round.apart,
+    std::vector<int64_t> key{by_order,     round.shift,  round.shifts,    round.apart,
                              round.stride, round.extent, round.together()};
     const std::map<uint64_t, uint32_t> sizes = sizes_of(round.list);
     for (const coll::Transfer& t : round.list) key.insert(key.end(), {t.from, t.to, sizes.at(t.bytes)});
@@ -139,7 +160,7 @@ void EqualLinks::list_message(uint32_t r, uint32_t slot) {
 }
 
 void EqualLinks::add(const Transfer& transfer, uint64_t flow) {
-  if (transfers_.size() == kMostListed) usable_ = false;
+  if (transfers_.size() == most_) usable_ = false;
   if (!usable_) return;
   Transfer& made = transfers_.emplace_back(transfer);
   made.first_use = uses_.size();

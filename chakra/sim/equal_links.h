@@ -26,10 +26,14 @@ class EqualLinks {
   /// List the transfers of each group and peer, once for each pattern. All must outlive this object.
   /// Cost: O(transfers x links of a route).
   EqualLinks(const trace::ClassJob& job, const Ties& ties, Prices& prices, const net::Fabric& fabric);
+  /// List the transfers of one plan of the only group of `ties`. `order` as in coll::Choice.
+  EqualLinks(const trace::ClassJob& job, const Ties& ties, const coll::Plan& plan, std::span<const uint32_t> order,
+             const net::Fabric& fabric, size_t most);
 
   /// Return whether the classes can be found. They cannot if shares are uneven, if a rank of a group or a peer is
-  /// missing, if routes depend on other traffic, or if the job has more than 2^24 transfers.
+  /// missing, if routes depend on other traffic, or if there are more than 2^24 transfers, or `most`.
   bool usable() const { return usable_; }
+  size_t listed() const { return transfers_.size(); }
   /// Split the classes of links by the colours of the ranks. Return a number per rank, equal for ranks whose transfers
   /// are of the same classes.
   std::vector<uint32_t> split(const std::vector<uint32_t>& colors);
@@ -67,8 +71,10 @@ class EqualLinks {
     Numbering orders, rounds;
   };
 
-  void list_group(uint32_t group);
-  void list_plan(uint32_t group, const coll::Choice& choice, Patterns& known);
+  EqualLinks(const trace::ClassJob& job, const Ties& ties, const net::Fabric& fabric, size_t most);
+  void list_group(uint32_t group, Prices& prices);
+  void list_plan(uint32_t group, const coll::Plan& plan, std::span<const uint32_t> order, Patterns& known);
+  void number_links();
   void list_message(uint32_t rank, uint32_t slot);
   void add(const Transfer& transfer, uint64_t flow);
   uint32_t number_of(net::TrunkId trunk);
@@ -76,8 +82,8 @@ class EqualLinks {
 
   const trace::ClassJob& job_;
   const Ties& ties_;
-  Prices& prices_;
   const net::Fabric& fabric_;
+  const size_t most_;  ///< transfers
   bool usable_ = true;
   std::vector<Transfer> transfers_;
   std::vector<Use> uses_;

@@ -30,7 +30,7 @@ uint32_t Prices::shape(std::span<const int64_t> ranks, uint64_t flow) {
 std::unique_ptr<Prices::Priced> Prices::make(uint32_t shape, const coll::Operation& op) const {
   auto priced = std::make_unique<Priced>();
   const coll::Place place{&fabric_, standings_[shape]->ranks, standings_[shape]->flow};
-  priced->choice = shared_ ? coll::choose(selection_, op, place, kSharedClose) : coll::choose(selection_, op, place);
+  priced->choice = coll::choose(selection_, op, place);
   if (shared_) choose_by_running(priced->choice, op, place);
   const coll::Reordered seen(op, place, priced->choice.order);
   priced->ranks.assign(seen.place.ranks.begin(), seen.place.ranks.end());
