@@ -84,24 +84,41 @@ Finding own_finding(const SimReport& closed, const std::string& remedy) {
                       show_time(closed.sharing.own.misses_ps), show_percent(own_share(closed)), remedy)};
 }
 
-void add_findings(SimReport& closed, const std::string& remedy) {
+/// Why closed form takes another network than the one that there is, whatever the load; empty: it does not.
+std::string other_network(const net::Fabric& fabric, const SimReport& closed) {
+  if (closed.sharing.flows == 0) return {};
+  const net::Routing kind = fabric.routing.kind;
+  if ((kind == net::Routing::adaptive || kind == net::Routing::valiant) && !fabric.single_way())
+    return fmt::format("routes depend on the traffic ({} routing)",
+                       std::find_if(net::kRoutings.begin(), net::kRoutings.end(), [&](const net::RoutingRow& row) {
+                         return row.kind == kind;
+                       })->name);
+  return fabric.burst_bytes > 0 ? "the network has a burst" : "";
+}
+
+// `sim.closed.network` (warning): closed form leaves out bursts, adaptive routing and detours of the network
+void add_findings(SimReport& closed, const std::string& other, const std::string& remedy) {
   if (is_shared(closed)) closed.findings.push_back(shared_finding(closed, remedy));
   if (is_own(closed)) closed.findings.push_back(own_finding(closed, remedy));
+  if (!other.empty())
+    closed.findings.push_back({"sim.closed.network", Severity::warning, -1, -1,
+                               fmt::format("{}, which closed form leaves out; {}", other, remedy)});
 }
 
 Result<SimReport> simulate_as_asked(SimInput input) {
   const Congestion asked = input.congestion;
   const char* const remedy = input.decisive_path ? kRunItself : kRunFluid;
+  const net::Fabric fabric = input.fabric;
   CHAKRA_ASSIGN(SimReport report, run_engine(std::move(input)));
   report.congestion = asked;
   report.congestion_reason = "as asked for";
-  add_findings(report, remedy);
+  add_findings(report, asked == Congestion::closed ? other_network(fabric, report) : "", remedy);
   return report;
 }
 
-SimReport stay_closed(SimReport&& closed, std::string reason, const std::string& remedy) {
+SimReport stay_closed(SimReport&& closed, std::string reason, const std::string& other, const std::string& remedy) {
   closed.congestion_reason = std::move(reason);
-  add_findings(closed, remedy);
+  add_findings(closed, other, remedy);
   return std::move(closed);
 }
 
@@ -113,31 +130,34 @@ Result<SimReport> simulate_automatically(SimInput input, const char* remedy) {
   std::optional<SimInput> again;  // a copy shares the traces' columns
   if (never.empty()) again = copy_whole(input);
   input.congestion = Congestion::closed;
+  const net::Fabric fabric = input.fabric;
   CHAKRA_ASSIGN(SimReport closed, run_engine(std::move(input)));
-  if (closed.interrupted) return stay_closed(std::move(closed), "stopped before more was known", kRunFluid);
-  const bool burst = again && again->fabric.burst_bytes > 0 && closed.sharing.flows > 0;
-  if (!matters(closed) && !burst)
+  const std::string other = other_network(fabric, closed);
+  if (closed.interrupted) return stay_closed(std::move(closed), "stopped before more was known", other, kRunFluid);
+  if (!matters(closed) && (other.empty() || !again))
     return stay_closed(std::move(closed),
                        is_scaled                   ? never
                        : closed.sharing.flows == 0 ? "the network carries no traffic"
                        : closed.sharing.count == 0 ? "no link is shared at the same time"
                                                    : "links are shared, but for less than 2 % of the time",
-                       kRunFluid);
-  if (!never.empty()) return stay_closed(std::move(closed), never, remedy);
+                       other, kRunFluid);
+  if (!never.empty()) return stay_closed(std::move(closed), never, other, remedy);
   const double whole_seconds = least + fluid_seconds(closed);
   const double most_share = std::min(1.0, kMostFluidSeconds / whole_seconds);
   again->congestion = Congestion::fluid;
   CHAKRA_ASSIGN(Attempt attempt, try_engine(std::move(*again), most_share));
   if (attempt.share > most_share) {
     const double seconds = whole_seconds * attempt.share;
+    const std::string why = is_shared(closed) ? "links are shared"
+                            : is_own(closed)  ? show_own(closed.sharing.own)
+                                              : other;
     return stay_closed(std::move(closed),
-                       fmt::format("{}, but fluid would take about {:.0f} s of processor time",
-                                   is_shared(closed) ? "links are shared" : show_own(closed.sharing.own), seconds),
+                       fmt::format("{}, but fluid would take about {:.0f} s of processor time", why, seconds), other,
                        fmt::format("--congestion fluid would take about {:.0f} s of processor time", seconds));
   }
   std::string reason = is_shared(closed) ? show_link(closed.sharing.links.front())
                        : is_own(closed)  ? show_own(closed.sharing.own)
-                                         : std::string("the network has a burst");
+                                         : other;
   attempt.report.congestion = Congestion::fluid;
   attempt.report.congestion_reason = std::move(reason);
   attempt.report.sharing = std::move(closed.sharing);

@@ -354,6 +354,37 @@ TEST(Congestion, StaysClosedWhereCollectivesAreMeasured) {
   EXPECT_TRUE(warns(chosen));
 }
 
+/// Two spines of 20 and 10 GiB/s: `spread` takes both, and one message takes the faster one if routes follow the
+/// traffic.
+TEST(Congestion, RoutesThatDependOnTheTrafficNeedFluid) {
+  const auto on = [](const std::string& routing, Congestion congestion) {
+    Job job(2);
+    job.message(0, NodeType::send, 1, 100 * kMiB);
+    job.message(1, NodeType::recv, 0, 100 * kMiB);
+    SimInput in;
+    in.job = job.finish();
+    in.fabric = network(
+        "ranks: 2\nswitches: [a, b, s, t]\nlinks:\n"
+        "- {from: 0, to: a, bandwidth: 50, latency: 0}\n- {from: 1, to: b, bandwidth: 50, latency: 0}\n"
+        "- {from: a, to: s, bandwidth: 20, latency: 0}\n- {from: s, to: b, bandwidth: 20, latency: 0}\n"
+        "- {from: a, to: t, bandwidth: 10, latency: 0}\n- {from: t, to: b, bandwidth: 10, latency: 0}\n"
+        "routing: " +
+        routing + "\n");
+    return run(in, congestion);
+  };
+  const auto says = [](const SimReport& report) {
+    return std::any_of(report.findings.begin(), report.findings.end(),
+                       [](const Finding& finding) { return finding.tag == "sim.closed.network"; });
+  };
+  const SimReport chosen = on("adaptive", Congestion::automatic);
+  EXPECT_EQ(chosen.congestion, Congestion::fluid) << chosen.congestion_reason;
+  EXPECT_NEAR(static_cast<double>(chosen.makespan_ps), 100.0 / 1024 / 20 * 1000 * kMs, 0.001 * kMs);
+  EXPECT_FALSE(says(chosen));
+  EXPECT_TRUE(says(on("adaptive", Congestion::closed)));
+  EXPECT_EQ(on("spread", Congestion::automatic).congestion, Congestion::closed);
+  EXPECT_FALSE(says(on("spread", Congestion::closed)));
+}
+
 TEST(Congestion, ABurstOfTheNetworkNeedsFluid) {
   SimInput in = columns(kMs, "topology: FatTree\ndown: [8, 8]\nup: [1, 8]\nbandwidth: 50\nlatency: 500\n");
   in.fabric.burst_bytes = kMiB;
