@@ -216,10 +216,12 @@ Result<void> simulate_alike(SimInput closed_input, SimReport& closed, SimInput f
     }
   }
   fluid_input.congestion = Congestion::closed;
+  const net::Fabric fabric = fluid_input.fabric;
   CHAKRA_ASSIGN(SimReport report,
                 run_whole(std::move(fluid_input), [](SimInput&& in) { return run_engine(std::move(in)); }));
-  fluid =
-      stay_closed(std::move(report), "as the job that it is compared with, for which fluid takes too long", kRunItself);
+  const std::string other = other_network(fabric, report);
+  fluid = stay_closed(std::move(report), "as the job that it is compared with, for which fluid takes too long", other,
+                      kRunItself);
   return {};
 }
 
