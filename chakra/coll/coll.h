@@ -406,10 +406,10 @@ struct Choice {
   std::vector<Candidate> candidates;  ///< examined options, in the order of the table; one if a rule decided
 };
 
-/// Choose the algorithm of a rule if a rule fits. Otherwise, keep the algorithms that support the operation and
-/// take at most 1.005 times the least predicted time (price()); choose the one with the fewest transfers at a
-/// time. Requires a known type. Cost: a plan and its price for each candidate; keep the result for operations
-/// that repeat.
+/// Choose the algorithm of a rule if a rule fits. Otherwise, keep the algorithms that support the operation and take at
+/// most 1.005 times the least predicted time (price()). In the order of the table, each is compared with the best so
+/// far: the fewest rounds win if both keep a link busy, else the fewest transfers at a time. Requires a known type.
+/// Cost: a plan and its price for each candidate; keep the result for operations that repeat.
 Choice choose(const Selection& selection, const Operation& op, const Place& place);
 
 /// Return the time of an operation, counted from the arrival of the last member, by the network's fits

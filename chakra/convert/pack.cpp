@@ -302,8 +302,8 @@ void report_empty(const Window& window, const std::vector<Container::RankInfo>& 
   if (window.first > 0 && empty > 0)
     findings.push_back(
         {"job.unpack.nodes", Severity::warning, -1, -1,
-         fmt::format("{} of {} have no node {}, so these traces are empty; the longest has nodes 0 to {}", empty,
-                     show_count(std::ssize(infos), "rank"), window.first, most - 1)});
+         fmt::format("node {} does not exist in {} of {}, so these traces are empty; the longest has {}", window.first,
+                     empty, show_count(std::ssize(infos), "rank"), show_count(most, "node"))});
 }
 
 }  // namespace

@@ -43,12 +43,12 @@ bool holds_recording(const std::string& folder) {
          });
 }
 
-/// Whether each recording directly in a folder is a job. A host trace belongs to another file of the folder.
+/// Whether each recording directly in a folder is a job. A host trace and a rank belong to other files of the folder.
 bool are_jobs(const std::vector<std::string>& entries) {
   return std::none_of(entries.begin(), entries.end(), [](const std::string& entry) {
     if (!is_file(entry)) return false;
     const auto input = recording::pair_file(entry);
-    return input && !input->host.empty();
+    return input && (!input->host.empty() || input->rank_known);
   });
 }
 

@@ -227,7 +227,7 @@ Result<void> check_once(const WhatIfOptions& o) {
   return {};
 }
 
-bool ignores_contention(const Finding& finding) { return finding.tag == "sim.closed.shared"; }
+bool ignores_contention(const Finding& finding) { return finding.tag.starts_with("sim.closed."); }
 bool has_free_nodes(const Finding& finding) {
   return finding.tag == "sim.compute.free" || finding.tag == "sim.memory.free";
 }

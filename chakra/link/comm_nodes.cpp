@@ -218,6 +218,10 @@ void CommNodes::fill(CommNode& node, CommKind kind, const CommRecord& record, st
       comm.in_bytes = add_bytes(comm.in_bytes, multiply_bytes(static_cast<uint64_t>(tensor.elements),
                                                               static_cast<uint64_t>(tensor.element_bytes)));
   }
+  if (std::max(comm.in_bytes, comm.out_bytes) > kMostBytes) {
+    comm.in_bytes = comm.out_bytes = 0;
+    ++size_unknown_;
+  }
   // The bytes that this rank contributes. A receiver contributes none: its size is the bytes that it receives.
   comm.bytes = kind.type == NodeType::recv && comm.out_bytes > 0 ? comm.out_bytes : comm.in_bytes;
 }

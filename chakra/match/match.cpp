@@ -164,8 +164,7 @@ class Matcher {
     if (sizeless_ > 0)
       out_.findings.push_back(
           {"match.collective.size_unknown", Severity::warning, -1, -1,
-           fmt::format("{} collectives have no size in the traces, or a size of 0, and count as 0 bytes",
-                       show_count(sizeless_))});
+           fmt::format("the sizes of {} are missing or 0, and count as 0 bytes", show_count(sizeless_, "collective"))});
     return std::move(out_);
   }
 

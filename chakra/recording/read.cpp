@@ -96,10 +96,9 @@ void report_times(Recording& r, const StringPool& strings) {
   }
   if (const int64_t count = p.no_duration.host + p.no_duration.device; count > 0) {
     find(r, "kineto.no_duration", Severity::warning,
-         fmt::format("{} records have no duration (\"dur\") and count as 0 ({} device operations, {} operators and "
-                     "calls; first {} at byte {})",
-                     show_count(count), show_count(p.no_duration.device), show_count(p.no_duration.host),
-                     quote(strings[p.no_duration.name]), p.no_duration.byte));
+         fmt::format("the durations (\"dur\") of {} are missing, and count as 0 ({} on devices; first {} at byte {})",
+                     show_count(count, "record"), show_count(p.no_duration.device), quote(strings[p.no_duration.name]),
+                     p.no_duration.byte));
     r.findings.back().facts = {{"device_ops", p.no_duration.device}, {"host_records", p.no_duration.host}};
   }
   if (const int64_t count = p.repeats.host + p.repeats.device; count > 0) {

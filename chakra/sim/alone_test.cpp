@@ -38,7 +38,14 @@ TEST(Alone, EqualMembersStandForAll) {
         "bandwidth: 10}]\n",
         "topology: FatTree\ndown: [4, 3]\nup: [1, 2]\nbandwidth: 50\nlatency: 500\n",
         "topology: FatTree\ndown: [4, 3]\nup: [1, 2]\nbandwidth: 50\nlatency: 500\nrouting: ecmp\n",
-        "topology: Rails\nranks_per_node: 4\nnodes: 3\npods: 1\nspines: 2\nbandwidth: 50\nlatency: 500\n"}) {
+        "topology: Rails\nranks_per_node: 4\nnodes: 3\npods: 1\nspines: 2\nbandwidth: 50\nlatency: 500\n",
+        "ranks: 6\nswitches: [a, b, s, t, u]\nlinks:\n"  // shares of 3/13, 7/13 and 3/13
+        "- {from: 0, to: a, bandwidth: 50, latency: 500}\n- {from: 1, to: a, bandwidth: 50, latency: 500}\n"
+        "- {from: 2, to: a, bandwidth: 50, latency: 500}\n- {from: 3, to: b, bandwidth: 50, latency: 500}\n"
+        "- {from: 4, to: b, bandwidth: 50, latency: 500}\n- {from: 5, to: b, bandwidth: 50, latency: 500}\n"
+        "- {from: a, to: s, bandwidth: 3, latency: 500}\n- {from: s, to: b, bandwidth: 3, latency: 500}\n"
+        "- {from: a, to: t, bandwidth: 7, latency: 500}\n- {from: t, to: b, bandwidth: 7, latency: 500}\n"
+        "- {from: a, to: u, bandwidth: 3, latency: 500}\n- {from: u, to: b, bandwidth: 3, latency: 500}\n"}) {
     const net::Fabric fabric = parse(text);
     const std::vector<int64_t> ranks = all_ranks(fabric);
     const coll::Place place{&fabric, ranks};

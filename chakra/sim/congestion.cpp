@@ -62,7 +62,8 @@ std::string show_link(const SharedLink& link) {
 }
 
 // `sim.closed.shared` (warning): without congestion, collectives and messages need links at the same time, so that the
-// job may take more than 2 % longer; an estimate of the error, as a whole and by link.
+// job may take more than 2 % longer, alone or with sim.closed.collective; an estimate of the error, as a whole and by
+// link.
 Finding shared_finding(const SimReport& closed, const std::string& remedy) {
   std::string links;
   for (size_t i = 0; i < std::min(kLinksNamed, closed.sharing.links.size()); ++i) {
@@ -77,11 +78,13 @@ Finding shared_finding(const SimReport& closed, const std::string& remedy) {
 }
 
 // `sim.closed.collective` (warning): a collective whose members do not wait for each other, or come one after the
-// other, takes another time over its links than in closed form, by more than 2 % of the job
+// other, takes another time over its links than in closed form; all such collectives of a rank, or they and shared
+// links, make more than 2 % of the job
 Finding own_finding(const SimReport& closed, const std::string& remedy) {
   return {"sim.closed.collective", Severity::warning, -1, -1,
-          fmt::format("{}: {} ({}) of the job; {}", show_own(closed.sharing.own),
-                      show_time(closed.sharing.own.misses_ps), show_percent(own_share(closed)), remedy)};
+          fmt::format("{}; all such collectives of a rank are off by up to {} ({} of the job) together; {}",
+                      show_own(closed.sharing.own), show_time(closed.sharing.own.misses_ps),
+                      show_percent(own_share(closed)), remedy)};
 }
 
 /// Why closed form takes another network than the one that there is, whatever the load; empty: it does not.
@@ -89,7 +92,7 @@ std::string other_network(const net::Fabric& fabric, const SimReport& closed) {
   if (closed.sharing.flows == 0) return {};
   const net::Routing kind = fabric.routing.kind;
   if ((kind == net::Routing::adaptive || kind == net::Routing::valiant) && !fabric.single_way())
-    return fmt::format("routes depend on the traffic ({} routing)",
+    return fmt::format("the routing is {}",
                        std::find_if(net::kRoutings.begin(), net::kRoutings.end(), [&](const net::RoutingRow& row) {
                          return row.kind == kind;
                        })->name);
@@ -133,6 +136,7 @@ Result<SimReport> simulate_automatically(SimInput input, const char* remedy) {
   const net::Fabric fabric = input.fabric;
   CHAKRA_ASSIGN(SimReport closed, run_engine(std::move(input)));
   const std::string other = other_network(fabric, closed);
+  const char* const in_closed_form = fabric.fits.empty() ? kRunItself : remedy;
   if (closed.interrupted) return stay_closed(std::move(closed), "stopped before more was known", other, kRunFluid);
   if (!matters(closed) && (other.empty() || !again))
     return stay_closed(std::move(closed),
@@ -140,8 +144,8 @@ Result<SimReport> simulate_automatically(SimInput input, const char* remedy) {
                        : closed.sharing.flows == 0 ? "the network carries no traffic"
                        : closed.sharing.count == 0 ? "no link is shared at the same time"
                                                    : "links are shared, but for less than 2 % of the time",
-                       other, kRunFluid);
-  if (!never.empty()) return stay_closed(std::move(closed), never, other, remedy);
+                       other, never.empty() ? kRunFluid : in_closed_form);
+  if (!never.empty()) return stay_closed(std::move(closed), never, other, in_closed_form);
   const double whole_seconds = least + fluid_seconds(closed);
   const double most_share = std::min(1.0, kMostFluidSeconds / whole_seconds);
   again->congestion = Congestion::fluid;

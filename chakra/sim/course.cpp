@@ -86,7 +86,10 @@ class CourseMaker {
     out_.uses.resize(send.first_use);
   }
   bool equal(const Course::Send& a, const Course::Send& b) const {
-    const auto same = [](const net::Use& x, const net::Use& y) { return x.trunk == y.trunk && x.share == y.share; };
+    constexpr double kRounding = 1e-9;  // shares are sums
+    const auto same = [](const net::Use& x, const net::Use& y) {
+      return x.trunk == y.trunk && std::abs(x.share - y.share) <= kRounding * std::max(x.share, y.share);
+    };
     return a.to == b.to && a.bytes == b.bytes && a.latency == b.latency &&
            std::ranges::equal(out_.uses_of(a), out_.uses_of(b), same);
   }

@@ -228,6 +228,16 @@ simulate: {network: [$/ring.yml, $/none.yml]}
   EXPECT_EQ(swept("generate: {preset: tiny, device-memory-gib: 0.00001}\nrequire_fit: false").outcomes[0].tag, "");
 }
 
+TEST_F(Sweeps, RankPointsWithJitterByTheMedian) {
+  const std::string start = "generate: {preset: tiny}\nwhat_if:\n  from-network: $/ring.yml\n  repeat: 5\n  jitter: ";
+  for (const auto& [jitter, objective] : {std::pair("[compute=uniform:0.1, compute=exponential:1]", "noise_median_ps"),
+                                          std::pair("[~, compute=exponential:1]", "makespan_ps")}) {
+    const Sweep sweep = swept(start + jitter);
+    ASSERT_EQ(sweep.objectives.size(), 1U);
+    EXPECT_EQ(kMetrics[sweep.objectives[0]].name, objective) << jitter;
+  }
+}
+
 TEST_F(Sweeps, ChangeJobsThatExist) {
   generate::GenerateStepOptions step;
   step.preset = "tiny";

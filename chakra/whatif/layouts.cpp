@@ -60,10 +60,15 @@ SlotGroups groups_of(const Layout& layout, const Slot& slot) {
   return all;
 }
 
+/// The rank of `now` at the same place, or at that of a replica modulo their number.
+int64_t rank_at(const gen::Mesh& now, const gen::Mesh& then, int64_t rank) {
+  int64_t at = then.place(rank, Axis::dp) % now.of(Axis::dp) * now.stride[gen::index(Axis::dp)];
+  for (const Axis axis : {Axis::tp, Axis::cp, Axis::pp}) at += then.place(rank, axis) * now.stride[gen::index(axis)];
+  return at;
+}
 /// A rank of `now` that runs the trace of `rank`: the one at the same place, else any of its stage and its experts.
 int64_t rank_like(const gen::Mesh& now, const gen::Mesh& then, int64_t rank) {
-  int64_t like = then.place(rank, Axis::dp) % now.of(Axis::dp) * now.stride[gen::index(Axis::dp)];
-  for (const Axis axis : {Axis::tp, Axis::cp, Axis::pp}) like += then.place(rank, axis) * now.stride[gen::index(axis)];
+  const int64_t like = rank_at(now, then, rank);
   const int64_t ep = then.place(rank, Axis::ep);
   if (now.place(like, Axis::ep) == ep) return like;
   return then.place(rank, Axis::pp) * now.stride[gen::index(Axis::pp)] + ep * now.stride[gen::index(Axis::ep)];
@@ -235,7 +240,7 @@ void move_rank_rows(const gen::Mesh& now, const gen::Mesh& then, device::System&
   if (system.unlike.empty()) return;
   std::map<int64_t, device::RankTraits> rows;
   for (int64_t rank = 0; rank < then.ranks(); ++rank) {
-    const auto row = system.unlike.find(rank_like(now, then, rank));
+    const auto row = system.unlike.find(rank_at(now, then, rank));
     if (row != system.unlike.end()) rows[rank] = row->second;
   }
   system.unlike = std::move(rows);
