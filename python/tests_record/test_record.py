@@ -70,8 +70,9 @@ def linked(folder, traces, world, *options):
         result = json.load(file)
     assert [rank["rank"] for rank in result["ranks"]] == list(range(world))
     for rank in result["ranks"]:
-        missing = rank["host_ops"] - rank["matched_host_ops"]  # before 2.6, Kineto lacks what Gloo's threads run
-        assert rank["host_ops"] > 0 and (missing == 0 or VERSION < (2, 6) and missing < 0.03 * rank["host_ops"]), rank
+        # PyTorch's two observers do not end at one moment; before 2.6, Kineto lacks what Gloo's threads run.
+        missing = rank["host_ops"] - rank["matched_host_ops"]
+        assert rank["host_ops"] > 0 and missing <= (1 if VERSION >= (2, 6) else 0.03 * rank["host_ops"]), rank
         assert abs(rank["self_check_error"]) < 0.01, rank
     text = chakra("check", traces / "t")
     assert "nothing found" in text or VERSION < (2, 6) and "check.duration.missing" in text and "warning" not in text
