@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "chakra/base/text_map.h"
+#include "chakra/trace/storage.h"
 
 namespace chakra::io {
 namespace {
@@ -23,7 +24,6 @@ struct KeptRow {
   bool (*of)(trace::NodeType type);
 };
 bool always(trace::NodeType) { return true; }
-bool moves(trace::NodeType type) { return type == trace::NodeType::mem_load || type == trace::NodeType::mem_store; }
 bool computes(trace::NodeType type) { return type == trace::NodeType::comp; }
 constexpr std::array<KeptRow, 15> kKept{{
     {"comm_request", always},  // what waits for what
@@ -31,9 +31,9 @@ constexpr std::array<KeptRow, 15> kKept{{
     {"duration_micros", always},   // that is not dur_ns
     {"listed_dep_kinds", always},  // of a list that is not whole
     {"listed_dep_lag_ns", always},
-    {"storage_tier", moves},  // charged to a tier
-    {"io_kind", moves},
-    {"bytes", moves},
+    {"storage_tier", trace::is_memory},  // charged to a tier
+    {"io_kind", trace::is_memory},
+    {"bytes", trace::is_memory},
     {"kernel", computes},  // priced by a device's times
     {"unknown_work", computes},
     {"weight_bytes", computes},  // priced in another batch

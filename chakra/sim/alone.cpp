@@ -41,14 +41,6 @@ std::vector<uint32_t> equal_members(EqualLinks& links, size_t members) {
   }
 }
 
-/// Sends of the parts; of lists those of all members.
-uint64_t transfers_of_parts(const coll::Plan& plan, size_t parts) {
-  uint64_t count = 0;
-  for (const coll::Round& round : plan.rounds)
-    count += !round.list.empty() ? round.list.size() : round.shift == 0 ? 0 : uint64_t{round.shifts} * parts;
-  return count;
-}
-
 /// When the last of the parts ends, which begin together.
 Picoseconds run_together(Traffic& traffic, uint32_t members) {
   std::vector<Traffic::Done> done;
@@ -64,12 +56,16 @@ Picoseconds run_together(Traffic& traffic, uint32_t members) {
 
 }  // namespace
 
-uint64_t transfers_of(const coll::Plan& plan) {
+uint64_t transfers_of(const coll::Round& round, size_t members) {
+  if (!round.list.empty()) return round.list.size();
+  return round.shift == 0 ? 0 : uint64_t{round.shifts} * members;
+}
+uint64_t transfers_of(const coll::Plan& plan, size_t members) {
   uint64_t count = 0;
-  for (const coll::Round& round : plan.rounds)
-    count += !round.list.empty() ? round.list.size() : round.shift == 0 ? 0 : uint64_t{round.shifts} * plan.members;
+  for (const coll::Round& round : plan.rounds) count += transfers_of(round, members);
   return count;
 }
+uint64_t transfers_of(const coll::Plan& plan) { return transfers_of(plan, plan.members); }
 
 Picoseconds time_alone(const net::Fabric& fabric, Congestion congestion, const coll::Plan& plan,
                        std::span<const uint32_t> order, std::span<const int64_t> ranks, uint64_t flow,
@@ -113,7 +109,7 @@ std::optional<Picoseconds> time_together(const net::Fabric& fabric, const coll::
   Parts parts{of_place, {}};
   parts.ranks.resize(*std::max_element(of_place.begin(), of_place.end()) + size_t{1}, 0);
   for (const uint32_t part : of_place) ++parts.ranks[part];
-  const uint64_t cost = std::max(links.listed(), transfers_of_parts(plan, parts.ranks.size()));
+  const uint64_t cost = std::max(links.listed(), transfers_of(plan, parts.ranks.size()));
   if (cost > most) return std::nullopt;
   most -= cost;
   const LinkClasses classes = links.classes();

@@ -20,6 +20,9 @@ inline constexpr uint64_t kMostTransfersAlone = uint64_t{1} << 14;
 
 /// Return the number of transfers between members. Cost: O(rounds).
 uint64_t transfers_of(const coll::Plan& plan);
+/// Return the sends of `members` that stand for all members of the plan; of lists those of all. Cost: O(rounds).
+uint64_t transfers_of(const coll::Plan& plan, size_t members);
+uint64_t transfers_of(const coll::Round& round, size_t members);
 
 /// Return the end of the last member if members begin at `arrivals`, from 0; empty: all at 0. Requires fluid or packet.
 /// Cost: that of Traffic.

@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "chakra/sim/alone.h"
+
 namespace chakra::sim {
 namespace {
 
@@ -141,10 +143,7 @@ void EqualLinks::list_plan(uint32_t g, const coll::Plan& plan, std::span<const u
     const size_t before = known.rounds.size();
     const uint32_t pattern = known.rounds(key);
     if (known.rounds.size() == before) continue;
-    const uint64_t count = !round.list.empty() ? round.list.size()
-                           : round.shift == 0  ? 0
-                                               : uint64_t{round.shifts} * plan.members;
-    usable_ = usable_ && count <= most_ - transfers_.size();
+    usable_ = usable_ && transfers_of(round, plan.members) <= most_ - transfers_.size();
     if (!usable_) return;
     coll::each_transfer(plan, round, [&](uint32_t from, uint32_t to, uint64_t bytes) {
       add({rank(from), rank(to), g, pattern, round.list.empty() ? 0 : sizes.at(bytes), 0, 0}, group.flow);
